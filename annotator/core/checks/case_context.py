@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from annotator.core.checks.context import CallPlace, Context
+from annotator.core.checks.context import CallContext, Context
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.constraints.feasibility import feasibility_findings
 from annotator.core.constraints.reading_case import case_of, replay_of
@@ -30,7 +30,7 @@ class CaseContext(Context):
         self.trials: Mapping[str, Outcome] | None = None
         self.document = document
         self.calls = [
-            CallPlace(call, f"/reference_trajectory/{each['id']}/calls/{call['id']}", toolset.tools.get(call["name"]))
+            CallContext(call, f"/reference_trajectory/{each['id']}/calls/{call['id']}", toolset.tools.get(call["name"]))
             for each in document["reference_trajectory"] or ()
             for call in each["calls"]
         ]
@@ -39,7 +39,7 @@ class CaseContext(Context):
         self.case_data = case_of(document, toolset.names)
 
     @property
-    def call_groups(self) -> list[list[CallPlace]]:
+    def call_groups(self) -> list[list[CallContext]]:
         return [self.calls]
 
     @property

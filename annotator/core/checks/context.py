@@ -6,7 +6,7 @@ from typing import Any
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Severity, Stage
 from annotator.core.graph import GraphProblem, GraphReading, read_graph
-from annotator.core.provenance.anchors import Places
+from annotator.core.provenance.scope import DocumentScope
 from annotator.core.provenance.value_search import Finder
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import CompiledToolset, Tool
@@ -16,7 +16,7 @@ from annotator.core.schema.violations import Budget, Violation, find_violations
 MAX_LEAVES = 2_000
 
 
-class CallPlace:
+class CallContext:
     """One call: the step, its anchor, and its tool (None where the toolset has no such tool)."""
 
     __slots__ = ("_leaves", "anchor", "arguments", "step", "tool")
@@ -45,7 +45,7 @@ class CallPlace:
         return f"{self.anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)
 
 
-class TaskPlace:
+class TaskContext:
     """One task: its steps by kind, its anchor, and its graph, read once when first asked for."""
 
     __slots__ = ("_reading", "anchor", "answers", "calls", "clarifications", "index", "steps", "task")
@@ -55,7 +55,7 @@ class TaskPlace:
         self.task = task
         self.anchor = f"/tasks/{task['id']}"
         self.steps: list[dict[str, Any]] = task["steps"]
-        self.calls: list[CallPlace] = []
+        self.calls: list[CallContext] = []
         self.clarifications: list[dict[str, Any]] = []
         self.answers: list[dict[str, Any]] = []
         self._reading: GraphReading | None = None
@@ -63,7 +63,7 @@ class TaskPlace:
         for step in self.steps:
             kind = step["type"]
             if kind == "call":
-                self.calls.append(CallPlace(step, f"{self.anchor}/steps/{step['id']}", tools.get(step["name"])))
+                self.calls.append(CallContext(step, f"{self.anchor}/steps/{step['id']}", tools.get(step["name"])))
             elif kind == "answer":
                 self.answers.append(step)
             else:
@@ -113,10 +113,10 @@ class Context:
         self.stage = stage
         self.settings = settings
         self.severities = severities
-        self.tasks = [TaskPlace(index, task, toolset) for index, task in enumerate(document["tasks"])]
+        self.tasks = [TaskContext(index, task, toolset) for index, task in enumerate(document["tasks"])]
         self.calls = [call for task in self.tasks for call in task.calls]
         self._violations: list[Violation] | None = None
-        self._graph_problems: list[tuple[TaskPlace, GraphProblem]] | None = None
+        self._graph_problems: list[tuple[TaskContext, GraphProblem]] | None = None
         self._provenance: Finder | None = None
         self._texts: list[tuple[str, str]] | None = None
 
@@ -134,7 +134,7 @@ class Context:
         return self._violations
 
     @property
-    def graph_problems(self) -> list[tuple[TaskPlace, GraphProblem]]:
+    def graph_problems(self) -> list[tuple[TaskContext, GraphProblem]]:
         """What is wrong with the tasks' graphs."""
         if self._graph_problems is None:
             self._graph_problems = [(task, problem) for task in self.tasks for problem in task.reading.problems]
@@ -145,11 +145,11 @@ class Context:
         """Where the argument values of the calls stand."""
         if self._provenance is None:
             readings = [task.reading for task in self.tasks]
-            self._provenance = Finder(Places(self.document, self.toolset, readings))
+            self._provenance = Finder(DocumentScope(self.document, self.toolset, readings))
         return self._provenance
 
     @property
-    def call_groups(self) -> list[list[CallPlace]]:
+    def call_groups(self) -> list[list[CallContext]]:
         """The calls of each task."""
         return [task.calls for task in self.tasks]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from annotator.core.checks.context import Context, TaskPlace
+from annotator.core.checks.context import Context, TaskContext
 from annotator.core.checks.registry import Check, register
 from annotator.core.findings import Finding, Severity
 from annotator.core.graph import (
@@ -169,7 +169,7 @@ class AnswerLast(Check):
                 yield self.found(context, task.step_anchor(answer), answer, message)
             yield from self._waiting(context, task)
 
-    def _waiting(self, context: Context, task: TaskPlace) -> Iterator[Finding]:
+    def _waiting(self, context: Context, task: TaskContext) -> Iterator[Finding]:
         needed = task.reading.needed
         if len(task.answers) == 1 and not needed >> (len(task.steps) - 1) and task.steps[-1] is task.answers[0]:
             return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from annotator.core.checks.context import Context, TaskPlace
+from annotator.core.checks.context import Context, TaskContext
 from annotator.core.checks.registry import Check, register
 from annotator.core.findings import Finding
 from annotator.core.graph.dag import positions
@@ -80,7 +80,7 @@ def derive_policy(calls: int, clarifications: int) -> str:
     return "chat" if not calls else "single_tool" if calls == 1 else "multi_tool"
 
 
-def _steps(task: TaskPlace) -> str:
+def _steps(task: TaskContext) -> str:
     counts = ((len(task.calls), "call"), (len(task.clarifications), "clarification"))
     words = [f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count]
     return " and ".join(words) or "only an answer"
@@ -243,13 +243,13 @@ class Batch(Check):
                 yield from self._clarifications(context, task, ids, above)
 
     def _clarifications(
-        self, context: Context, task: TaskPlace, ids: tuple[str, ...], above: tuple[int, ...]
+        self, context: Context, task: TaskContext, ids: tuple[str, ...], above: tuple[int, ...]
     ) -> Iterator[Finding]:
-        place = {node: position for position, node in enumerate(ids)}
+        position = {node: index for index, node in enumerate(ids)}
         for step in task.clarifications:
-            position = place[step["id"]]
-            tied = above[position] | _waiting_for(position, above)
-            free = [call.step["id"] for call in task.calls if not tied >> place[call.step["id"]] & 1]
+            index = position[step["id"]]
+            tied = above[index] | _waiting_for(index, above)
+            free = [call.step["id"] for call in task.calls if not tied >> position[call.step["id"]] & 1]
             if free:
                 message = f"{step['id']} asks the user while {listed(free)} could run: say which comes first."
                 yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)

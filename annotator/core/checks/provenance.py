@@ -7,8 +7,8 @@ from annotator.core.checks.context import Context
 from annotator.core.checks.placeholders import is_placeholder
 from annotator.core.checks.registry import Check, register
 from annotator.core.findings import Finding
-from annotator.core.provenance.anchors import MAX_LEAVES, MAX_LEAVES_OF_ALL, anchor_below
 from annotator.core.provenance.edges import missing, unsupported
+from annotator.core.provenance.scope import MAX_LEAVES, MAX_LEAVES_OF_ALL, anchor_below
 from annotator.core.provenance.value_search import Origin
 from annotator.core.schema.value_words import listed, path_name, shown
 
@@ -36,7 +36,7 @@ class NoSource(Check):
                 if isinstance(value, str) and is_placeholder(value):
                     continue
                 # A value that the schema refuses is wrong wherever it comes from.
-                if any(place in refused for place in accumulate(anchor.split("/"), "{}/{}".format)):
+                if any(above in refused for above in accumulate(anchor.split("/"), "{}/{}".format)):
                     continue
                 message = (
                     f"“{path_name(found.path)}” is {shown(value)}, which stands in nothing before this call: correct "
@@ -56,7 +56,7 @@ class PartlyTraced(Check):
 
     def run(self, context: Context) -> Iterator[Finding]:
         finder = context.provenance
-        for index, task in enumerate(finder.places.tasks):
+        for index, task in enumerate(finder.scope.tasks):
             finder.values(index)
             for call in task.calls:
                 if call.cut:
@@ -65,7 +65,7 @@ class PartlyTraced(Check):
                         f"it: {MAX_LEAVES:,} of a call are, and {MAX_LEAVES_OF_ALL:,} of a dialogue."
                     )
                     yield self.found(context, f"{call.anchor}/arguments", call.arguments, message)
-        if finder.places.work.spent:
+        if finder.scope.work.spent:
             message = "The dialogue holds more than can be looked through, so where some values come from is not known."
             yield self.found(context, "", context.document, message)
 

@@ -100,16 +100,16 @@ def _tasks_in_order(document: dict[str, Any], findings: list[Finding]) -> list[F
 
 def _case_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
     rounds = document["reference_trajectory"] or ()
-    places = {f"/constraints/{one['id']}": n for n, one in enumerate(document["constraints"])}
-    places |= {f"/reference_trajectory/{one['id']}": n for n, one in enumerate(rounds)}
+    positions = {f"/constraints/{one['id']}": n for n, one in enumerate(document["constraints"])}
+    positions |= {f"/reference_trajectory/{one['id']}": n for n, one in enumerate(rounds)}
     calls = {call["id"]: n for one in rounds for n, call in enumerate(one["calls"])}
 
     def key(finding: Finding) -> tuple[Any, ...]:
         parts = finding.anchor.split("/")
         rank = _CASE_RANK.get(parts[1], len(_CASE_RANK)) if len(parts) > 1 else -1
-        place = places.get("/".join(parts[:3]), -1)
+        position = positions.get("/".join(parts[:3]), -1)
         call = calls.get(parts[4], -1) if len(parts) > 4 else -1
-        return (rank, place, call, finding.anchor, finding.check, finding.message)
+        return (rank, position, call, finding.anchor, finding.check, finding.message)
 
     return sorted(findings, key=key)
 

@@ -20,14 +20,14 @@ from annotator.core.findings import Finding, Stage
 from annotator.core.schema.canonical import value_hash
 from annotator.core.schema.value_words import cut
 
-PLACES, ROWS = 64, 4
+BINS, ROWS = 64, 4
 WIDTH = 3
 #: Texts with fewer shingles are formulas ("and the second one?") that many dialogues share.
 FEWEST_SHINGLES = 8
 THRESHOLD = 0.8
 
 _TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-_SHIFT = 64 - (PLACES - 1).bit_length()
+_SHIFT = 64 - (BINS - 1).bit_length()
 
 
 def dialogue_text(document: dict[str, Any]) -> str:
@@ -79,14 +79,14 @@ def bands(shingle_set: frozenset[int]) -> list[int]:
     """
     if len(shingle_set) < FEWEST_SHINGLES:
         return []
-    lowest: list[int | None] = [None] * PLACES
+    lowest: list[int | None] = [None] * BINS
     for shingle in shingle_set:
-        place = shingle >> _SHIFT
-        held = lowest[place]
+        position = shingle >> _SHIFT
+        held = lowest[position]
         if held is None or shingle < held:
-            lowest[place] = shingle
+            lowest[position] = shingle
     signature = _filled(lowest)
-    return [_mix(index, signature[index * ROWS : (index + 1) * ROWS]) for index in range(PLACES // ROWS)]
+    return [_mix(index, signature[index * ROWS : (index + 1) * ROWS]) for index in range(BINS // ROWS)]
 
 
 def near_duplicate_finding(
@@ -130,9 +130,9 @@ _NEAR_DUPLICATE = NearDuplicate()
 def _filled(lowest: list[int | None]) -> list[int]:
     """The signature with empty bins taken from the next full one, each marked by how far away that was."""
     signature = []
-    for place in range(PLACES):
+    for position in range(BINS):
         distance = 0
-        while (held := lowest[(place + distance) % PLACES]) is None:
+        while (held := lowest[(position + distance) % BINS]) is None:
             distance += 1
         signature.append(held + distance * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
     return signature

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from annotator.core.checks.context import Context, TaskPlace
+from annotator.core.checks.context import Context, TaskContext
 from annotator.core.checks.observations import error_in, is_empty, lost_ids
 from annotator.core.checks.placeholders import is_placeholder
 from annotator.core.checks.registry import Check, register
@@ -177,7 +177,7 @@ class IdsLost(Check):
                 yield self.found(context, f"{task.step_anchor(answer)}/text", answer["text"], message)
 
 
-def _lost(task: TaskPlace, text: str) -> Iterator[tuple[str, list[str]]]:
+def _lost(task: TaskContext, text: str) -> Iterator[tuple[str, list[str]]]:
     """Ids left out of the answer, for each call whose result no other call goes on with."""
     used = {needed["id"] for call in task.calls for needed in call.step["depends_on"] or ()}
     for call in task.calls:

@@ -150,9 +150,9 @@ class ToolCodeSyntax(CaseCheck):
         for name, code in context.document["tool_codes"].items():
             problem = outline(code).problem
             if problem:
-                place = name.replace("~", "~0").replace("/", "~1")
+                key = name.replace("~", "~0").replace("/", "~1")
                 message = f"The code of {cut(name)} cannot be read as Python: {problem}."
-                yield self.found(context, f"/tool_codes/{place}", code, message)
+                yield self.found(context, f"/tool_codes/{key}", code, message)
 
 
 def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:

@@ -5,7 +5,7 @@ from annotator.core.comparison.anchor_wording import describe, step_words
 from annotator.core.comparison.anchors import AnchorMissing, from_pointer, join, leaves, lookup, owner, resolve, split
 from annotator.core.comparison.changes import Change, ChangeKind, apply_changes, diff
 from annotator.core.comparison.choices import ChoiceProblem, resolve_choices
-from annotator.core.comparison.consequences import dropped, lost_dependencies, moot_places, readable
+from annotator.core.comparison.consequences import dropped, lost_dependencies, moot_anchors, readable
 from annotator.core.comparison.describing import DescribedChange, describe_changes, value_text
 from annotator.core.comparison.discrepancies import Discrepancy, Label, discrepancies, in_reading_order, same_content
 from annotator.core.comparison.merging import Choice, Conflict, MergeResult, merge
@@ -46,7 +46,7 @@ __all__ = [
     "lookup",
     "lost_dependencies",
     "merge",
-    "moot_places",
+    "moot_anchors",
     "owner",
     "readable",
     "resolve",

@@ -70,7 +70,7 @@ def lineage(anchor: str) -> Iterator[str]:
     yield anchor
 
 
-class Places:
+class AnchorIndex:
     """Anchors among which the one that touches a place is found without walking through all of them."""
 
     def __init__(self, anchors: Iterable[str]) -> None:

@@ -30,16 +30,16 @@ def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> 
     validators that one side made code and the other a ready form.
     """
     for constraint in mine["constraints"]:
-        place = below("/constraints", constraint["id"])
+        anchor = below("/constraints", constraint["id"])
         index = find(theirs["constraints"], constraint["id"])
         if index < 0:
             continue
-        done = [_done(side, [f"{place}/{field}" for field in _RULE]) for side in (ours, others)]
+        done = [_done(side, [f"{anchor}/{field}" for field in _RULE]) for side in (ours, others)]
         if not all(done) or same_value(*done):
             continue
-        if any(f"{place}/category" in side for side in done):
-            yield place
-        validator = f"{place}/validator"
+        if any(f"{anchor}/category" in side for side in done):
+            yield anchor
+        validator = f"{anchor}/validator"
         if validator_kinds_differ(constraint["validator"], theirs["constraints"][index]["validator"]) and all(
             _done(side, [validator]) for side in (ours, others)
         ):
@@ -49,12 +49,12 @@ def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> 
 def _rounds(mine: list[Any], theirs: list[Any], ours: Changes, others: Changes) -> Iterator[str]:
     """Rounds that one side gave calls and the other a final response."""
     for round_ in mine:
-        place = below("/reference_trajectory", round_["id"])
+        anchor = below("/reference_trajectory", round_["id"])
         index = find(theirs, round_["id"])
-        if index >= 0 and all(_done(side, [place]) for side in (ours, others)):
+        if index >= 0 and all(_done(side, [anchor]) for side in (ours, others)):
             both = (round_, theirs[index])
             if any(one["calls"] for one in both) and any(one["final"] is not None for one in both):
-                yield place
+                yield anchor
 
 
 def _twice(ours: Changes, others: Changes) -> Iterator[str]:
@@ -76,19 +76,19 @@ def _is_new_call(anchor: str, change: Change) -> bool:
     )
 
 
-def _too_many(place: str, count: int, most: int, ours: Changes, others: Changes) -> Iterator[str]:
+def _too_many(parent: str, count: int, most: int, ours: Changes, others: Changes) -> Iterator[str]:
     """What each side added, where together it is more than a case may have."""
     kinds = {
         anchor: change.kind
         for side in (ours, others)
         for anchor, change in side.items()
-        if anchor.startswith(f"{place}/") and anchor.count("/") == 2
+        if anchor.startswith(f"{parent}/") and anchor.count("/") == 2
     }
     counts = Counter(kinds.values())
     if count - counts[ChangeKind.REMOVED] + counts[ChangeKind.ADDED] > most:
         yield from (a for a, kind in kinds.items() if kind is ChangeKind.ADDED and (a in ours) != (a in others))
 
 
-def _done(changes: Changes, places: list[str]) -> dict[str, Any]:
-    """What one side did at or below places, as anchor -> kind and new value."""
-    return {a: [c.kind, c.after] for a, c in changes.items() if any(covers(place, a) for place in places)}
+def _done(changes: Changes, anchors: list[str]) -> dict[str, Any]:
+    """What one side did at or below anchors, as anchor -> kind and new value."""
+    return {a: [c.kind, c.after] for a, c in changes.items() if any(covers(anchor, a) for anchor in anchors)}

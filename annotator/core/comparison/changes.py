@@ -145,18 +145,18 @@ class Comparison:
         if self.whole_calls and before["category"] != after["category"]:
             self._add(anchor, ChangeKind.CHANGED, before, after)
             return
-        for key, place, old, new in self._fields(anchor, before, after):
+        for key, child, old, new in self._fields(anchor, before, after):
             if self.whole_calls and key == "validator" and validator_kinds_differ(old, new):
-                self._add(place, ChangeKind.CHANGED, old, new)
+                self._add(child, ChangeKind.CHANGED, old, new)
             else:
-                self._plain(place, old, new)
+                self._plain(child, old, new)
 
     def _round(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
-        for key, place, old, new in self._fields(anchor, before, after):
+        for key, child, old, new in self._fields(anchor, before, after):
             if key == "calls":
-                self._named(place, old, new, self._call)
+                self._named(child, old, new, self._call)
             else:
-                self._plain(place, old, new)
+                self._plain(child, old, new)
 
     def _call(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         if self.whole_calls and before["name"] != after["name"]:
@@ -165,25 +165,25 @@ class Comparison:
             self._plain(anchor, before, after)
 
     def _task(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
-        for key, place, old, new in self._fields(anchor, before, after):
+        for key, child, old, new in self._fields(anchor, before, after):
             if key == "steps":
-                self._named(place, old, new, self._step)
+                self._named(child, old, new, self._step)
             elif key == "candidate_messages":
-                self._named(place, old, new, self._plain)
+                self._named(child, old, new, self._plain)
             else:
-                self._plain(place, old, new)
+                self._plain(child, old, new)
 
     def _step(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         if before["type"] != after["type"] or (self.whole_calls and before.get("name") != after.get("name")):
             self._add(anchor, ChangeKind.CHANGED, before, after)
             return
-        for key, place, old, new in self._fields(anchor, before, after):
+        for key, child, old, new in self._fields(anchor, before, after):
             if key == "depends_on":
                 ignored = self.ignored.get(split(anchor)[1], frozenset()) if self.ignored else frozenset()
                 if edges(old, ignored) != edges(new, ignored):
-                    self._add(place, ChangeKind.CHANGED, old, new)
+                    self._add(child, ChangeKind.CHANGED, old, new)
             else:
-                self._plain(place, old, new)
+                self._plain(child, old, new)
 
     def _named(
         self, anchor: str, before: list[Any], after: list[Any], compare: Callable[[str, Any, Any], None]
@@ -195,12 +195,12 @@ class Comparison:
                 self._add(below(anchor, item["id"]), ChangeKind.REMOVED, item, None)
         previous = ""
         for item in after:
-            place = below(anchor, item["id"])
+            child = below(anchor, item["id"])
             if item["id"] in old:
                 if not _same_text(old[item["id"]], item):
-                    compare(place, old[item["id"]], item)
+                    compare(child, old[item["id"]], item)
             else:
-                self._add(place, ChangeKind.ADDED, None, item, follows=previous)
+                self._add(child, ChangeKind.ADDED, None, item, follows=previous)
             previous = item["id"]
         if [key for key in old if key in new] != [key for key in new if key in old]:
             self._add(anchor + ORDER, ChangeKind.MOVED, list(old), list(new))
@@ -209,8 +209,8 @@ class Comparison:
         if before is after:
             return
         if isinstance(before, dict) and isinstance(after, dict) and not self._too_deep(anchor, before, after):
-            for _, place, old, new in self._fields(anchor, before, after):
-                self._plain(place, old, new)
+            for _, child, old, new in self._fields(anchor, before, after):
+                self._plain(child, old, new)
         elif (
             isinstance(before, list)
             and isinstance(after, list)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from annotator.core.comparison.alignment import align
 from annotator.core.comparison.anchor_wording import describe
-from annotator.core.comparison.anchors import Document, Places, lookup, named, ordered_list, split
+from annotator.core.comparison.anchors import AnchorIndex, Document, lookup, named, ordered_list, split
 from annotator.core.comparison.changes import Change, ChangeKind, same_value
 from annotator.core.comparison.composing import compose, new_circles
 from annotator.core.comparison.consequences import dropped
@@ -69,9 +69,9 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
             orders=orders, check=True,
         )  # fmt: skip
     except SchemaProblem as problem:
-        places = Places(needed)
-        anchors = [places.touching(p.pointer) or p.pointer for p in problem.problems]
-        sentences = " ".join(f"{_capital(_place(left, right, p.pointer))}: {p.message}" for p in problem.problems[:3])
+        disputed = AnchorIndex(needed)
+        anchors = [disputed.touching(p.pointer) or p.pointer for p in problem.problems]
+        sentences = " ".join(f"{_capital(_located(left, right, p.pointer))}: {p.message}" for p in problem.problems[:3])
         raise ChoiceProblem(f"What was chosen makes no dialogue. {sentences}", anchors) from None
     _check_edges(document, [anchor for anchor in needed if not isinstance(choices[anchor], str)])
     _check_circle(document, left, right)
@@ -86,15 +86,15 @@ def _value(choice: Choice, anchor: str, left: Document, right: Document) -> obje
     parts = split(anchor)
     if not isinstance(choice, str) and value is not ABSENT and named(parts[:-1]):
         if not isinstance(value, dict):
-            raise ChoiceProblem(f"The value for {_place(left, right, anchor)} must be an object.", [anchor])
+            raise ChoiceProblem(f"The value for {_located(left, right, anchor)} must be an object.", [anchor])
         value = {**value, "id": parts[-1]}
     return value
 
 
 def _check_lost(left: Document, right: Document, choices: Mapping[str, Choice], found: Sequence[Change]) -> None:
     """A third value may not name a step that another choice leaves out."""
-    places = [Discrepancy(one.anchor, Label.OTHER, one.before, one.after) for one in found if matters(one)]
-    gone = set(dropped(places, choices))
+    disputed = [Discrepancy(one.anchor, Label.OTHER, one.before, one.after) for one in found if matters(one)]
+    gone = set(dropped(disputed, choices))
     for anchor, choice in choices.items():
         parts = split(anchor)
         if isinstance(choice, str) or len(parts) != 5 or parts[4] != "depends_on":
@@ -133,7 +133,7 @@ def _check_circle(document: Document, left: Document, right: Document) -> None:
         )
 
 
-def _place(left: Document, right: Document, anchor: str) -> str:
+def _located(left: Document, right: Document, anchor: str) -> str:
     """A place of either version, or of what was chosen instead, in words."""
     part = "/".join(anchor.split("/")[:5])  # a step, a candidate, a call: one version may be without it
     return describe(right if lookup(left, part, ABSENT) is ABSENT else left, anchor)

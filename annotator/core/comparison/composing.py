@@ -60,14 +60,14 @@ def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
         order = list(theirs if side == "theirs" else mine)
     for ids in (mine, theirs):
         known = set(order)
-        for place, key in enumerate(ids):
+        for position, key in enumerate(ids):
             if key in known:
                 continue
-            spot = next((order.index(other) + 1 for other in reversed(ids[:place]) if other in order), 0)
+            spot = next((order.index(other) + 1 for other in reversed(ids[:position]) if other in order), 0)
             if key in base:
                 # What this side lacks comes first where it did so in the base, unless this side has moved since.
                 lacking = [other for other in base[: base.index(key)] if other not in ids and other in order]
-                behind = next((order.index(other) for other in ids[place + 1 :] if other in order), len(order))
+                behind = next((order.index(other) for other in ids[position + 1 :] if other in order), len(order))
                 spot = max([spot, *(order.index(o) + 1 for o in lacking if order.index(o) < behind)])
             # Step over what the other side added at the same spot.
             while spot < len(order) and order[spot] not in base and order[spot] not in ids:
@@ -113,7 +113,7 @@ def _circling(steps: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, 
     both = set.intersection(
         *({(s["id"], d["id"]) for s in side for d in s["depends_on"] or ()} for side in (steps, others))
     )
-    bit = {step["id"]: 1 << place for place, step in enumerate(steps)}
+    bit = {step["id"]: 1 << position for position, step in enumerate(steps)}
     reached = dict.fromkeys(bit, 0)
     for step, needed in both:
         reached[step] |= bit.get(needed, 0)
@@ -141,9 +141,9 @@ def _order_case(result: Document, sides: Sequence[Document], orders: Mapping[str
         if result.get(name):
             _sort(result[name], [_ids(side.get(name) or []) for side in sides], orders.get(f"/{name}{ORDER}"))
     for round_ in result.get("reference_trajectory") or ():
-        place = f"{below('/reference_trajectory', round_['id'])}/calls"
-        calls = [lookup(side, place) or [] for side in sides]
-        _sort(round_["calls"], [_ids(items) for items in calls], orders.get(place + ORDER))
+        anchor = f"{below('/reference_trajectory', round_['id'])}/calls"
+        calls = [lookup(side, anchor) or [] for side in sides]
+        _sort(round_["calls"], [_ids(items) for items in calls], orders.get(anchor + ORDER))
 
 
 def _sort(items: list[Any], ids: list[list[str]], side: str | None) -> bool:
@@ -178,8 +178,8 @@ def _settle_dependencies(
             if step["depends_on"] is None:
                 continue
             step["depends_on"] = [d for d in step["depends_on"] if d["id"] not in gone]
-            place = f"/tasks/{task['id']}/steps/{step['id']}"
-            if decided & {place, f"{place}/depends_on"}:
+            anchor = f"/tasks/{task['id']}/steps/{step['id']}"
+            if decided & {anchor, f"{anchor}/depends_on"}:
                 continue
             for side in sides:
                 steps = {item["id"]: item for item in side[task["id"]]["steps"]}

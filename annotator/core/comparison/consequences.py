@@ -12,47 +12,47 @@ from annotator.core.comparison.discrepancies import Discrepancy
 from annotator.core.comparison.merging import Choice
 
 
-def moot_places(
-    left: Document, right: Document, places: Iterable[Discrepancy], choices: Mapping[str, Choice]
+def moot_anchors(
+    left: Document, right: Document, disputed: Iterable[Discrepancy], choices: Mapping[str, Choice]
 ) -> dict[str, str]:
-    """Places at which left and right come to the same by what was chosen elsewhere: {anchor: why, as a sentence}.
+    """Anchors at which left and right no longer differ after what was chosen elsewhere: {anchor: why, as a sentence}.
 
     Dependencies that differ only in edges to steps left out, and an order that differs only in tasks left out.
     """
     right = align(left, right)
-    places = list(places)
+    disputed = list(disputed)
     #: Task → its steps that are left out; blank: the tasks themselves.
     gone: dict[str, set[str]] = {}
-    for *above, key in map(split, dropped(places, choices)):
+    for *above, key in map(split, dropped(disputed, choices)):
         if above[0] == "tasks":
             gone.setdefault("".join(above[1:2]), set()).add(key)
     out = {}
-    for place in places:
-        parts = split(place.anchor)
-        if place.anchor == "/tasks" + ORDER:
+    for discrepancy in disputed:
+        parts = split(discrepancy.anchor)
+        if discrepancy.anchor == "/tasks" + ORDER:
             lost = gone.get("", set())
-            kept = [[key for key in ids if key not in lost] for ids in (place.left, place.right)]
+            kept = [[key for key in ids if key not in lost] for ids in (discrepancy.left, discrepancy.right)]
             common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
             if lost and common[0] == common[1]:
-                out[place.anchor] = "Without the tasks that are left out, both have the same order."
+                out[discrepancy.anchor] = "Without the tasks that are left out, both have the same order."
         elif len(parts) == 5 and parts[4] == "depends_on":
             lost = gone.get(parts[1], set())
-            sides = [edges(value) for value in (place.left, place.right)]
+            sides = [edges(value) for value in (discrepancy.left, discrepancy.right)]
             differing = (sides[0] or frozenset()) ^ (sides[1] or frozenset())
             if None not in sides and lost and all(key in lost for key, _ in differing):
                 names = sorted({key for key, _ in differing})
                 words = ", ".join(describe(_holder(left, right, parts[1], key), _step(parts[1], key)) for key in names)
-                out[place.anchor] = f"The two differ only in what this depends on that is left out: {words}."
+                out[discrepancy.anchor] = f"The two differ only in what this depends on that is left out: {words}."
     return out
 
 
-def dropped(places: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> list[str]:
+def dropped(disputed: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> list[str]:
     """The anchors of the disputed tasks and steps, constraints, rounds and calls that the choices leave out."""
     out = []
-    for place in places:
-        choice = choices.get(place.anchor)
-        if is_whole(split(place.anchor)) and choice is not None and _leaves_out(choice, place):
-            out.append(place.anchor)
+    for discrepancy in disputed:
+        choice = choices.get(discrepancy.anchor)
+        if is_whole(split(discrepancy.anchor)) and choice is not None and _leaves_out(choice, discrepancy):
+            out.append(discrepancy.anchor)
     return out
 
 
@@ -62,12 +62,12 @@ def is_whole(parts: Sequence[str]) -> bool:
 
 
 def lost_dependencies(
-    left: Document, right: Document, places: Iterable[Discrepancy], choices: Mapping[str, Choice], settled: Document
+    left: Document, right: Document, disputed: Iterable[Discrepancy], choices: Mapping[str, Choice], settled: Document
 ) -> list[str]:
     """What no longer waits for a step that was left out, as sentences."""
     right = align(left, right)
     out = []
-    for anchor in dropped(places, choices):
+    for anchor in dropped(disputed, choices):
         parts = split(anchor)
         if len(parts) != 4 or parts[0] != "tasks":
             continue
@@ -131,11 +131,11 @@ _PARTS = (
 )
 
 
-def _leaves_out(choice: Choice, place: Discrepancy) -> bool:
+def _leaves_out(choice: Choice, discrepancy: Discrepancy) -> bool:
     if choice == "left":
-        return place.left is None
+        return discrepancy.left is None
     if choice == "right":
-        return place.right is None
+        return discrepancy.right is None
     return isinstance(choice, Mapping) and choice.get("absent") is True
 
 

@@ -85,8 +85,8 @@ _READ = ("user_message", "policy", "information", "env_info", "chosen", "steps")
 _READ_STEP = ("name", "arguments", "observation", "question", "user_reply", "text", "answer_type", "depends_on")
 
 
-def in_reading_order(left: Document, right: Document, places: list[Discrepancy]) -> list[Discrepancy]:
-    """The places as somebody meets them who reads the dialogue: a task's message and labels, then step by step."""
+def in_reading_order(left: Document, right: Document, found: list[Discrepancy]) -> list[Discrepancy]:
+    """The discrepancies in the order of reading: a task's message and labels, then step by step."""
     tasks = _ranks(left.get("tasks", ()), right.get("tasks", ()))
     by_id = [{task["id"]: task["steps"] for task in side.get("tasks", ())} for side in (left, right)]
     steps = {key: _ranks(*(side.get(key, ()) for side in by_id)) for key in tasks}
@@ -96,8 +96,8 @@ def in_reading_order(left: Document, right: Document, places: list[Discrepancy])
         for name in ("constraints", "reference_trajectory")
     }
 
-    def rank(place: Discrepancy) -> tuple[float, ...]:
-        parts = split(place.anchor)
+    def rank(one: Discrepancy) -> tuple[float, ...]:
+        parts = split(one.anchor)
         if parts[:1] != ("tasks",):
             head = parts[0] if parts else ""
             field = float(_CASE_READ.index(head)) if head in _CASE_READ else -1.0
@@ -110,11 +110,11 @@ def in_reading_order(left: Document, right: Document, places: list[Discrepancy])
         field = _READ_STEP.index(parts[4]) if len(parts) > 4 and parts[4] in _READ_STEP else -1
         return (*at, steps.get(parts[1], {}).get(parts[3], 0.0), float(field))
 
-    return sorted(places, key=rank)
+    return sorted(found, key=rank)
 
 
 def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Id → place in the left list; of what only the right list has, just after what it follows there."""
+    """Id → position in the left list; of what only the right list has, just after what it follows there."""
     ranks = {item["id"]: float(number) for number, item in enumerate(left)}
     last = -1.0
     for item in right:

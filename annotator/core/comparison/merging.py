@@ -190,13 +190,13 @@ class _Merge:
             circle = " → ".join([*ids, ids[0]])
             for step in ids:
                 anchor = f"{task}/steps/{escape(step)}/depends_on"
-                place = self._clash_over(anchor)
-                if place is not None:
-                    self._reopen(place)
-                elif (place := self._edge_clash(anchor)) is not None:
-                    self.clashes[place] = ""
-                if place in self.clashes:
-                    self.clashes[place] = f"Together the versions make the dependencies run in a circle: {circle}."
+                clash = self._clash_over(anchor)
+                if clash is not None:
+                    self._reopen(clash)
+                elif (clash := self._edge_clash(anchor)) is not None:
+                    self.clashes[clash] = ""
+                if clash in self.clashes:
+                    self.clashes[clash] = f"Together the versions make the dependencies run in a circle: {circle}."
         return len(self.clashes) + len(self.reopened) > before
 
     def _edge_clash(self, anchor: str) -> str | None:

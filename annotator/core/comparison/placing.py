@@ -54,5 +54,5 @@ def put(document: Document, anchor: str, value: Any) -> None:
 
 def reorder(items: list[Any], order: list[str]) -> None:
     """Sort things with ids into ``order``, in place; things it does not name keep their order and come last."""
-    rank = {key: place for place, key in enumerate(order)}
+    rank = {key: position for position, key in enumerate(order)}
     items.sort(key=lambda item: rank.get(item["id"], len(rank)))

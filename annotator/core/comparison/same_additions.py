@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from annotator.core.comparison.anchors import Document, Places, below, lookup, named, split
+from annotator.core.comparison.anchors import AnchorIndex, Document, below, lookup, named, split
 from annotator.core.comparison.changes import ChangeKind, diff, same_value
 from annotator.core.comparison.composing import checked
 from annotator.core.comparison.consequences import is_whole
@@ -16,7 +16,7 @@ _LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
 
 def added_alike(base: Document, left: Document, right: Document) -> list[Discrepancy]:
     """The fields of what both versions have beyond ``base`` and do not differ on; ``right`` is aligned with left."""
-    differing = Places(change.anchor for change in differences(left, right) if matters(change))
+    differing = AnchorIndex(change.anchor for change in differences(left, right) if matters(change))
     return [
         Discrepancy(anchor, Label.OTHER, value, value)
         for change in diff(base, left)

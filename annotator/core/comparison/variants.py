@@ -18,14 +18,14 @@ def shared_difference(one: Document, other: Document) -> str:
     Labels, steps, tools, dependencies, the shape of arguments and observations are shared, and so is every value in
     these that is no text.
     """
-    for (place, mine), (_, theirs) in zip(_shared(one), _shared(other), strict=False):
+    for (location, mine), (_, theirs) in zip(_shared(one), _shared(other), strict=False):
         if mine != theirs:
-            return place
+            return location
     return "the number of tasks" if len(list(_shared(one))) != len(list(_shared(other))) else ""
 
 
 def _shared(document: Document) -> Iterator[tuple[str, Any]]:
-    """(place in words, value) of everything that is shared, tasks and steps by their order: ids may differ."""
+    """(location in words, value) of everything that is shared, tasks and steps by their order: ids may differ."""
     yield "the kind of dialogue", document["kind"]
     if "tasks" not in document:
         for key in sorted(set(document) - {"language", "kind"}):
@@ -36,10 +36,10 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
     for number, task in enumerate(document["tasks"], 1):
         yield f"the policy of task {number}", task["policy"]
         yield f"the information label of task {number}", task["information"]
-        order = {step["id"]: place for place, step in enumerate(task["steps"])}
+        order = {step["id"]: position for position, step in enumerate(task["steps"])}
         yield f"the steps of task {number}", [(step["type"], step.get("name")) for step in task["steps"]]
-        for place, step in enumerate(task["steps"], 1):
-            where = f"of step {place} of task {number}"
+        for step_number, step in enumerate(task["steps"], 1):
+            where = f"of step {step_number} of task {number}"
             needs = step["depends_on"]
             yield (
                 f"the dependencies {where}",

@@ -33,8 +33,8 @@ def _explained(text: str) -> JsonProblem:
     try:
         json.loads(text, parse_constant=_constant)
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        return JsonProblem(f"This is not JSON ({place}: {error.msg}).{_hint(text, error)}")
+        position = f"line {error.lineno}, column {error.colno}"
+        return JsonProblem(f"This is not JSON ({position}: {error.msg}).{_hint(text, error)}")
     except JsonProblem as problem:
         return problem
     except (ValueError, RecursionError):

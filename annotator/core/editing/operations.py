@@ -139,5 +139,5 @@ def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = 
     except SchemaProblem as problem:
         first = problem.problems[0]
         anchor = from_pointer(edit.document, first.pointer)
-        place = describe(edit.document, anchor)
-        raise EditProblem(anchor, f"{place[:1].upper()}{place[1:]}: {first.message}") from None
+        words = describe(edit.document, anchor)
+        raise EditProblem(anchor, f"{words[:1].upper()}{words[1:]}: {first.message}") from None

@@ -25,7 +25,7 @@ def can_rebase(op: Op, seen: Document, current: Document) -> bool:
     except AnchorMissing:
         return True
     return all(
-        same_value(lookup(seen, place, ABSENT), lookup(current, place, ABSENT)) for place in about(op, anchor, parts)
+        same_value(lookup(seen, each, ABSENT), lookup(current, each, ABSENT)) for each in about(op, anchor, parts)
     ) and all(_graph_of(seen, task) == _graph_of(current, task) for task in _graphs(op, parts))
 
 
@@ -62,10 +62,10 @@ def _case_part(op: Op, anchor: str, parts: Parts) -> list[str]:
     listed = {"add_constraint": ("constraints",), "add_round": ("reference_trajectory",)}.get(str(op.get("op")))
     inside = listed or (*parts[:2], "calls")
     after = op.get("after")
-    places = [] if listed else [join((*parts[:2], "id")), join((*parts[:2], "final"))]
+    anchors = [] if listed else [join((*parts[:2], "id")), join((*parts[:2], "final"))]
     if isinstance(after, str) and after:
-        places.append(after if after[0] == "/" else join((*inside, after, "id")))
-    return places
+        anchors.append(after if after[0] == "/" else join((*inside, after, "id")))
+    return anchors
 
 
 def _statement(op: Op, anchor: str, parts: Parts) -> list[str]:
@@ -118,22 +118,22 @@ def _graph_of(document: Document, task: str) -> list[tuple[Any, ...]]:
 def _accepted(op: Op, anchor: str, parts: Parts) -> list[str]:
     """The dependencies of each step named, and that it and what it is to wait for are what they were."""
     edges = op.get("edges")
-    places = []
+    anchors = []
     for item in edges if isinstance(edges, list) else ():
         if isinstance(item, Mapping):
-            places += _edges(item, anchor, (*parts[:2], "steps", str(item.get("step"))))
-            places.append(join((*parts[:2], "steps", str(item.get("step")), "name")))
-    return places
+            anchors += _edges(item, anchor, (*parts[:2], "steps", str(item.get("step"))))
+            anchors.append(join((*parts[:2], "steps", str(item.get("step")), "name")))
+    return anchors
 
 
-def _place_in(op: Op, anchor: str, parts: Parts) -> list[str]:
+def _insertion(op: Op, anchor: str, parts: Parts) -> list[str]:
     """A new thing: the task or list it goes to, and what it comes after."""
     after = op.get("after")
-    places = [join((*parts[:2], "id"))] if parts else []
+    anchors = [join((*parts[:2], "id"))] if parts else []
     if isinstance(after, str) and after:
         inside = (*parts[:2], "steps") if parts else ("tasks",)
-        places.append(after if after[0] == "/" else join((*inside, after, "id")))
-    return places
+        anchors.append(after if after[0] == "/" else join((*inside, after, "id")))
+    return anchors
 
 
 def _order(op: Op, anchor: str, parts: Parts) -> list[str]:
@@ -167,12 +167,12 @@ _ABOUT: dict[str, About] = {
     "set": _value,
     "set_language": lambda op, anchor, parts: ["/language"],
     "set_env_info": _env_info,
-    "add_task": _place_in,
+    "add_task": _insertion,
     "delete_task": _itself,
     "move_task": _order,
     "choose_candidate": _candidate,
     "add_candidate": lambda op, anchor, parts: [join((*parts[:2], "id"))],
-    "add_step": _place_in,
+    "add_step": _insertion,
     "delete_step": _itself,
     "move_step": _order,
     "duplicate_step": _itself,

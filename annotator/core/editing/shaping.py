@@ -97,10 +97,10 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
     """Replace the graph by these edges among calls, tied to the clarifications and the answer."""
     kept = {(step["id"], edge["id"]): edge["kind"] for step in steps for edge in step["depends_on"] or ()}
     kinds = kept | (kinds or {})
-    place = {step["id"]: i for i, step in enumerate(steps)}
+    position = {step["id"]: i for i, step in enumerate(steps)}
     needs = [0] * len(steps)
     for node, needed in edges:
-        needs[place[node]] |= 1 << place[needed]
+        needs[position[node]] |= 1 << position[needed]
     barrier = -1
     for i, step in enumerate(steps):
         if step["type"] == "clarification":
@@ -119,11 +119,11 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
             "Draw them one by one.",
             circle=ids,
         )
-    graph = Graph(tuple(place), tuple(needs))
+    graph = Graph(tuple(position), tuple(needs))
     for step in steps:
         step["depends_on"] = []
     for node, needed in graph.edges():
-        step = steps[place[node]]
+        step = steps[position[node]]
         # That a value flows is not for a shape to say; the answer tells what came back.
         usual = "parameter" if step["type"] == "answer" else "logical"
         step["depends_on"].append({"id": needed, "kind": kinds.get((node, needed), usual)})

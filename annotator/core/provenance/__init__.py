@@ -1,8 +1,8 @@
 """Provenance: where each argument value of a call is visible before the call. Pure: no Django here."""
 
-from annotator.core.provenance.anchors import SourceKind
 from annotator.core.provenance.edges import Suggestion
 from annotator.core.provenance.information import InformationEvidence
+from annotator.core.provenance.scope import SourceKind
 from annotator.core.provenance.search_targets import Quality
 from annotator.core.provenance.tracing import (
     ArgumentTrace,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.graph.dag import positions
-from annotator.core.provenance.anchors import CallPlaces, Place, TaskPlaces, is_acknowledgement
+from annotator.core.provenance.scope import CallScope, SearchTarget, TaskScope, is_acknowledgement
 from annotator.core.provenance.search_targets import Hit, Quality, Text, pointer
 from annotator.core.provenance.value_forms import Forms, is_specific
 from annotator.core.provenance.value_search import Finder, Found, Origin
@@ -39,7 +39,7 @@ class Suggestion:
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     position: int
-    place: Place
+    target: SearchTarget
     hit: Hit
     echo: bool
     affinity: float
@@ -54,15 +54,15 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
     as an argument before calls that did (those only repeat it); the path whose keys share most words with the
     argument's name; whole values before parts of longer texts; the nearest.
     """
-    task = finder.places.tasks[index]
+    task = finder.scope.tasks[index]
     made: dict[tuple[str, str], Suggestion] = {}
-    blocked = _Reachable(task, finder.places.work)
+    blocked = _Reachable(task, finder.scope.work)
     for found in finder.values(index):
         for forms, weak in _flowing(found):
             chosen = _choose(task, found, forms, blocked, weak=weak)
             if chosen is None:
                 continue
-            key = (found.call.step["id"], chosen.place.step)
+            key = (found.call.step["id"], chosen.target.step)
             doubtful = weak or chosen.echo
             if key in made and made[key].weak <= doubtful:
                 continue
@@ -74,7 +74,7 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
 
 def missing(finder: Finder, index: int) -> list[Suggestion]:
     """Those suggestions that are certain enough to warn of: not weak, and of calls whose dependencies are annotated."""
-    task = finder.places.tasks[index]
+    task = finder.scope.tasks[index]
     if len(task.calls) < 2 or task.reading.graph is None:
         return []
     if not any(
@@ -85,44 +85,44 @@ def missing(finder: Finder, index: int) -> list[Suggestion]:
     return [one for one in suggestions(finder, index) if not one.weak and one.step in known]
 
 
-def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallPlaces, str]]:
+def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallScope, str]]:
     """Pairs (call, id of a needed call) of parameter dependencies by which no value can have come.
 
     Nothing is said where it cannot be known: when the observation is missing, empty or a mere acknowledgement, and when
     an argument has no other explanation (inferred, chosen from an enum, found nowhere), so that it may well be
     concluded from that observation; and when not every value was looked for.
     """
-    task = finder.places.tasks[index]
+    task = finder.scope.tasks[index]
     if len(task.calls) < 2 or task.reading.graph is None:
         return
-    places = {place.step: place for place in task.observations.values()}
+    targets = {target.step: target for target in task.observations.values()}
     held: dict[int, list[Found]] = {}
     for found in finder.values(index):
         held.setdefault(found.call.position, []).append(found)
     for call in task.calls:
         for needed in call.step["depends_on"] or ():
-            place = places.get(needed["id"])
-            if needed["kind"] != "parameter" or place is None or needed["id"] == call.step["id"]:
+            target = targets.get(needed["id"])
+            if needed["kind"] != "parameter" or target is None or needed["id"] == call.step["id"]:
                 continue
-            if not call.arguments or call.cut or is_acknowledgement(_observation(task, place)):
+            if not call.arguments or call.cut or is_acknowledgement(_observation(task, target)):
                 continue
-            carries = any(_supports(found, place) for found in held.get(call.position, ()))
-            if not carries and not finder.places.work.spent:
+            carries = any(_supports(found, target) for found in held.get(call.position, ()))
+            if not carries and not finder.scope.work.spent:
                 yield call, needed["id"]
 
 
 _OPEN = frozenset({Origin.INFERABLE, Origin.SCHEMA, Origin.NOWHERE, Origin.UNKNOWN, Origin.WRITTEN})
 
 
-def _supports(found: Found, place: Place) -> bool:
-    if found.origin in _OPEN or place.body.has(found.forms):
+def _supports(found: Found, target: SearchTarget) -> bool:
+    if found.origin in _OPEN or target.body.has(found.forms):
         return True
     content_words, _ = found.forms.tokens
-    return any(place.body.has(forms) for forms in content_words)
+    return any(target.body.has(forms) for forms in content_words)
 
 
-def _observation(task: TaskPlaces, place: Place) -> Any:
-    return next(step["observation"] for step in task.steps if step["id"] == place.step)
+def _observation(task: TaskScope, target: SearchTarget) -> Any:
+    return next(step["observation"] for step in task.steps if step["id"] == target.step)
 
 
 def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
@@ -137,29 +137,29 @@ def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
             yield found.forms, found.forms.small
 
 
-def _choose(task: TaskPlaces, found: Found, forms: Forms, blocked: "_Reachable", *, weak: bool) -> _Candidate | None:
+def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable", *, weak: bool) -> _Candidate | None:
     """The call the value should be taken from: of those that close no circle, so that accepting asks for no other."""
     call = found.call
-    if task.message.body.has(forms) or any(place.body.has(forms) for place in task.env):
+    if task.message.body.has(forms) or any(target.body.has(forms) for target in task.env):
         return None
     if forms is not found.forms and any(
-        call.sees >> position & 1 and place.body.has(forms) for position, place in task.said
+        call.sees >> position & 1 and target.body.has(forms) for position, target in task.said
     ):
         return None
     candidates = []
     name = _name(found)
     for position in positions(call.sees):
-        place = task.observations.get(position)
-        if place is None or not place.body.has(forms):
+        target = task.observations.get(position)
+        if target is None or not target.body.has(forms):
             continue
-        best = _best(place, forms, name, weak=weak)
+        best = _best(target, forms, name, weak=weak)
         if best is None:
             continue
         if call.above >> position & 1:
             return None
         if blocked.would_circle(call.position, position):
             continue
-        candidates.append(_Candidate(position, place, best[1], _takes(task, position, forms, blocked.work), best[0]))
+        candidates.append(_Candidate(position, target, best[1], _takes(task, position, forms, blocked.work), best[0]))
     if not candidates:
         return None
     return max(candidates, key=_preference)
@@ -169,10 +169,10 @@ def _preference(one: _Candidate) -> tuple[bool, float, bool, bool, int]:
     return (not one.echo, one.affinity, one.hit.whole, one.hit.quality is Quality.EXACT, one.position)
 
 
-def _best(place: Place, forms: Forms, name: frozenset[str], *, weak: bool) -> tuple[float, Hit] | None:
+def _best(target: SearchTarget, forms: Forms, name: frozenset[str], *, weak: bool) -> tuple[float, Hit] | None:
     """The hit in one observation that says most, and how well its keys fit the argument's name."""
     best: tuple[float, Hit] | None = None
-    for hit in place.body.hits(forms):
+    for hit in target.body.hits(forms):
         affinity = _affinity(name, hit.path or "")
         if weak:
             if not hit.whole or affinity < 1:
@@ -191,7 +191,7 @@ def _telling_inside(forms: Forms, hit: Hit) -> bool:
     return is_specific(forms) or len(text) >= _LONG_WORD or not text.isascii() or not text.isalnum()
 
 
-def _takes(task: TaskPlaces, position: int, forms: Forms, work: Work) -> bool:
+def _takes(task: TaskScope, position: int, forms: Forms, work: Work) -> bool:
     """Tell whether a call has the value among its own arguments, so that its observation may only repeat it."""
     call = next(call for call in task.calls if call.position == position)
     for _, value in call.leaves:
@@ -226,9 +226,9 @@ def _affinity(name: frozenset[str], path: str) -> float:
     return sum(weight for word, weight in weights.items() if word in keys) / sum(weights.values())
 
 
-def _suggest(task: TaskPlaces, found: Found, forms: Forms, chosen: _Candidate, *, weak: bool) -> Suggestion:
+def _suggest(task: TaskScope, found: Found, forms: Forms, chosen: _Candidate, *, weak: bool) -> Suggestion:
     call = found.call
-    needed = chosen.place.step
+    needed = chosen.target.step
     tool = next(step["name"] for step in task.steps if step["id"] == needed)
     path = chosen.hit.path or ""
     shown = str(forms.value)
@@ -249,7 +249,7 @@ class _Reachable:
 
     __slots__ = ("_above", "work")
 
-    def __init__(self, task: TaskPlaces, work: Work) -> None:
+    def __init__(self, task: TaskScope, work: Work) -> None:
         self.work = work
         graph = task.reading.graph
         self._above = list(graph.ancestors) if graph is not None else [0] * len(task.steps)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from annotator.core.provenance.anchors import anchor_below
+from annotator.core.provenance.scope import anchor_below
 from annotator.core.provenance.value_search import Finder, Found, Origin
 
 LongRangeRule = Literal["c3", "wild"]
@@ -45,7 +45,7 @@ def evidence(finder: Finder, index: int, rule: LongRangeRule) -> InformationEvid
     stands in this message. Against long_range_dependency: everything is found, and nothing of it far back: by the c3
     rule past the exchange just before, by the wild rule past two user messages (i − j > 2).
     """
-    task = finder.places.tasks[index]
+    task = finder.scope.tasks[index]
     groups: dict[str, list[Found]] = {name: [] for name in ("here", "asked", "near", "far", "given", "open")}
     for found in finder.values(index):
         group = _group(found, task.exchange, task.turn, rule)
@@ -64,7 +64,7 @@ def evidence(finder: Finder, index: int, rule: LongRangeRule) -> InformationEvid
 
 def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
     """The sentence of ``evidence`` alone; empty where nothing contradicts the label."""
-    task = finder.places.tasks[index]
+    task = finder.scope.tasks[index]
     label = task.task["information"]
     if label is None or not task.calls:
         return ""
@@ -79,7 +79,7 @@ def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
 def _chosen_before(finder: Finder, index: int) -> bool:
     """Tell whether a value that the schema lists, and this message does not say, was said before."""
     return any(
-        found.origin is Origin.SCHEMA and any(place.body.has(found.forms) for place in finder.earlier(index))
+        found.origin is Origin.SCHEMA and any(target.body.has(found.forms) for target in finder.earlier(index))
         for found in finder.values(index)
     )
 

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from annotator.core.provenance.anchors import SourceKind
+from annotator.core.provenance.scope import SourceKind
 from annotator.core.provenance.value_forms import Forms, fold, squash
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import Tool

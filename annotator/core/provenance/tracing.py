@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.graph.dag import positions
-from annotator.core.provenance.anchors import Place, Places, SourceKind, anchor_below
 from annotator.core.provenance.edges import Suggestion, missing, suggestions, unsupported
 from annotator.core.provenance.information import InformationEvidence, LongRangeRule, evidence
+from annotator.core.provenance.scope import DocumentScope, SearchTarget, SourceKind, anchor_below
 from annotator.core.provenance.search_targets import Hit, Observation, Quality
 from annotator.core.provenance.value_forms import Forms
 from annotator.core.provenance.value_search import Finder, Found, Origin
@@ -111,11 +111,11 @@ def trace(
 
     ``only_task``: the id of the one task to trace; earlier ones are looked at all the same.
     """
-    finder = Finder(Places(document, toolset))
+    finder = Finder(DocumentScope(document, toolset))
     return Provenance(
         tuple(
             _trace_task(finder, index, long_range_rule)
-            for index, task in enumerate(finder.places.tasks)
+            for index, task in enumerate(finder.scope.tasks)
             if only_task is None or task.task["id"] == only_task
         )
     )
@@ -126,7 +126,7 @@ def suggest_edges(document: dict[str, Any], toolset: CompiledToolset, task_id: s
 
     Raises KeyError when the document has no such task.
     """
-    finder = Finder(Places(document, toolset))
+    finder = Finder(DocumentScope(document, toolset))
     return suggestions(finder, _index(finder, task_id))
 
 
@@ -134,19 +134,19 @@ def evidence_for_information(
     document: dict[str, Any], toolset: CompiledToolset, task_id: str, *, long_range_rule: LongRangeRule = "c3"
 ) -> InformationEvidence:
     """Evidence for and against the information label of one task. Raises KeyError when there is no such task."""
-    finder = Finder(Places(document, toolset))
+    finder = Finder(DocumentScope(document, toolset))
     return evidence(finder, _index(finder, task_id), long_range_rule)
 
 
 def _index(finder: Finder, task_id: str) -> int:
-    for index, task in enumerate(finder.places.tasks):
+    for index, task in enumerate(finder.scope.tasks):
         if task.task["id"] == task_id:
             return index
     raise KeyError(task_id)
 
 
 def _trace_task(finder: Finder, index: int, rule: LongRangeRule) -> TaskTrace:
-    task = finder.places.tasks[index]
+    task = finder.scope.tasks[index]
     values = finder.values(index)
     calls = tuple(
         CallTrace(
@@ -174,12 +174,12 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
     sources: list[Source] = []
     if found.origin not in _NO_SOURCE and not found.forms.common and not found.forms.written:
         content_words, _ = found.forms.tokens
-        for place in _visible(finder, index, found):
+        for target in _visible(finder, index, found):
             for forms in content_words if found.by_words else (found.forms,):
-                sources += _sources(place, forms, by_words=found.by_words)
+                sources += _sources(target, forms, by_words=found.by_words)
             if len(sources) >= MOST_SOURCES:
                 break
-        sources += [_source(place, Hit(*span, Quality.INSIDE)) for place, span in found.inferred]
+        sources += [_source(target, Hit(*span, Quality.INSIDE)) for target, span in found.inferred]
         if found.given is not None:
             sources.append(Source(found.given.kind, found.given.anchor, None, None, Quality.EXACT))
     return ArgumentTrace(
@@ -192,29 +192,29 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
     )
 
 
-def _visible(finder: Finder, index: int, found: Found) -> list[Place]:
+def _visible(finder: Finder, index: int, found: Found) -> list[SearchTarget]:
     """All places the call can see, the nearest first."""
-    task, sees = finder.places.tasks[index], found.call.sees
-    said = [place for position, place in task.said if sees >> position & 1]
+    task, sees = finder.scope.tasks[index], found.call.sees
+    said = [target for position, target in task.said if sees >> position & 1]
     observed = [task.observations[position] for position in positions(sees) if position in task.observations]
     return [task.message, *said, *task.env, *reversed(observed), *reversed(finder.earlier(index))]
 
 
-def _sources(place: Place, forms: Forms, *, by_words: bool) -> list[Source]:
-    hits = place.body.hits(forms)
-    return [_source(place, hit._replace(quality=Quality.INSIDE) if by_words else hit) for hit in hits]
+def _sources(target: SearchTarget, forms: Forms, *, by_words: bool) -> list[Source]:
+    hits = target.body.hits(forms)
+    return [_source(target, hit._replace(quality=Quality.INSIDE) if by_words else hit) for hit in hits]
 
 
-def _source(place: Place, hit: Hit) -> Source:
-    parts = place.anchor.split("/")
+def _source(target: SearchTarget, hit: Hit) -> Source:
+    parts = target.anchor.split("/")
     task = parts[2] if parts[1] == "tasks" else None
-    observed = place.kind in (SourceKind.OBSERVATION, SourceKind.EARLIER_OBSERVATION)
+    observed = target.kind in (SourceKind.OBSERVATION, SourceKind.EARLIER_OBSERVATION)
     whole_text = "" if observed and task is not None else None
     return Source(
-        kind=place.kind,
-        anchor=place.anchor,
+        kind=target.kind,
+        anchor=target.anchor,
         span=(hit.start, hit.end),
-        path=hit.path if isinstance(place.body, Observation) else whole_text,
+        path=hit.path if isinstance(target.body, Observation) else whole_text,
         quality=hit.quality,
         task=task,
         step=parts[4] if task is not None and len(parts) > 4 else "",

@@ -5,10 +5,10 @@ from enum import StrEnum
 from typing import Any
 
 from annotator.core.graph.dag import positions
-from annotator.core.provenance.anchors import CallPlaces, Place, Places, TaskPlaces, text_of, text_size
 from annotator.core.provenance.inference import named_code, relative_date
 from annotator.core.provenance.numbers_and_dates import Span
 from annotator.core.provenance.schema_values import Given, given_by_schema
+from annotator.core.provenance.scope import CallScope, DocumentScope, SearchTarget, TaskScope, text_of, text_size
 from annotator.core.provenance.search_targets import Body
 from annotator.core.provenance.value_forms import Forms, forms_for
 from annotator.core.provenance.work_budget import LOOK
@@ -47,7 +47,7 @@ class Found:
     it stands nowhere itself.
     """
 
-    call: CallPlaces
+    call: CallScope
     path: tuple[Any, ...]
     forms: Forms
     origin: Origin
@@ -56,7 +56,7 @@ class Found:
     turn: int = -1
     given: Given | None = None
     by_words: bool = False
-    inferred: list[tuple[Place, Span]] = field(default_factory=list)
+    inferred: list[tuple[SearchTarget, Span]] = field(default_factory=list)
 
 
 #: Searches for words that may stand for a value take that many times as long as one for the value itself.
@@ -66,23 +66,23 @@ _BY_PATTERN = 16
 class Finder:
     """Looks values up in the places of one document; answers are kept, task by task."""
 
-    __slots__ = ("_ends", "_found", "places")
+    __slots__ = ("_ends", "_found", "scope")
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
+    def __init__(self, scope: DocumentScope) -> None:
+        self.scope = scope
         self._found: dict[int, list[Found]] = {}
         # How many of the earlier places come before each task.
         self._ends: list[int] = []
         at = 0
-        for task in places.tasks:
-            while at < len(places.earlier) and places.earlier[at].exchange < task.exchange:
+        for task in scope.tasks:
+            while at < len(scope.earlier) and scope.earlier[at].exchange < task.exchange:
                 at += 1
             self._ends.append(at)
 
     def values(self, index: int) -> list[Found]:
         """Every value of the calls of task number ``index``, in document order."""
         if index not in self._found:
-            task = self.places.tasks[index]
+            task = self.scope.tasks[index]
             self._found[index] = [
                 self._find(index, task, call, path, _forms(call, path, value))
                 for call in task.calls
@@ -90,13 +90,13 @@ class Finder:
             ]
         return self._found[index]
 
-    def earlier(self, index: int) -> list[Place]:
+    def earlier(self, index: int) -> list[SearchTarget]:
         """The places of the exchanges before task number ``index``, in the order of reading."""
-        return self.places.earlier[: self._ends[index]]
+        return self.scope.earlier[: self._ends[index]]
 
-    def _find(self, index: int, task: TaskPlaces, call: CallPlaces, path: tuple[Any, ...], forms: Forms) -> Found:
+    def _find(self, index: int, task: TaskScope, call: CallScope, path: tuple[Any, ...], forms: Forms) -> Found:
         found = Found(call, path, forms, Origin.NOWHERE)
-        work = self.places.work
+        work = self.scope.work
         if not work.spend(LOOK):
             found.origin = Origin.UNKNOWN
         elif call.inferable and call.reason_at("".join(f"/{escape(str(step))}" for step in path)) is not None:
@@ -106,39 +106,39 @@ class Finder:
         elif forms.written:
             found.origin = Origin.WRITTEN
         elif not (self._whole(index, task, found) or self._inferred(task, found) or self._by_words(index, task, found)):
-            missing = task.missing & call.sees or not self.places.complete[index]
+            missing = task.missing & call.sees or not self.scope.complete[index]
             # Without env_info nobody knows what day it is in the dialogue.
             undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
             found.origin = Origin.UNKNOWN if missing or undated or work.spent else Origin.NOWHERE
         return found
 
-    def _inferred(self, task: TaskPlaces, found: Found) -> bool:
+    def _inferred(self, task: TaskScope, found: Found) -> bool:
         """Look for what everybody infers alike: a code that a word names, a date named relative to today."""
         forms = found.forms
-        said = [task.message, *(place for position, place in task.said if found.call.sees >> position & 1)]
+        said = [task.message, *(target for position, target in task.said if found.call.sees >> position & 1)]
         if 1 < len(forms.folded) < 6:
-            for place in said:
-                if not self.places.work.spend(_BY_PATTERN * text_size(place)):
+            for target in said:
+                if not self.scope.work.spend(_BY_PATTERN * text_size(target)):
                     return False
-                span = named_code(forms.folded, text_of(place).folded)
+                span = named_code(forms.folded, text_of(target).folded)
                 if span:
-                    found.inferred.append((place, span))
-                    found.origin = Origin.MESSAGE if place is task.message else Origin.REPLY
+                    found.inferred.append((target, span))
+                    found.origin = Origin.MESSAGE if target is task.message else Origin.REPLY
                     return True
         if forms.dates:
-            for place in task.env:
-                for today, span in text_of(place).dates:
+            for target in task.env:
+                for today, span in text_of(target).dates:
                     for words in said:
-                        if not self.places.work.spend(LOOK + 10 * _BY_PATTERN * text_size(words)):
+                        if not self.scope.work.spend(LOOK + 10 * _BY_PATTERN * text_size(words)):
                             return False
                         named = relative_date(forms.dates, today, text_of(words).folded)
                         if named:
-                            found.inferred += [(words, named), (place, span)]
+                            found.inferred += [(words, named), (target, span)]
                             found.origin = Origin.ENV_INFO
                             return True
         return False
 
-    def _whole(self, index: int, task: TaskPlaces, found: Found) -> bool:
+    def _whole(self, index: int, task: TaskScope, found: Found) -> bool:
         """Look for the value as a whole, from the nearest place to the farthest."""
         call, forms = found.call, found.forms
         if task.message.body.has(forms):
@@ -148,21 +148,21 @@ class Finder:
         if found.given is not None:
             found.origin = Origin.SCHEMA
             return True
-        for place in task.env:
-            if place.body.has(forms):
+        for target in task.env:
+            if target.body.has(forms):
                 found.origin = Origin.ENV_INFO
                 return True
-        for position, place in task.said:
-            if call.sees >> position & 1 and place.body.has(forms):
+        for position, target in task.said:
+            if call.sees >> position & 1 and target.body.has(forms):
                 found.origin = Origin.REPLY
                 return True
         for position in positions(call.sees):
             observation = task.observations.get(position)
             if observation is not None and observation.body.has(forms):
                 found.observed |= 1 << position
-        for place in reversed(self.earlier(index)):
-            if place.body.has(forms):
-                found.exchange, found.turn = place.exchange, place.turn
+        for target in reversed(self.earlier(index)):
+            if target.body.has(forms):
+                found.exchange, found.turn = target.exchange, target.turn
                 break
         if found.observed:
             found.origin = Origin.OBSERVATION
@@ -170,7 +170,7 @@ class Finder:
             found.origin = Origin.EARLIER
         return found.origin is not Origin.NOWHERE
 
-    def _by_words(self, index: int, task: TaskPlaces, found: Found) -> bool:
+    def _by_words(self, index: int, task: TaskScope, found: Found) -> bool:
         """A text of several words counts as found where at least half of its content words and all its specific ones
         stand in what has been read so far; what says the last of them is where it comes from.
         """
@@ -179,17 +179,17 @@ class Finder:
             return False
         left = dict.fromkeys(content_words)
         call = found.call
-        read: list[tuple[Origin, int, Place]] = [(Origin.MESSAGE, 0, task.message)]
-        read += [(Origin.ENV_INFO, 0, place) for place in task.env]
-        read += [(Origin.REPLY, 0, place) for position, place in task.said if call.sees >> position & 1]
+        read: list[tuple[Origin, int, SearchTarget]] = [(Origin.MESSAGE, 0, task.message)]
+        read += [(Origin.ENV_INFO, 0, target) for target in task.env]
+        read += [(Origin.REPLY, 0, target) for position, target in task.said if call.sees >> position & 1]
         read += [
             (Origin.OBSERVATION, 1 << position, task.observations[position])
             for position in positions(call.sees)
             if position in task.observations
         ]
-        read += [(Origin.EARLIER, 0, place) for place in reversed(self.earlier(index))]
-        for origin, bit, place in read:
-            here = [forms for forms in left if _says(place.body, forms)]
+        read += [(Origin.EARLIER, 0, target) for target in reversed(self.earlier(index))]
+        for origin, bit, target in read:
+            here = [forms for forms in left if _says(target.body, forms)]
             if not here:
                 continue
             for forms in here:
@@ -197,7 +197,7 @@ class Finder:
             if bit and any(forms in specific for forms in here):
                 found.observed |= bit
             if origin is Origin.EARLIER and found.exchange < 0:
-                found.exchange, found.turn = place.exchange, place.turn
+                found.exchange, found.turn = target.exchange, target.turn
             if len(left) * 2 <= len(content_words) and not any(forms in left for forms in specific):
                 found.origin, found.by_words = origin, True
                 return True
@@ -205,7 +205,7 @@ class Finder:
         return False
 
 
-def _forms(call: CallPlaces, path: tuple[Any, ...], value: Any) -> Forms:
+def _forms(call: CallScope, path: tuple[Any, ...], value: Any) -> Forms:
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     properties = call.tool.parameters.get("properties") if call.tool is not None else None
     return forms_for(name, value, properties if isinstance(properties, dict) else ())

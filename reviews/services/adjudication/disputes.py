@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from annotator.core.checks import Finding
-from annotator.core.comparison import describe, diff, lookup, lost_dependencies, moot_places
-from annotator.core.comparison.anchors import Places, covers, lineage, owner, split
+from annotator.core.comparison import describe, diff, lookup, lost_dependencies, moot_anchors
+from annotator.core.comparison.anchors import AnchorIndex, covers, lineage, owner, split
 from annotator.core.schema import load_text
 from annotator.errors import Invalid
 from annotator.models import Draft, User
@@ -170,7 +170,7 @@ def read_sheet(
             inherited = (number, row.kind)
         rows.append(row)
     lines = _good_lines(rows, rulings, dispute, draft, edited is not None, kinds)
-    moot = moot_places(
+    moot = moot_anchors(
         dispute.left.document, dispute.right.document, dispute.places, choices_of([read for _, read in lines])
     )
     for row in rows:
@@ -290,7 +290,7 @@ class _Reading:
         self.dispute, self.draft = dispute, draft
         self.editors = {row.anchor: row for row in sheet.page if row.optional}
         self.alike = {row.anchor for row in sheet.alike}
-        self.disputed = Places(row.anchor for row in sheet.rows)
+        self.disputed = AnchorIndex(row.anchor for row in sheet.rows)
         self.changed = {change.anchor for change in diff(dispute.base, dispute.left.document)}
         self.touched = {one for anchor in self.changed for one in lineage(anchor)}
 

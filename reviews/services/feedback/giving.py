@@ -6,7 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from annotator.core.comparison import describe, discrepancies, lookup
-from annotator.core.comparison.anchors import Places
+from annotator.core.comparison.anchors import AnchorIndex
 from annotator.models import NoticeKind, Revision
 from annotator.services.notices.notices import notify
 from reviews.core.protocols import Protocol
@@ -75,7 +75,7 @@ def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, t
 
 def _otherwise(document: dict[str, Any], settled: Revision, rulings: list[Ruling]) -> list[Ruling]:
     """The rulings at places where the settled version says something else than ``document``."""
-    differing = Places(one.anchor for one in discrepancies(settled.document(), document)) if rulings else None
+    differing = AnchorIndex(one.anchor for one in discrepancies(settled.document(), document)) if rulings else None
     return [one for one in rulings if differing and differing.touching(one.anchor) is not None]
 
 

@@ -15,14 +15,14 @@ from annotator.core.comparison import (
     in_reading_order,
     lookup,
     merge,
-    moot_places,
+    moot_anchors,
     resolve_choices,
     same_content,
     with_fitting_remainder,
     with_remainder_of,
     with_values,
 )
-from annotator.core.comparison.anchors import Places, split
+from annotator.core.comparison.anchors import AnchorIndex, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import differences
 from annotator.core.editing.json_text import JsonProblem, read_json
@@ -107,9 +107,9 @@ class Dispute:
         return {place.anchor: place for place in self.places}
 
     @cached_property
-    def around(self) -> Places:
+    def around(self) -> AnchorIndex:
         """The disputed places, to find whether another touches one of them."""
-        return Places(self.disputed)
+        return AnchorIndex(self.disputed)
 
     @cached_property
     def _by_anchor(self) -> dict[str, Discrepancy]:
@@ -237,7 +237,7 @@ def settle_document(
     lines = [with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
     dispute, disputed = _rewritten(dispute, lines)
     choices = choices_of(disputed)
-    moot = moot_places(dispute.left.document, dispute.right.document, dispute.places, choices)
+    moot = moot_anchors(dispute.left.document, dispute.right.document, dispute.places, choices)
     _require_complete(dispute, lines, kinds, moot)
     choices = dict.fromkeys(moot, "left") | choices
     try:
@@ -270,7 +270,7 @@ def settle_document(
 
 def _contradiction(dispute: Dispute, lines: list[RulingLine], anchors: list[str]) -> str:
     """What is to be done at places that were ruled on and edited as well."""
-    third = Places(line.anchor for line in lines if line.choice == "third")
+    third = AnchorIndex(line.anchor for line in lines if line.choice == "third")
     written = [anchor for anchor in anchors if third.touching(anchor) is not None]
     ruled = [anchor for anchor in anchors if third.touching(anchor) is None]
     out = []
@@ -297,7 +297,7 @@ def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list
         left, right = (with_values(one, values) for one in (dispute.left.document, dispute.aligned))
     except SchemaProblem as problem:
         first = problem.problems[0]
-        anchor = Places(values).touching(first.pointer) or next(iter(values))
+        anchor = AnchorIndex(values).touching(first.pointer) or next(iter(values))
         raise Invalid(f"{capital(dispute.words(anchor))}: {first.message}", anchor=anchor) from None
     dispute = replace(dispute, left=replace(dispute.left, document=left), right=replace(dispute.right, document=right))
     return dispute, ruled

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotator.core.comparison import added_alike, consequences, resolve_choices, same_additions
 from annotator.core.comparison.anchors import split
-from annotator.core.comparison.consequences import moot_places
+from annotator.core.comparison.consequences import moot_anchors
 from annotator.core.comparison.discrepancies import discrepancies
 from annotator.core.schema import load_text
 from annotator.core.schema.canonical import escape
@@ -142,13 +142,13 @@ def test_neither_of_two_calls_leaves_nothing_and_moots_the_edges_to_it(team: Tea
     anchors = [place.anchor for place in places]
     assert anchors == ["/tasks/t1/steps/s2", NEEDS]
     none = {"/tasks/t1/steps/s2": {"absent": True}}
-    moot = moot_places(left, right, places, none)
+    moot = moot_anchors(left, right, places, none)
     assert moot == {NEEDS: "The two differ only in what this depends on that is left out: task 1, call s2 get_weather."}
     settled = resolve_choices(make_document("x"), left, right, none | {NEEDS: "left"})
     steps = settled["tasks"][0]["steps"]
     assert [step["id"] for step in steps] == ["s0", "s1"]
     assert steps[-1]["depends_on"] == depends("s0")
-    assert moot_places(left, right, places, {"/tasks/t1/steps/s2": "left"}) == {}
+    assert moot_anchors(left, right, places, {"/tasks/t1/steps/s2": "left"}) == {}
 
 
 def test_a_moot_place_needs_no_ruling(team: Team) -> None:
@@ -222,7 +222,7 @@ def test_an_order_is_moot_where_only_tasks_left_out_differ() -> None:
     left = deepcopy(document)
     places = discrepancies(left, other)
     assert [place.anchor for place in places] == ["/tasks#order"]
-    assert moot_places(left, other, places, {}) == {}
+    assert moot_anchors(left, other, places, {}) == {}
 
 
 def test_places_with_keys_of_any_length_are_settled(team: Team) -> None:
@@ -328,7 +328,7 @@ def test_what_is_left_out_is_gathered_once_whatever_depends_on_it(monkeypatch: p
         ]
         places = discrepancies(left, right)
         calls.clear()
-        moot_places(left, right, places, {place.anchor: "right" for place in places})
+        moot_anchors(left, right, places, {place.anchor: "right" for place in places})
         return len(calls)
 
     calls: list[str] = []

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from annotator.core.comparison import AnchorMissing, describe, from_pointer, leaves, owner, resolve
-from annotator.core.comparison.anchors import Places, covers, join, split
+from annotator.core.comparison.anchors import AnchorIndex, covers, join, split
 from tests.annotator.document_cases import call, document, task, trip
 
 
@@ -58,7 +58,7 @@ def test_names_inside_arguments_are_plain_names():
 def test_the_places_around_one_are_those_that_cover_it_or_lie_below():
     anchors = ["", "/a", "/a/b", "/a/b/c", "/ab", "/a#order", "/a/b/c/d", "/x/y"]
     for chosen in itertools.chain.from_iterable(itertools.combinations(anchors, size) for size in range(4)):
-        places = Places(chosen)
+        places = AnchorIndex(chosen)
         for anchor in anchors:
             near = {one for one in chosen if covers(one, anchor) or covers(anchor, one)}
             assert places.touching(anchor) in (near or {None})

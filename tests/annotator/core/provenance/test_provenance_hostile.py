@@ -6,9 +6,9 @@ import pytest
 
 from annotator.core.checks import run_checks
 from annotator.core.provenance import Origin, trace
-from annotator.core.provenance.anchors import MAX_LEAVES as MAX_VALUES
-from annotator.core.provenance.anchors import MAX_LEAVES_OF_ALL
 from annotator.core.provenance.numbers_and_dates import dates_in, numbers_in, times_in
+from annotator.core.provenance.scope import MAX_LEAVES as MAX_VALUES
+from annotator.core.provenance.scope import MAX_LEAVES_OF_ALL
 from annotator.core.provenance.search_targets import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
 from annotator.core.provenance.value_forms import forms_of
 from annotator.core.provenance.work_budget import MAX_WORK, Work

@@ -1,4 +1,4 @@
-"""The places of one document where a value may be visible, and which of them each call can see."""
+"""The texts and observations of one document in which a value may be visible, and which of them each call sees."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,7 +39,7 @@ MAX_LEAVES, MAX_LEAVES_OF_ALL = 2_000, 20_000
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class SearchTarget:
     """One text or observation. ``exchange`` counts from 0 over the dialogue, the talk so far included; ``turn`` is the
     number of user messages said up to then, replies to clarifications included. ``step`` is the id of its step.
     """
@@ -52,17 +52,17 @@ class Place:
     step: str = ""
 
 
-def text_of(place: Place) -> Text:
-    """The text of a place; for an observation, its texts and keys as one."""
-    return place.body if isinstance(place.body, Text) else place.body.text
+def text_of(target: SearchTarget) -> Text:
+    """The text of a target; for an observation, its texts and keys as one."""
+    return target.body if isinstance(target.body, Text) else target.body.text
 
 
-def text_size(place: Place) -> int:
-    """About how many characters there are to look through in a place."""
-    return len(text_of(place).folded)
+def text_size(target: SearchTarget) -> int:
+    """About how many characters there are to look through in a target."""
+    return len(text_of(target).folded)
 
 
-class CallPlaces:
+class CallScope:
     """One call: its arguments and which steps of its task it can see.
 
     ``sees`` is a bitset of positions: the steps before it in the document, and all it depends on wherever they stand,
@@ -96,8 +96,8 @@ class CallPlaces:
         return None
 
 
-class TaskPlaces:
-    """One task: its calls, the places that belong to it, and the exchange and turn of its user message.
+class TaskScope:
+    """One task: its calls, the search targets in it, and the exchange and turn of its user message.
 
     ``observations`` holds those that say something by the position of their step. ``missing`` is a bitset of steps
     whose observation or reply nobody has written yet: what stands there is not known.
@@ -115,19 +115,19 @@ class TaskPlaces:
         self.anchor = f"/tasks/{task['id']}"
         self.steps: list[dict[str, Any]] = task["steps"]
         self.exchange, self.turn = exchange, turn
-        self.message = Place(
+        self.message = SearchTarget(
             SourceKind.MESSAGE, f"{self.anchor}/user_message", Text(task["user_message"], work=work), exchange, turn
         )
-        self.env: list[Place] = []
-        self.observations: dict[int, Place] = {}
-        self.said: list[tuple[int, Place]] = []
+        self.env: list[SearchTarget] = []
+        self.observations: dict[int, SearchTarget] = {}
+        self.said: list[tuple[int, SearchTarget]] = []
         self.missing = 0
-        self.calls: list[CallPlaces] = []
+        self.calls: list[CallScope] = []
         self.reading = reading if reading is not None else read_graph(self.steps)
 
 
-class Places:
-    """All places of a validated document.
+class DocumentScope:
+    """All search targets of a validated document.
 
     ``earlier`` are those before the first task (the talk so far) and those of the tasks, in the order of reading;
     ``complete`` tells of each task whether everything before it is written. ``work``: what is left for looking.
@@ -140,29 +140,29 @@ class Places:
     ) -> None:
         self.work = Work()
         self._left = MAX_LEAVES_OF_ALL
-        self.tasks: list[TaskPlaces] = []
-        self.earlier: list[Place] = []
+        self.tasks: list[TaskScope] = []
+        self.earlier: list[SearchTarget] = []
         self.complete: list[bool] = []
         env = []
         if document["env_info"]:
-            env.append(Place(SourceKind.ENV_INFO, "/env_info", self._text(document["env_info"]), -1, 0))
+            env.append(SearchTarget(SourceKind.ENV_INFO, "/env_info", self._text(document["env_info"]), -1, 0))
         exchange, turn = self._talk(document["context"], env)
         # Often only the end of the talk so far is given; what came before is not known.
         complete = not document["context"]
         for index, task in enumerate(document["tasks"]):
             exchange, turn = exchange + 1, turn + 1
             self.complete.append(complete)
-            places = TaskPlaces(task, exchange, turn, readings[index] if readings else None, self.work)
-            places.env = env
+            scope = TaskScope(task, exchange, turn, readings[index] if readings else None, self.work)
+            scope.env = env
             if task["env_info"]:
                 body = self._text(task["env_info"])
-                own = Place(SourceKind.ENV_INFO, f"{places.anchor}/env_info", body, exchange, turn)
-                places.env = [*env, own]
-            turn = self._steps(places, toolset, turn)
-            complete = complete and not places.missing and bool(task["steps"])
-            self.tasks.append(places)
+                own = SearchTarget(SourceKind.ENV_INFO, f"{scope.anchor}/env_info", body, exchange, turn)
+                scope.env = [*env, own]
+            turn = self._steps(scope, toolset, turn)
+            complete = complete and not scope.missing and bool(task["steps"])
+            self.tasks.append(scope)
 
-    def _talk(self, context: list[dict[str, Any]], env: list[Place]) -> tuple[int, int]:
+    def _talk(self, context: list[dict[str, Any]], env: list[SearchTarget]) -> tuple[int, int]:
         exchange, turn = -1, 0
         kinds = {
             "user": SourceKind.EARLIER_MESSAGE,
@@ -172,60 +172,62 @@ class Places:
         for i, message in enumerate(context):
             role, anchor = message["role"], f"/context/{i}/content"
             if role == "system":
-                env.append(Place(SourceKind.ENV_INFO, anchor, self._text(message["content"]), -1, 0))
+                env.append(SearchTarget(SourceKind.ENV_INFO, anchor, self._text(message["content"]), -1, 0))
                 continue
             if role == "user":
                 exchange, turn = exchange + 1, turn + 1
             # What comes before the first user message given belongs to an exchange whose message is not.
             exchange = max(exchange, 0)
-            self.earlier.append(Place(kinds[role], anchor, self._text(message["content"]), exchange, turn))
+            self.earlier.append(SearchTarget(kinds[role], anchor, self._text(message["content"]), exchange, turn))
         return exchange, turn
 
-    def _steps(self, places: TaskPlaces, toolset: CompiledToolset, turn: int) -> int:
-        """Sort the steps of a task into its places; returns the number of user messages after it."""
-        exchange = places.exchange
+    def _steps(self, scope: TaskScope, toolset: CompiledToolset, turn: int) -> int:
+        """Collect the search targets of a task; returns the number of user messages after it."""
+        exchange = scope.exchange
         self.earlier.append(
-            Place(SourceKind.EARLIER_MESSAGE, places.message.anchor, places.message.body, exchange, turn)
+            SearchTarget(SourceKind.EARLIER_MESSAGE, scope.message.anchor, scope.message.body, exchange, turn)
         )
-        for position, step in enumerate(places.steps):
-            anchor, kind = f"{places.anchor}/steps/{step['id']}", step["type"]
+        for position, step in enumerate(scope.steps):
+            anchor, kind = f"{scope.anchor}/steps/{step['id']}", step["type"]
             if kind == "call":
-                call = CallPlaces(step, position, anchor, toolset.tools.get(step["name"]), self._left)
+                call = CallScope(step, position, anchor, toolset.tools.get(step["name"]), self._left)
                 self._left -= len(call.leaves)
-                places.calls.append(call)
-                self._observation(places, position, step, anchor, turn)
+                scope.calls.append(call)
+                self._observation(scope, position, step, anchor, turn)
             elif kind == "clarification":
                 for field, here, later in _SAID:
                     if step[field]:
                         turn += field == "user_reply"
                         text = self._text(step[field])
-                        places.said.append((position, Place(here, f"{anchor}/{field}", text, exchange, turn)))
-                        self.earlier.append(Place(later, f"{anchor}/{field}", text, exchange, turn))
+                        scope.said.append((position, SearchTarget(here, f"{anchor}/{field}", text, exchange, turn)))
+                        self.earlier.append(SearchTarget(later, f"{anchor}/{field}", text, exchange, turn))
                     else:
-                        places.missing |= 1 << position
+                        scope.missing |= 1 << position
             elif step["text"]:
                 self.earlier.append(
-                    Place(SourceKind.EARLIER_ANSWER, f"{anchor}/text", self._text(step["text"]), exchange, turn)
+                    SearchTarget(SourceKind.EARLIER_ANSWER, f"{anchor}/text", self._text(step["text"]), exchange, turn)
                 )
             else:
-                places.missing |= 1 << position
-        _visibility(places)
+                scope.missing |= 1 << position
+        _visibility(scope)
         return turn
 
     def _text(self, text: str) -> Text:
         return Text(text, work=self.work)
 
-    def _observation(self, places: TaskPlaces, position: int, step: dict[str, Any], anchor: str, turn: int) -> None:
+    def _observation(self, scope: TaskScope, position: int, step: dict[str, Any], anchor: str, turn: int) -> None:
         observation = step["observation"]
         if observation is None:
-            places.missing |= 1 << position
+            scope.missing |= 1 << position
         elif says_something(observation):
             written = isinstance(observation, str)
             body: Body = self._text(observation) if written else Observation(observation, self.work)
             anchor = f"{anchor}/observation"
-            place = Place(SourceKind.OBSERVATION, anchor, body, places.exchange, turn, step["id"])
-            places.observations[position] = place
-            self.earlier.append(Place(SourceKind.EARLIER_OBSERVATION, anchor, body, places.exchange, turn, step["id"]))
+            target = SearchTarget(SourceKind.OBSERVATION, anchor, body, scope.exchange, turn, step["id"])
+            scope.observations[position] = target
+            self.earlier.append(
+                SearchTarget(SourceKind.EARLIER_OBSERVATION, anchor, body, scope.exchange, turn, step["id"])
+            )
 
 
 _SAID = (
@@ -252,14 +254,14 @@ def is_acknowledgement(observation: Any) -> bool:
     return isinstance(observation, str | bool) or observation is None
 
 
-def _visibility(places: TaskPlaces) -> None:
-    graph, unannotated = places.reading.graph, set(places.reading.unannotated)
+def _visibility(scope: TaskScope) -> None:
+    graph, unannotated = scope.reading.graph, set(scope.reading.unannotated)
     if graph is None:
         return
     above = graph.ancestors
     ids = graph.ids
     looks_back = not any(need >> i for i, need in enumerate(graph.needs))
-    for call in places.calls:
+    for call in scope.calls:
         at = call.position
         call.above = above[at]
         waiting = 0
