@@ -1,4 +1,4 @@
-"""docs/architecture.md describes the folders that there are; no app names the pages of one above it."""
+"""The guides name the folders and files that there are; no app names the pages of one above it."""
 
 import re
 from collections.abc import Iterator
@@ -26,6 +26,14 @@ def test_every_folder_of_the_cores_and_services_is_described() -> None:
     assert folders <= described, folders - described
     gone = {name for name in described if not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists()}
     assert not gone
+
+
+def test_every_file_that_the_guides_name_is_there() -> None:
+    guides = [(ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "docs/architecture.md")]
+    parts = "annotator|benchmark|deploy|docs|reviews|scripts|static|templates|tests"
+    named = {name for text in guides for name in re.findall(rf"`((?:{parts})/[\w./-]+)`", text)}
+    assert len(named) > 60
+    assert not {name for name in named if not (ROOT / name).exists()}
 
 
 #: Addresses and templates as Python and templates name them.
