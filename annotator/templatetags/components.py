@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotator.core.comparison import Effort, Part, word_diff
 from annotator.core.graph import Count
-from annotator.presentation.components.anchors import place_id, shown_place
+from annotator.presentation.components.anchors import dom_id, visible_dom_id
 from annotator.presentation.components.chat import (
     Reading,
     block_html,
@@ -120,16 +120,8 @@ def counted(count: Count | int, noun: str) -> str:
     return (Count(count) if isinstance(count, int) else count).of(noun)
 
 
-@register.filter
-def place(anchor: str) -> str:
-    """The DOM id of an anchor, for ``id`` and ``href="#…"``."""
-    return place_id(anchor)
-
-
-@register.filter
-def part_of_page(anchor: str) -> str:
-    """The DOM id of the step, message or task that shows an anchor on a dialogue's page."""
-    return shown_place(anchor)
+register.filter(dom_id)
+register.filter(visible_dom_id)
 
 
 @register.filter

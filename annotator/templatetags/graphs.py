@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from annotator.presentation.components.anchors import text_place
+from annotator.presentation.components.anchors import text_dom_id
 from annotator.presentation.graph import GraphView
 
 register = template.Library()
@@ -18,5 +18,5 @@ def tool_graph(graph: GraphView, title: str, links: str) -> dict[str, Any]:
 
 @register.filter
 def text_id(anchor: str) -> str:
-    """The DOM id of the text at an anchor, inside the part of the page that is called ``anchor|place``."""
-    return text_place(anchor)
+    """The DOM id of the text at an anchor, inside the part of the page that is called ``anchor|dom_id``."""
+    return text_dom_id(anchor)

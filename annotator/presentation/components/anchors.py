@@ -12,7 +12,7 @@ _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 
 
 @lru_cache(maxsize=4096)  # most dialogues call their tasks and steps alike
-def place_id(anchor: str) -> str:
+def dom_id(anchor: str) -> str:
     """The DOM id of an anchor: ``/tasks/t1/user_message`` -> ``at-tasks-t1-user_5f_message``.
 
     Different anchors have different ids, and an id needs no escaping in a CSS selector. The whole document is ``at``.
@@ -20,18 +20,18 @@ def place_id(anchor: str) -> str:
     return "at" + _NOT_PLAIN.sub(lambda found: "-" if found[0] == "/" else f"_{ord(found[0]):x}_", anchor)
 
 
-def text_place(anchor: str) -> str:
-    """The DOM id of the text at an anchor, inside the part of the page that is called ``place_id(anchor)``."""
-    return f"text-{place_id(anchor)}"
+def text_dom_id(anchor: str) -> str:
+    """The DOM id of the text at an anchor, inside the part of the page that is called ``dom_id(anchor)``."""
+    return f"text-{dom_id(anchor)}"
 
 
-def shown_place(anchor: str) -> str:
+def visible_dom_id(anchor: str) -> str:
     """The DOM id of the part of a dialogue's page that shows an anchor: its step, its message, else its task."""
     parts = anchor.strip("/").split("/")
     if parts[0] in _CASE_PARTS:
-        return place_id("/" + "/".join(parts[: 4 if parts[2:3] == ["calls"] else 2]))
+        return dom_id("/" + "/".join(parts[: 4 if parts[2:3] == ["calls"] else 2]))
     if parts[0] != "tasks" or len(parts) < 2:
         return "at"
     if len(parts) > 3 and parts[2] == "steps":
-        return place_id("/" + "/".join(parts[:4]))
-    return place_id("/" + "/".join(parts[:3] if parts[2:3] == ["user_message"] else parts[:2]))
+        return dom_id("/" + "/".join(parts[:4]))
+    return dom_id("/" + "/".join(parts[:3] if parts[2:3] == ["user_message"] else parts[:2]))

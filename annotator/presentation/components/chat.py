@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from annotator.presentation.components.anchors import place_id, text_place
+from annotator.presentation.components.anchors import dom_id, text_dom_id
 from annotator.presentation.components.json_text import json_html
 from annotator.presentation.components.labels import Label, label_of
 from annotator.presentation.components.signs import ICON_HTML, badge_html, coded_html
@@ -52,7 +52,7 @@ def dialogue_html(view: DialogueView, how: Reading) -> str:
 
 def task_html(task: TaskView, how: Reading) -> str:
     """A task: what the user says, then its steps."""
-    place, data = place_id(task.anchor), task.data
+    place, data = dom_id(task.anchor), task.data
     head = f'<h2 id="{place}-title">Task {task.number}</h2>\n{coded_html("policy", data["policy"])} '
     head += f"{coded_html('information', data['information'])} "
     if task.topology:
@@ -72,7 +72,7 @@ def task_html(task: TaskView, how: Reading) -> str:
     said = f"{task.anchor}/user_message"
     text = turn_text(said, data["user_message"]) + _edit_link(how, task.anchor, f"task {task.id}")
     out.append(
-        turn_html("user", "User", text, id=place_id(said), language=how.language, current=task.is_current)
+        turn_html("user", "User", text, id=dom_id(said), language=how.language, current=task.is_current)
         + findings_html(task.findings)
     )
     out += [_STEPS[step.type](step, task, how) for step in task.steps]
@@ -85,7 +85,7 @@ def _call(step: StepView, task: TaskView, how: Reading) -> str:
     if data["observation"] is None:
         observation = '<span class="missing">Not annotated</span>'
     else:
-        place = text_place(f"{step.anchor}/observation")
+        place = text_dom_id(f"{step.anchor}/observation")
         observation = block_html(json_html(data["observation"]), f"Observation of {step.id}", "json", place)
     arguments = block_html(json_html(data["arguments"]), f"Arguments of {step.id}", "json")
     content = (
@@ -117,7 +117,7 @@ def _said(text: str, step: StepView, task: TaskView, how: Reading) -> str:
 
 
 def _step_turn(role: str, who: str, content: str, step: StepView, language: str = "") -> str:
-    place = place_id(step.anchor)
+    place = dom_id(step.anchor)
     return turn_html(role, who, content, id=place, note=step.id, language=language, current=step.is_current)
 
 
@@ -161,7 +161,7 @@ def turn_html(
 def turn_text(anchor: str, text: str | None, missing: str = "") -> str:
     """A text of a turn, at its anchor. ``missing``: what to say where there is none."""
     words = escape(text or "") if text or not missing else f'<span class="missing">{missing}</span>'
-    return f'<p class="turn-text" id="{text_place(anchor)}">{words}</p>'
+    return f'<p class="turn-text" id="{text_dom_id(anchor)}">{words}</p>'
 
 
 def edit_link(links: str, anchor: str, what: str) -> str:
@@ -182,7 +182,7 @@ def depends_html(step: StepView, task: TaskView) -> str:
         words = "Depends on nothing"
     else:
         words = "After " + ", ".join(
-            f'<a href="#{place_id(task.anchor + "/steps/" + dep["id"])}">{escape(dep["id"])}</a>'
+            f'<a href="#{dom_id(task.anchor + "/steps/" + dep["id"])}">{escape(dep["id"])}</a>'
             + (" (order only)" if dep["kind"] == "logical" else "")
             for dep in step.depends_on
         )
@@ -211,7 +211,7 @@ def _finding(one: Any, links: bool, places: bool) -> str:
     about = f"<span>At {place}</span>" if places and place else ""
     about += f"<span>Reason: {escape(waiver)}</span>" if waiver else ""
     if links and one.anchor:
-        about += f'<a href="#{place_id(one.anchor)}">Go to {place or "the place"}</a>'
+        about += f'<a href="#{dom_id(one.anchor)}">Go to {place or "the place"}</a>'
     check = getattr(one, "check_id", "") or getattr(one, "check", "")
     return (
         f'\n<li class="finding tone-{label.tone}{" waived" if waiver else ""}">{ICON_HTML[label.icon]}\n'

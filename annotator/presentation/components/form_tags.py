@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
-from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.labels import label_of
 
 register = template.Library()
@@ -147,7 +147,7 @@ def value_field(
         field.label,
         "true" if field.tick_box else field.value,
         "number" if counts else _type_of(field),
-        id=place_id(name),
+        id=dom_id(name),
         hint=hint,
         error=error,
         note=_note(field) if kinds else "empty: no bound" if field.bound else "",

@@ -11,15 +11,15 @@ from annotator.core.provenance import CallTrace, Origin, Provenance, Source
 from annotator.core.schema.canonical import escape
 from annotator.presentation.components.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
 
-#: Places shown of one value; the nearest come first.
-MOST_PLACES = 4
+#: Sources shown of one value; the nearest come first.
+MAX_SOURCES = 4
 #: Values shown of one call.
-MOST_ROWS = 200
+MAX_ROWS = 200
 
 
 @dataclass(frozen=True)
-class PlaceRow:
-    """One place where a value stands. ``anchor`` is empty where it is none of the document's."""
+class SourceRow:
+    """One source of a value. ``anchor`` is empty where it is none of the document's."""
 
     kind: str
     step: str
@@ -39,7 +39,7 @@ class ValueRow:
     value: str
     origin: str
     reason: str | None
-    places: list[PlaceRow]
+    sources: list[SourceRow]
     more: int
 
 
@@ -50,14 +50,14 @@ class ValueRows(list[ValueRow]):
 
 
 def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
-    """The values of a call in document order, each with the nearest places where it stands.
+    """The values of a call in document order, each with its nearest sources.
 
-    Of more than MOST_ROWS come first those that stand nowhere: they ask for something.
+    Of more than MAX_ROWS come first those that stand nowhere: they ask for something.
     """
     rows, values = ValueRows(), call.arguments
     rows.total = len(values)
-    if len(values) > MOST_ROWS:
-        values = tuple(sorted(values, key=lambda one: one.origin is not Origin.NOWHERE)[:MOST_ROWS])
+    if len(values) > MAX_ROWS:
+        values = tuple(sorted(values, key=lambda one: one.origin is not Origin.NOWHERE)[:MAX_ROWS])
     for one in values:
         text = as_text(one.value)
         rows.append(
@@ -68,14 +68,14 @@ def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
                 value=text if len(text) <= 90 else f"{text[:89]}…",
                 origin=str(one.origin),
                 reason=one.reason,
-                places=[_row(source, document) for source in one.sources[:MOST_PLACES]],
-                more=max(0, len(one.sources) - MOST_PLACES),
+                sources=[_row(source, document) for source in one.sources[:MAX_SOURCES]],
+                more=max(0, len(one.sources) - MAX_SOURCES),
             )
         )
     return rows
 
 
-def marked_places(provenance: Provenance, document: dict[str, Any], anchor: str) -> list[tuple[str, SafeString]]:
+def marked_sources(provenance: Provenance, document: dict[str, Any], anchor: str) -> list[tuple[str, SafeString]]:
     """Pairs (anchor, HTML) of every text and observation in which a value at ``anchor``, or below it, stands: as the
     chat shows them, with the value marked.
     """
@@ -88,21 +88,21 @@ def marked_places(provenance: Provenance, document: dict[str, Any], anchor: str)
                         if source.span is not None:
                             marks.setdefault(source.anchor, []).append(Mark(source.span, source.path))
     out = []
-    for place, found in marks.items():
-        held = lookup(document, place)
-        if not place.endswith("/observation"):
-            out.append((place, marked_text(str(held), found)))
+    for where, found in marks.items():
+        held = lookup(document, where)
+        if not where.endswith("/observation"):
+            out.append((where, marked_text(str(held), found)))
         elif isinstance(held, str):
             # The chat shows it as JSON: in quotes.
-            out.append((place, marked_json(held, [mark._replace(path="") for mark in found])))
+            out.append((where, marked_json(held, [mark._replace(path="") for mark in found])))
         elif held is not None:
-            out.append((place, marked_json(held, [_fitting(held, mark) for mark in found])))
+            out.append((where, marked_json(held, [_fitting(held, mark) for mark in found])))
     return out
 
 
-def _row(source: Source, document: dict[str, Any]) -> PlaceRow:
+def _row(source: Source, document: dict[str, Any]) -> SourceRow:
     if source.span is None:
-        return PlaceRow(str(source.kind), "", "", "", "", None)
+        return SourceRow(str(source.kind), "", "", "", "", None)
     held = lookup(document, source.anchor)
     if source.path:
         mark = _fitting(held, Mark(source.span, source.path))
@@ -110,7 +110,7 @@ def _row(source: Source, document: dict[str, Any]) -> PlaceRow:
     else:
         span = source.span
     where = describe(document, source.anchor)
-    return PlaceRow(
+    return SourceRow(
         str(source.kind), source.step, source.anchor, where, source.path or "", excerpt(as_text(held), span)
     )
 

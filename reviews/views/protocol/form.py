@@ -10,7 +10,7 @@ from annotator.core.forms.shapes import Kind, own_shape, schema_at
 from annotator.core.forms.values import read_or_keep
 from annotator.core.schema.errors import Problem
 from annotator.models import Role
-from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.anchors import dom_id
 from reviews.core.protocols import Outcome, Protocol, Verdict
 from reviews.core.protocols.differences import AUTHOR_RULES, CONTENT_RULES, ENTRY_MODES, OUTCOMES, STAGE_KINDS
 from reviews.core.protocols.drafting import Draft
@@ -161,7 +161,7 @@ class _Maker:
             ],
             "content": self.field(f"{here}/content", f"Row {row + 1}, content", words=CONTENT_RULES),
             "outcome": self.field(f"{here}/outcome", f"Row {row + 1}, outcome", words=_OUTCOMES),
-            "error": self.complaints.at(here, place_id(f"{here}/outcome"), below=True),
+            "error": self.complaints.at(here, dom_id(f"{here}/outcome"), below=True),
         }
 
     def item(self, at: str, row: int, rows: int) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class _Maker:
             "label": self.field(f"{here}/label", f"Kind {place + 1}, word"),
             "description": self.field(f"{here}/description"),
             "retired": self.field(f"{here}/retired"),
-            "error": self.complaints.at(here, place_id(f"{here}/label")),
+            "error": self.complaints.at(here, dom_id(f"{here}/label")),
         }
 
     # --- fields ---
@@ -210,7 +210,7 @@ class _Maker:
         if isinstance(value, str):
             value = read_or_keep(shape, value)
         key = f"%{pointer}" if shape.kind is Kind.PERCENT else pointer
-        error = self.complaints.at(pointer, place_id(key), below=True)
+        error = self.complaints.at(pointer, dom_id(key), below=True)
         return field_at(pointer, shape, value, key=key, label=label, error=error)
 
 

@@ -16,7 +16,7 @@ from annotator.core.schema.exact_json import JsonError, dumps, loads
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
-from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.anchors import dom_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of, refuse_unknown_names
 from annotator.views.pages import PageRequest, project_page, takes
@@ -211,7 +211,7 @@ def _editor(
         "short": short,
         "presets": preset_cards(request.GET, preset_refusal),
         "preset_refusal": preset_refusal,
-        "preset_field": place_id(preset_refusal.details["field"]) if preset_refusal else "",
+        "preset_field": dom_id(preset_refusal.details["field"]) if preset_refusal else "",
         "tables": list(TABLES.items()),
         "json_text": _pretty(complete(draft)) if json_text is None else json_text,
         "json_problems": json_problems or [],

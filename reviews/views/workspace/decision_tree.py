@@ -28,7 +28,7 @@ from annotator.core.decisions import (
 )
 from annotator.core.graph import optimal_paths
 from annotator.errors import Hidden
-from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.anchors import dom_id
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.submission.workbench import open_workbench
@@ -56,7 +56,7 @@ def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpRespon
     revision, context = revision_page(request, public_id, "Decision tree")
     context["keep"] = {"revision": request.GET["revision"]} if request.GET.get("revision") else {}
     home = context["home"]
-    return _page(request, revision.document(), task, context, lambda anchor: f"{home}#{place_id(anchor)}")
+    return _page(request, revision.document(), task, context, lambda anchor: f"{home}#{dom_id(anchor)}")
 
 
 @login_required

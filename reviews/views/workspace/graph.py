@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from annotator.core.comparison.anchors import covers, split
 from annotator.core.provenance import TaskTrace, trace
 from annotator.errors import DomainError, Gone, Hidden, Invalid
-from annotator.presentation.components.sources import ValueRow, marked_places, value_rows
+from annotator.presentation.components.sources import ValueRow, marked_sources, value_rows
 from annotator.presentation.dialogue import StepView, TaskView
 from annotator.presentation.graph import Pair, view_graph
 from annotator.views.pages import PageRequest, takes
@@ -95,7 +95,7 @@ def look(request: PageRequest, slot: str) -> HttpResponse:
                 return render(request, "reviews/workspace/graph/preview.html", context)
             if covers(f"{step.anchor}/arguments", at):
                 found = trace(bench.document, bench.toolset, only_task=task.id)
-                marked = marked_places(found, bench.document, at)
+                marked = marked_sources(found, bench.document, at)
                 return render(request, "reviews/workspace/graph/marks.html", {"marked": marked})
     if "/arguments/" in at:
         # Of a call that is not stored yet, or of a case's, whose values are traced to no text.

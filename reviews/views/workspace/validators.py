@@ -25,7 +25,7 @@ from annotator.core.validators.trial import FUNCTION, reference_of
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Draft, Job
 from annotator.presentation.case import CaseView, ConstraintView
-from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.document import present
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts, trials
@@ -52,7 +52,7 @@ _EMPTY: Document = {"code": None, "function": None, "form": None, "parameters": 
 def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResponse:
     """The validator of a constraint of a dialogue as it is now, or at a revision one may see; to read."""
     revision, context = revision_page(request, public_id, "Validator")
-    context |= {"back": f"{context['home']}#{place_id(f'/constraints/{constraint}')}", "editable": False}
+    context |= {"back": f"{context['home']}#{dom_id(f'/constraints/{constraint}')}", "editable": False}
     return _page(request, revision.document(), constraint, context)
 
 

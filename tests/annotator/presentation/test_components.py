@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from annotator.core.schema.documents import Information, Policy
 from annotator.models import JobState, Role
 from annotator.models.content import DialogueStatus
-from annotator.presentation.components.anchors import place_id
+from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.icons import ICONS
 from annotator.presentation.components.json_text import coloured_json, pretty_json
 from annotator.presentation.components.labels import LABELS, label_of
@@ -73,12 +73,12 @@ def test_a_tag_escapes_what_it_is_given_even_after_the_same_text_marked_safe():
 
 @given(st.text(), st.text())
 def test_places_differ_when_anchors_do(one, other):
-    assert (place_id(one) == place_id(other)) == (one == other)
+    assert (dom_id(one) == dom_id(other)) == (one == other)
 
 
 @given(st.text())
 def test_a_place_needs_no_escaping_in_a_selector(anchor):
-    assert re.fullmatch(r"at[A-Za-z0-9_-]*", place_id(anchor))
+    assert re.fullmatch(r"at[A-Za-z0-9_-]*", dom_id(anchor))
 
 
 def test_a_difference_shows_what_was_taken_away_and_what_came():

@@ -10,7 +10,7 @@ from annotator.core.provenance import trace
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.presentation.components.json_text import coloured_json, pretty_json
 from annotator.presentation.components.marking import Mark, excerpt, marked_json, marked_text, value_at
-from annotator.presentation.components.sources import MOST_ROWS, marked_places, value_rows
+from annotator.presentation.components.sources import MAX_ROWS, marked_sources, value_rows
 from tests.annotator.document_cases import call, document, task
 
 VALUES = st.recursive(
@@ -91,24 +91,24 @@ def test_the_values_of_a_call():
     found = trace(data, CompiledToolset.of('{"tools":[]}'))
     (row,) = value_rows(found.call("t1", "s1"), data)
     assert (row.name, row.path, row.origin) == ("city", "/city", "message")
-    assert row.places[0].excerpt == 'Take me to <mark class="source">Oslo</mark>.'
+    assert row.sources[0].excerpt == 'Take me to <mark class="source">Oslo</mark>.'
     first, second = value_rows(found.call("t1", "s2"), data)
-    assert (first.name, first.path, first.places[0].step, first.places[0].path) == (
+    assert (first.name, first.path, first.sources[0].step, first.sources[0].path) == (
         "filters › ids › 1", "/filters/ids/0", "s1", "/rows/0/id"
     )  # fmt: skip
     assert (second.origin, second.reason, second.value) == ("inferable", "a rule", "77")
-    ((place, html),) = marked_places(found, data, "/tasks/t1/steps/s2/arguments/filters")
+    ((place, html),) = marked_sources(found, data, "/tasks/t1/steps/s2/arguments/filters")
     assert place == "/tasks/t1/steps/s1/observation"
     assert marks(html) == ["ZX-9"]
-    assert marked_places(found, data, "/tasks/t1/steps/s2/arguments/other") == []
+    assert marked_sources(found, data, "/tasks/t1/steps/s2/arguments/other") == []
     assert json.dumps(data)
 
 
 def test_of_a_call_of_many_values_the_first_rows_are_shown_and_those_that_stand_nowhere_before_all():
-    values = [f"Oslo {n}" for n in range(MOST_ROWS)]
+    values = [f"Oslo {n}" for n in range(MAX_ROWS)]
     data = document(task("t1", call("s1", arguments={"a": [*values, "Graz"]}), user_message=", ".join(values)))
     rows = value_rows(trace(data, CompiledToolset.of('{"tools":[]}')).call("t1", "s1"), data)
-    assert (len(rows), rows.total, rows[0].value, rows[0].origin) == (MOST_ROWS, MOST_ROWS + 1, "Graz", "nowhere")
+    assert (len(rows), rows.total, rows[0].value, rows[0].origin) == (MAX_ROWS, MAX_ROWS + 1, "Graz", "nowhere")
 
 
 def test_thousands_of_marks_in_thousands_of_values_are_set_in_one_walk():
