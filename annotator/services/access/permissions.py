@@ -3,9 +3,12 @@
 from collections.abc import Set
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from annotator.errors import Denied, Hidden
 from annotator.models import Membership, Project, Role, User
 from annotator.models.content import Dialogue
+from annotator.services.database.compiled import compiled
 
 #: Who sees known answers and what single people did; nobody with such a role is ever tested.
 OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
@@ -15,8 +18,12 @@ def roles_in(project: Project, user: User) -> frozenset[Role]:
     """The live roles of ``user`` in ``project``; empty for an outsider or a deactivated person."""
     if not user.is_active:
         return frozenset()
-    held = Membership.objects.live().filter(project=project, user=user)
-    return frozenset(Role(role) for role in held.values_list("role", flat=True))
+    return frozenset(map(Role, _roles(project.pk, user.pk)))
+
+
+@compiled
+def _roles(project_id: int, user_id: int) -> QuerySet[Membership, str]:
+    return Membership.objects.live().filter(project=project_id, user=user_id).values_list("role", flat=True)
 
 
 def load_project(*, actor: User, slug: str) -> Project:
@@ -26,11 +33,15 @@ def load_project(*, actor: User, slug: str) -> Project:
 
 def load_membership(*, actor: User, slug: str) -> tuple[Project, frozenset[Role]]:
     """The project behind ``slug``, and the actor's live roles in it. Raises Hidden for whoever is no member."""
-    found = Membership.objects.live().filter(project__slug=slug, user=actor.pk).select_related("project")
-    held = list(found) if actor.is_active else []
+    held = _memberships(slug, actor.pk) if actor.is_active else []
     if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
     return held[0].project, frozenset(Role(one.role) for one in held)
+
+
+@compiled
+def _memberships(slug: str, user_id: int) -> QuerySet[Membership]:
+    return Membership.objects.live().filter(project__slug=slug, user=user_id).select_related("project")
 
 
 @dataclass(frozen=True)
@@ -45,14 +56,19 @@ class MemberState:
 
 def member_state(user: User) -> MemberState:
     """A person's projects, by name, and their roles."""
-    held = Membership.objects.active().filter(user=user).select_related("project")
     projects: dict[int, Project] = {}
     roles: dict[int, set[Role]] = {}
-    for membership in held.order_by("project__name", "project"):
+    for membership in _active_memberships(user.pk):
         projects.setdefault(membership.project_id, membership.project)
         roles.setdefault(membership.project_id, set()).add(Role(membership.role))
     live = [project for project in projects.values() if project.archived_at is None]
     return MemberState(live, {key: frozenset(held) for key, held in roles.items()})
+
+
+@compiled
+def _active_memberships(user_id: int) -> QuerySet[Membership]:
+    held = Membership.objects.active().filter(user=user_id).select_related("project")
+    return held.order_by("project__name", "project")
 
 
 def load_dialogue(*, actor: User, project: Project, public_id: str) -> Dialogue:

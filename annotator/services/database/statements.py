@@ -21,6 +21,8 @@ from django.utils import timezone
 Row = tuple[Any, ...]
 Value = int | str | bool | datetime | None
 
+#: Rows that a prepared statement inserts at most.
+_FEW = 16
 #: Where a connection to PostgreSQL keeps its cursor: what a statement returns is read before the next one begins.
 _KEPT = "assay_cursor"
 
@@ -43,11 +45,14 @@ def write(statement: str, values: Sequence[Value] = ()) -> int:
 
 
 def insert(instances: Sequence[models.Model]) -> None:
-    """Write new rows, all of one model with a numbered key, and give each instance its key.
+    """Write new rows, all of one model, and give each instance its key.
 
-    Defaults and conversions are the fields' own, as in ``bulk_create``; nothing is signalled.
+    Defaults and conversions are the fields' own, as in ``bulk_create``, which writes what are many: each number of rows
+    is a statement of its own. Nothing is signalled.
     """
-    if not instances:
+    if len(instances) > _FEW:
+        type(instances[0])._default_manager.bulk_create(instances, batch_size=1000)
+    if not 0 < len(instances) <= _FEW:
         return
     keys = _write_rows(instances)
     for instance, (key,) in zip(instances, keys, strict=True):
@@ -108,11 +113,12 @@ def database_time() -> datetime:
 @lru_cache(maxsize=64)
 def _insertion(vendor: str, model: type[models.Model], count: int) -> tuple[list["models.Field[Any, Any]"], str]:
     """The fields of a new row, and the statement that writes so many of them."""
-    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
-    names = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
+    quote, meta = connection.ops.quote_name, model._meta
+    fields = [field for field in meta.concrete_fields if field is not meta.auto_field]
+    names = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * count)
-    table = connection.ops.quote_name(model._meta.db_table)
-    return fields, f"INSERT INTO {table} ({names}) VALUES {marks} RETURNING id"  # noqa: S608 - our own names
+    key = quote(str(meta.pk.column))
+    return fields, f"INSERT INTO {quote(meta.db_table)} ({names}) VALUES {marks} RETURNING {key}"  # noqa: S608
 
 
 @lru_cache(maxsize=64)

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.core.schema import canonical
 from annotator.core.schema.canonical import without_kinds
 from annotator.models import Dialogue, Event, Project, User
+from annotator.services.database.compiled import compiled
+from annotator.services.database.statements import insert
 from annotator.services.notices.notices import notify_of_events
 
 
@@ -49,8 +52,7 @@ def append_events(
     """Write the events of one transition, in order, in the caller's transaction; see ``append_event``."""
     number, last_hash = 0, ""
     if dialogue is not None:
-        last = Event.objects.filter(dialogue=dialogue).order_by("-number").only("number", "hash").first()
-        number, last_hash = (last.number or 0, last.hash) if last else (0, "")
+        [(number, last_hash)] = _last_link(dialogue.pk) or [(0, "")]
     now, events = timezone.now(), []
     for line in lines:
         number += 1
@@ -72,8 +74,14 @@ def append_events(
             last_hash = event.hash
         events.append(event)
     notify_of_events(events)
-    Event.objects.bulk_create(events)
+    insert(events)
     return events
+
+
+@compiled
+def _last_link(dialogue_id: int) -> QuerySet[Event, Any]:
+    # Each event of a dialogue has a number.
+    return Event.objects.filter(dialogue=dialogue_id).order_by("-number").values_list("number", "hash")[:1]
 
 
 def broken_links(dialogue: Dialogue) -> list[int]:

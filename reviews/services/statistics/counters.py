@@ -23,6 +23,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotator.models import Dialogue, Project, User
+from annotator.services.database.statements import insert
 from reviews.models import Claim, ClaimState, Counter, CounterDelta, GoldItem, Slot, SlotState, StageRun, StageRunState
 from reviews.services.statistics.audits import count_audited
 from reviews.services.statistics.counting import Counting
@@ -53,9 +54,7 @@ COUNTERS = _Counters()
 
 def write_deltas(*, project_id: int, deltas: Mapping[str, int]) -> None:
     """Put changes of counters into the outbox, in the caller's transaction."""
-    CounterDelta.objects.bulk_create(
-        [CounterDelta(project_id=project_id, key=key, delta=delta) for key, delta in deltas.items() if delta]
-    )
+    insert([CounterDelta(project_id=project_id, key=key, delta=delta) for key, delta in deltas.items() if delta])
 
 
 def stored_counters(project: Project) -> dict[str, int]:

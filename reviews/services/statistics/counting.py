@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 
 from annotator.models import Project
 from annotator.services.database.snapshot import one_snapshot
+from annotator.services.database.statements import insert
 from annotator.services.history.event_chain import in_portions
 
 Item = TypeVar("Item", bound=Hashable)
@@ -68,7 +69,7 @@ class Counting(Generic[Item, Key]):
     def put(self, project_id: int, items: Iterable[Item]) -> None:
         """Put items into the outbox, in the caller's transaction."""
         rows = (dict(zip(self.item, _as_tuple(item), strict=True)) for item in items)
-        self._outbox().bulk_create([self.outbox(project_id=project_id, **row) for row in rows], batch_size=1000)
+        insert([self.outbox(project_id=project_id, **row) for row in rows])
 
     def fold(self) -> int:
         """Count one portion of each project's outbox; returns how many rows. Safe beside others who do."""

@@ -10,12 +10,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotator.core.schema import SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Revision, Role, User
 from annotator.services.access.permissions import OVERSEERS
+from annotator.services.database.compiled import compiled_update
 from annotator.services.database.statements import insert, update
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import create_revision, refresh_findings
@@ -280,16 +282,18 @@ def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, no
         reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
         if reason:
             raise _TooLate(f"Your time on this item ran out, and it is not for you any more. {reason}")
-        _mark_submitted(claim, now)
-    elif not _mark_submitted(claim, now, state=ClaimState.LIVE):
+        Claim.objects.filter(pk=claim.pk).update(state=ClaimState.SUBMITTED, ended_at=now)
+    elif not _submit_live_claim(claim.pk, now):
         # Held under another token than the one given: the same person, in another window.
         claim = Claim.objects.get(slot=slot, state=ClaimState.LIVE)
-        _mark_submitted(claim, now)
+        _submit_live_claim(claim.pk, now)
     return claim.active_seconds
 
 
-def _mark_submitted(claim: Claim, now: datetime, **only: str) -> int:
-    return Claim.objects.filter(pk=claim.pk, **only).update(state=ClaimState.SUBMITTED, ended_at=now)
+@compiled_update
+def _submit_live_claim(claim_id: int, now: datetime) -> tuple[QuerySet[Claim], dict[str, Any]]:
+    live = Claim.objects.filter(pk=claim_id, state=ClaimState.LIVE)
+    return live, {"state": ClaimState.SUBMITTED, "ended_at": now}
 
 
 def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> None:
@@ -302,9 +306,14 @@ def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> N
             )
             unused.update(closed_at=now, outcome="kept")
         return
-    checked = Draft.objects.filter(pk=draft.pk, version=draft.version, closed_at=None)
-    if not checked.update(closed_at=now, outcome="submitted"):
+    if not _submit_draft(draft.pk, draft.version, now):
         raise Conflict("The draft was changed in another window while you submitted it; look at it, then submit again.")
+
+
+@compiled_update
+def _submit_draft(draft_id: int, version: int, now: datetime) -> tuple[QuerySet[Draft], dict[str, Any]]:
+    checked = Draft.objects.filter(pk=draft_id, version=version, closed_at=None)
+    return checked, {"closed_at": now, "outcome": "submitted"}
 
 
 def _make_revision(

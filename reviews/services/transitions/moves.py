@@ -7,11 +7,12 @@ saving them: the transition does that once.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from annotator.models import Dialogue, Revision
 from annotator.models.content import DialogueStatus
+from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
 from reviews.core.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
 from reviews.models import Cycle, CycleState, Draw, Priority, Slot, SlotState, StageRun, StageRunState
@@ -225,13 +226,13 @@ def _new_run(
     *,
     seen: bool = False,
 ) -> StageRun:
-    before = StageRun.objects.filter(cycle=context.cycle, stage=stage.key)
-    earlier, looks = before.aggregate(last=Max("round"))["last"] or 0, None
+    earlier, looks = max(_rounds(context.cycle.pk, stage.key), default=0), None
     if stage.in_rounds:
         # Its round is the number of the draw it waits for, so that a round is the same one for all items.
         draws = Draw.objects.filter(project=context.cycle.project_id, stage=stage.key)
         earlier = max(earlier, draws.aggregate(last=Max("number"))["last"] or 0)
-        looks = before.filter(state=StageRunState.SETTLED).exclude(outcome=NOT_DRAWN).count()
+        before = StageRun.objects.filter(cycle=context.cycle, stage=stage.key, state=StageRunState.SETTLED)
+        looks = before.exclude(outcome=NOT_DRAWN).count()
     run = StageRun(
         cycle=context.cycle,
         project_id=context.cycle.project_id,
@@ -247,3 +248,8 @@ def _new_run(
     )
     insert([run])
     return run
+
+
+@compiled
+def _rounds(cycle_id: int, stage: str) -> QuerySet[StageRun, int]:
+    return StageRun.objects.filter(cycle=cycle_id, stage=stage).values_list("round", flat=True)

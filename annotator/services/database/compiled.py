@@ -1,0 +1,132 @@
+"""Queries of the ORM that are put together once, for the few paths on which people wait for one another.
+
+A query is a function that returns a QuerySet. Each connection calls it once, with marks in place of values, and keeps
+what the ORM makes of it. On PostgreSQL that is prepared. To put a query together takes the ORM several times as long as
+the database takes to answer it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.models import Expression, QuerySet
+from django.db.models.query import FlatValuesListIterable, ValuesListIterable, get_related_populators
+from django.db.models.sql import UpdateQuery
+from django.db.models.sql.compiler import SQLCompiler
+
+from annotator.services.database import statements
+
+Given = ParamSpec("Given")
+Row = TypeVar("Row")
+
+#: Where a connection keeps what was made of each query.
+_KEPT = "assay_compiled"
+
+
+class _Mark(Expression):
+    """The place of a value that each call gives."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        return "%s", [self]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A statement, its values and marks, and what makes instances or tuples of its rows."""
+
+    statement: str
+    values: tuple[Any, ...]
+    read: Callable[[list[statements.Row]], Iterable[Any]] = iter
+
+    def filled(self, given: tuple[Any, ...]) -> list[Any]:
+        return [given[value.place] if isinstance(value, _Mark) else value for value in self.values]
+
+
+class compiled(Generic[Given, Row]):
+    """Make a function of positional values that returns a QuerySet return its rows; it must not look at the values.
+
+    ``function`` is the function itself.
+    """
+
+    def __init__(self, function: Callable[Given, QuerySet[Any, Row]]) -> None:
+        self.function = function
+
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> list[Row]:
+        plan = _plan(self, self._compile)
+        return list(plan.read(statements.rows(plan.statement, plan.filled(given))))
+
+    def _compile(self) -> _Plan:
+        queryset = _with_marks(self.function)
+        compiler = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
+        statement, values = compiler.as_sql()
+        return _Plan(statement, tuple(values), _reader(queryset, compiler))
+
+
+class compiled_update(Generic[Given]):
+    """Make a function of positional values that returns a QuerySet and what its fields become change these rows.
+
+    Like ``update`` it returns how many there were.
+    """
+
+    def __init__(self, function: Callable[Given, tuple[QuerySet[Any, Any], Mapping[str, Any]]]) -> None:
+        self.function = function
+
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> int:
+        plan = _plan(self, self._compile)
+        return statements.write(plan.statement, plan.filled(given))
+
+    def _compile(self) -> _Plan:
+        queryset, changes = _with_marks(self.function)
+        query: Any = queryset.query.chain(UpdateQuery)
+        query.add_update_values(changes)
+        statement, values = query.get_compiler(using=DEFAULT_DB_ALIAS).as_sql()
+        return _Plan(statement, tuple(values))
+
+
+def _with_marks(function: Callable[..., Any]) -> Any:
+    return function(*map(_Mark, range(function.__code__.co_argcount)))
+
+
+def _plan(query: Any, compile_: Callable[[], _Plan]) -> _Plan:
+    """What this thread's connection keeps of a query: no other thread may use its compilers and converters."""
+    plans: dict[Any, _Plan] = vars(connections[DEFAULT_DB_ALIAS]).setdefault(_KEPT, {})
+    plan = plans.get(query)
+    if plan is None:
+        plan = plans[query] = compile_()
+    return plan
+
+
+def _reader(queryset: Any, compiler: Any) -> Callable[[list[statements.Row]], Iterable[Any]]:
+    """What the ORM does with the rows of a query that has been put together (``ModelIterable``)."""
+    columns = compiler.select
+    converters = compiler.get_converters([column for column, *_ in columns])
+
+    def converted(found: list[statements.Row]) -> Iterable[Any]:
+        return compiler.apply_converters(found, converters) if converters else found
+
+    if issubclass(queryset._iterable_class, FlatValuesListIterable):
+        return lambda found: (value for value, *_ in converted(found))
+    if issubclass(queryset._iterable_class, ValuesListIterable):
+        return lambda found: map(tuple, converted(found))
+    info = compiler.klass_info
+    model: type[models.Model] = info["model"]
+    begin, end = info["select_fields"][0], info["select_fields"][-1] + 1
+    names = [column.target.attname for column, *_ in columns[begin:end]]
+    related = get_related_populators(info, columns, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
+    annotations = list(compiler.annotation_col_map.items())
+
+    def instances(found: list[statements.Row]) -> Iterable[Any]:
+        for row in converted(found):
+            instance = model.from_db(DEFAULT_DB_ALIAS, names, row[begin:end])
+            for populator in related:
+                populator.populate(row, instance)
+            for name, place in annotations:
+                setattr(instance, name, row[place])
+            yield instance
+
+    return instances
