@@ -1,9 +1,9 @@
-"""What a check has to say, as data."""
+"""What a check reports, as data."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-#: error blocks submission, warning needs a waiver with a reason, info is only said.
+#: An error blocks submission; a warning needs a waiver with a reason; info is for information only.
 Severity = Literal["error", "warning", "info"]
 #: When checks run.
 Stage = Literal["import", "save", "submit", "release"]
@@ -15,9 +15,9 @@ STAGES: tuple[Stage, ...] = ("import", "save", "submit", "release")
 class Finding:
     """One finding at one place.
 
-    ``anchor`` names the place by ids (``/tasks/t2/steps/c3/arguments/city``). It may name an argument that is missing:
-    show such a finding at the nearest place above that exists. ``value_hash`` is that of the value the finding is about
-    (of null for one that is missing); when it no longer fits, a waiver of this finding is stale.
+    ``anchor`` names the place by ids (``/tasks/t2/steps/c3/arguments/city``). It may name a missing argument: show such
+    a finding at the nearest existing place above. ``value_hash`` is the hash of the value that the finding is about (of
+    null if it is missing); when the value changes, a waiver of this finding is outdated.
     """
 
     check: str

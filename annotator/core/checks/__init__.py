@@ -1,4 +1,4 @@
-"""Automatic checks: what a revision's content says about itself. Pure: no Django here."""
+"""The automatic checks of a revision's content. Pure: no Django here."""
 
 from annotator.core.checks.clean import CleanMarks
 from annotator.core.checks.registry import CheckInfo, all_checks

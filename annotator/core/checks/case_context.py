@@ -1,4 +1,4 @@
-"""What checks look at in a constrained case: no tasks, but a trajectory, constraints and validators."""
+"""What checks read in a constrained case: no tasks, but a trajectory, constraints and validators."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -15,7 +15,7 @@ from annotator.core.validators.trial import Outcome
 
 
 class CaseContext(Context):
-    """One constrained case under check. It has no tasks, so that checks of tasks find nothing in it."""
+    """One constrained case under check. It has no tasks, so checks of tasks find nothing in it."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class CaseContext(Context):
         severities: Mapping[str, Severity],
     ) -> None:
         super().__init__(document | {"tasks": []}, toolset, stage, settings, severities)
-        #: What came of trying its validators, by key; None where nobody has looked.
+        #: Results of trying its validators, by key; None where they are not known.
         self.trials: Mapping[str, Outcome] | None = None
         self.document = document
         self.calls = [
@@ -34,7 +34,7 @@ class CaseContext(Context):
             for each in document["reference_trajectory"] or ()
             for call in each["calls"]
         ]
-        #: Every constraint; what makes the checks of this kind run.
+        #: Every constraint; checks of constraints run only where this is not empty.
         self.case = [document]
         self.case_data = case_of(document, toolset.names)
 
@@ -48,7 +48,7 @@ class CaseContext(Context):
 
     @property
     def user_texts(self) -> list[tuple[str, str]]:
-        """What the user says; the system prompt is the benchmark's, and names tools where a constraint does."""
+        """What the user says. The system prompt is left out: the benchmark wrote it, and it names tools."""
         return self.user_messages
 
     def assistant_texts(self) -> Iterator[tuple[str, str]]:

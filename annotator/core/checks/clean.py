@@ -1,8 +1,8 @@
-"""Marks on content in which nothing stands in the way of a release, so that a release need not check it once more.
+"""Marks on content that has no findings that block a release, so that a release need not check it again.
 
-A mark holds for exactly what was checked: the content and its tools by their hashes, the project's settings, and the
-program that checked (its code, Python and the libraries). Whatever of these is another today, the mark does not fit,
-and the checks run again. Constrained cases get none: what is said of them changes when their validators are tried.
+A mark is valid for exactly what was checked: the content and its tools (by their hashes), the project's settings, and
+the program that checked (its code, Python and the libraries). If any of these changes, the mark no longer matches and
+the checks run again. Constrained cases get no mark, since their findings change when their validators are tried.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Finding
 from annotator.core.schema import canonical
 
-#: Where everything lies that decides what is found in a document, and what lists and counters read from it.
+#: Code that decides what is found in a document, and what lists and counters read from it.
 PARTS = (
     *("checks", "constraints", "findings.py", "graph", "provenance", "sandbox", "schema", "search.py", "validators"),
     "wording.py",
@@ -38,12 +38,12 @@ def _program() -> bytes:
     return digest.digest()
 
 
-#: Read when the process starts: later the files may be those of the next version, while this one still runs.
+#: Read when the process starts: later, the files may be those of the next version while this one still runs.
 _PROGRAM = _program()
 
 
 class CleanMarks:
-    """The marks of one project's documents, by its settings as they are now."""
+    """The marks of one project's documents under its current settings."""
 
     def __init__(self, settings: CheckSettings) -> None:
         self._base = hashlib.sha256(_PROGRAM + canonical(asdict(settings)).encode())
@@ -51,7 +51,7 @@ class CleanMarks:
         self._blocking = {check for check, severity in severities.items() if severity == "error"}
 
     def fitting(self, content_hash: str, toolset_hash: str) -> str:
-        """The mark that this content has if it is clean."""
+        """Return the mark that this content has if it is clean."""
         digest = self._base.copy()
         digest.update(f"\0{content_hash}\0{toolset_hash}".encode())
         return digest.hexdigest()
@@ -59,7 +59,7 @@ class CleanMarks:
     def earned(
         self, document: dict[str, Any], findings: Iterable[Finding], content_hash: str, toolset_hash: str
     ) -> str | None:
-        """The mark of a document by all that was found in it, at whatever stage; None where it gets none."""
+        """Return the mark of a document given all its findings, at whatever stage; None if it gets none."""
         if document["kind"] != "multi_turn" or any(finding.check in self._blocking for finding in findings):
             return None
         return self.fitting(content_hash, toolset_hash)

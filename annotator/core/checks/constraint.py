@@ -1,4 +1,4 @@
-"""constraint.*: whether a case can be solved as its constraints want, and whether its reference does it."""
+"""constraint.*: whether a case can be solved as its constraints demand, and whether its reference does so."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from annotator.core.schema.value_words import closest, cut
 
 
 class CaseCheck(Check):
-    """A check of constrained cases alone."""
+    """A check of constrained cases only."""
 
     only_with = "case"
 
@@ -26,12 +26,12 @@ class CaseCheck(Check):
             yield from self.look(context)
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
-        """Findings in one case, in any order."""
+        """Yield the findings in one case, in any order."""
         raise NotImplementedError
 
 
 class _Feasible(CaseCheck):
-    """One of the things feasibility finds (``annotator.core.constraints.feasibility``)."""
+    """One of the problems that the feasibility check finds (``annotator.core.constraints.feasibility``)."""
 
     severity: ClassVar[Severity] = "error"
 
@@ -42,38 +42,38 @@ class _Feasible(CaseCheck):
 
 @register
 class Unreadable(_Feasible):
-    """A constraint has lost its category, its category is unknown, or its parameters cannot be read. Such a constraint
-    is kept as it came and judged by nothing.
+    """A constraint has no category, its category is unknown, or its parameters cannot be read. Such a constraint is
+    kept as imported but not judged.
     """
 
     id = "constraint.unreadable"
-    title = "A constraint lacks its category, or its parameters cannot be read."
+    title = "A constraint has no category, or its parameters cannot be read"
 
 
 @register
 class Contradiction(_Feasible):
-    """Constraints of one case that no trajectory can keep together, or one that contradicts itself."""
+    """No trajectory can satisfy all constraints of the case, or one constraint contradicts itself."""
 
     id = "constraint.contradiction"
-    title = "Constraints contradict each other."
+    title = "Constraints contradict each other"
 
 
 @register
 class AgainstScenario(_Feasible):
-    """A constraint that makes no sense in the scenario: an order in a single hop, something parallel where nothing is
-    called in parallel, too few rounds.
+    """A constraint does not fit the scenario: an order in a single hop, parallel calls where nothing is called in
+    parallel, or too few rounds.
     """
 
     id = "constraint.scenario"
-    title = "A constraint does not fit the scenario."
+    title = "A constraint does not fit the scenario"
 
 
 @register
 class AgainstSolution(_Feasible):
-    """The calls that the unsolved set needs are more than a constraint allows."""
+    """The unsolved set needs more calls than a constraint allows."""
 
     id = "constraint.solution"
-    title = "A constraint forbids what the solution needs."
+    title = "A constraint forbids what the solution needs"
 
 
 @register
@@ -81,24 +81,26 @@ class UnknownConstrainedTool(_Feasible):
     """Parameters name a tool that the case does not have."""
 
     id = "constraint.unknown_tool"
-    title = "A constraint names a tool that is not in the toolset."
+    title = "A constraint names a tool that is not in the toolset"
 
 
 @register
 class Wording(_Feasible):
-    """The sentence gives other numbers, units or tools than the parameters. English alone is read, by patterns."""
+    """A constraint's sentence has other numbers, units or tools than its parameters. Only English sentences are read,
+    by patterns.
+    """
 
     id = "constraint.wording"
-    title = "A constraint’s sentence and parameters differ."
+    title = "A constraint’s sentence and parameters differ"
     severity = "warning"
 
 
 @register
 class Anchor(_Feasible):
-    """Each constraint is stated by exactly one span of the system prompt: its text, or the span that is marked."""
+    """Exactly one span of the system prompt must state each constraint: its text, or the span that is marked."""
 
     id = "constraint.anchor"
-    title = "A constraint is not stated once in the system prompt."
+    title = "The system prompt does not state a constraint exactly once"
 
 
 @register
@@ -106,7 +108,7 @@ class UnsolvedTool(CaseCheck):
     """The unsolved set expects results of a tool that the case does not have."""
 
     id = "constraint.unsolved_tool"
-    title = "The unsolved set names a tool that is not in the toolset."
+    title = "The unsolved set names a tool that is not in the toolset"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -114,19 +116,19 @@ class UnsolvedTool(CaseCheck):
         unknown = (name for name in context.document["unsolved_set"] or () if name not in context.toolset.tools)
         for name in islice(unknown, MOST_UNKNOWN):
             meant = closest(name, names)
-            hint = f"; probably {meant} is meant" if meant else ""
-            message = f"The unsolved set names “{cut(name)}”, but the case has no such tool{hint}."
+            hint = f" Did you mean {meant}?" if meant else ""
+            message = f"The unsolved set names “{cut(name)}”, but the case has no such tool.{hint}"
             yield self.found(context, "/unsolved_set", context.document["unsolved_set"], message)
 
 
 @register
 class Reference(CaseCheck):
-    """The reference trajectory leaves a constraint broken. Breaking one and repairing it is lawful, and so is trial and
-    error. Constraints with validator code are judged where code runs, not here.
+    """The reference trajectory violates a constraint. Violating one and repairing it is allowed, and so is trial and
+    error. Constraints with validator code are judged when the code runs, not here.
     """
 
     id = "constraint.reference"
-    title = "The reference trajectory breaks a constraint."
+    title = "The reference trajectory violates a constraint"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -145,8 +147,8 @@ class Reference(CaseCheck):
                     ),
                     owed[position].owed,
                 )
-                name = title(context.case_data, position).capitalize()
-                message = f"{name} is not kept by the reference trajectory. {told}".strip()
+                name = title(context.case_data, position)
+                message = f"The reference trajectory violates {name}. {told}".strip()
                 anchor = context.constraint_anchor(position)
                 yield self.found(context, anchor, context.document["reference_trajectory"], message)
 
@@ -155,18 +157,18 @@ _PARTS = {
     "system_prompt": "Write the system prompt that states the constraints.",
     "scenario": "Say which scenario this is.",
     "answer": "Write the reference answer.",
-    "unsolved_set": "Say what the tools must yield for the query to be solved.",
+    "unsolved_set": "Say what the tools must return to solve the query.",
 }
 
 
 @register
 class Incomplete(CaseCheck):
-    """A case has a system prompt, a scenario, at least one constraint, an unsolved set and an answer, and a constraint
-    that counts has parameters.
+    """A case needs a system prompt, a scenario, at least one constraint, an unsolved set and an answer. A constraint
+    that counts something needs parameters.
     """
 
     id = "constraint.incomplete"
-    title = "A part of a constrained case is missing."
+    title = "A part of a constrained case is missing"
     severity = "error"
     to_do = True
 
@@ -176,9 +178,9 @@ class Incomplete(CaseCheck):
             if value is None or (isinstance(value, str) and not value.strip()):
                 yield self.found(context, f"/{field}", value, message)
         if not context.document["constraints"]:
-            yield self.found(context, "/constraints", [], "The case has no constraint.")
+            yield self.found(context, "/constraints", [], "The case has no constraint. Add one.")
         for constraint in context.document["constraints"]:
             category = find_category(constraint["category"])
             if category and not category.needs and constraint["parameters"] is None:
-                message = f"Say what this constraint on {category.id} counts with."
+                message = f"Enter the parameters of this constraint on {category.id}."
                 yield self.found(context, f"/constraints/{constraint['id']}/parameters", None, message)

@@ -1,4 +1,4 @@
-"""What checks look at: one document, cut into the parts that most of them walk over."""
+"""What checks read: one document, split into the parts that most checks walk through."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 from annotator.core.schema.violations import Budget, Violation, find_violations
 
-#: Values looked at below one call; a call with more is no call a person reviews.
+#: Values looked at in one call. A call with more values is too large to review.
 MAX_LEAVES = 2_000
 
 
@@ -41,12 +41,12 @@ class CallContext:
         return self._leaves
 
     def anchor_of(self, path: tuple[Any, ...]) -> str:
-        """The anchor of a place below the arguments."""
+        """Return the anchor of a place below the arguments."""
         return f"{self.anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)
 
 
 class TaskContext:
-    """One task: its steps by kind, its anchor, and its graph, read once when first asked for."""
+    """One task: its steps by kind, its anchor, and its graph, which is read when first asked for."""
 
     __slots__ = ("_reading", "anchor", "answers", "calls", "clarifications", "index", "steps", "task")
 
@@ -77,7 +77,7 @@ class TaskContext:
         return self._reading
 
     def step_anchor(self, step: Mapping[str, Any]) -> str:
-        """The anchor of one of the task's steps."""
+        """Return the anchor of one of the task's steps."""
         return f"{self.anchor}/steps/{step['id']}"
 
 
@@ -97,7 +97,7 @@ class Context:
         "tasks",
         "toolset",
     )
-    #: The constrained case, in a list; empty for other kinds, whose checks of cases do not run.
+    #: The constrained case, in a list. Empty for other kinds of documents, so checks of cases do not run on them.
     case: Sequence[dict[str, Any]] = ()
 
     def __init__(
@@ -122,7 +122,7 @@ class Context:
 
     @property
     def violations(self) -> list[Violation]:
-        """Where calls break the schemas of their tools."""
+        """Where calls violate the schemas of their tools."""
         if self._violations is None:
             budget = Budget()
             self._violations = [
@@ -142,7 +142,7 @@ class Context:
 
     @property
     def provenance(self) -> Finder:
-        """Where the argument values of the calls stand."""
+        """Where the argument values of the calls appear."""
         if self._provenance is None:
             readings = [task.reading for task in self.tasks]
             self._provenance = Finder(DocumentScope(self.document, self.toolset, readings))
@@ -172,7 +172,7 @@ class Context:
         return self._texts
 
     def assistant_texts(self) -> Iterator[tuple[str, str]]:
-        """Pairs (anchor, text) of what the assistant says: questions and answers."""
+        """Yield pairs (anchor, text) of what the assistant says: questions and answers."""
         for task in self.tasks:
             for step in task.clarifications:
                 if step["question"]:

@@ -15,26 +15,26 @@ _LANGUAGES = {"en": "English", "zh": "Chinese"}
 
 @register
 class EmptyMessage(Check):
-    """A task begins with something the user says."""
+    """A task begins with a user message that has text."""
 
     id = "dialogue.empty_message"
-    title = "A user message is empty."
+    title = "A user message is empty"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for anchor, message in context.user_messages:
             if not message.strip():
-                yield self.found(context, anchor, message, "Write what the user says.")
+                yield self.found(context, anchor, message, "Write the user message.")
 
 
 @register
 class ToolNamed(Check):
-    """The user speaks of a tool by its name in code, as no user would: the task gives its solution away. Names that are
-    ordinary words do not count.
+    """The user names a tool as it is called in code. Real users do not, and it gives the solution away. Tool names that
+    are ordinary words do not count.
     """
 
     id = "dialogue.tool_named"
-    title = "The user names a tool."
+    title = "The user names a tool"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -43,17 +43,17 @@ class ToolNamed(Check):
             lower = text.lower()
             for name, lowered in names:
                 if lowered in lower and re.search(rf"(?<![a-z0-9_]){re.escape(lowered)}(?![a-z0-9_])", lower):
-                    message = f"The user names the tool “{cut(name)}”; say it in words a user would use."
+                    message = f"The user names the tool “{cut(name)}”. Use words that a user would use."
                     yield self.found(context, anchor, text, message)
                     break
 
 
 @register
 class PlaceholderText(Check):
-    """A message, question or answer holds what a template left behind: [Your name], {{city}}, lorem ipsum."""
+    """A message, question or answer contains a placeholder from a template: [Your name], {{city}}, lorem ipsum."""
 
     id = "dialogue.placeholder_text"
-    title = "A text holds a placeholder."
+    title = "A text contains a placeholder"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -61,16 +61,16 @@ class PlaceholderText(Check):
             for anchor, text in texts:
                 left = placeholder_in(text)
                 if left is not None:
-                    message = f"The text holds “{cut(left)}”, a placeholder; put what belongs there."
+                    message = f"The text contains the placeholder “{cut(left)}”. Replace it with real text."
                     yield self.found(context, anchor, text, message)
 
 
 @register
 class LanguageMix(Check):
-    """A text is not in the dialogue's language. Names, quotations and a few words of another language are no mix."""
+    """A text is not in the dialogue's language. Names, quotations and a few words of another language are fine."""
 
     id = "dialogue.language_mix"
-    title = "A text is in another language than the dialogue."
+    title = "A text is in another language than the dialogue"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""label.*: what a task is said to be, against what it is."""
+"""label.*: whether the labels of a task fit its content."""
 
 from collections.abc import Iterator
 
@@ -19,10 +19,10 @@ _WORDS = {
 
 @register
 class PolicyMissing(Check):
-    """Nobody has said yet which policy the task calls for."""
+    """Every task needs a policy."""
 
     id = "label.policy_missing"
-    title = "A task has no policy."
+    title = "A task has no policy"
     severity = "error"
     to_do = True
 
@@ -35,28 +35,28 @@ class PolicyMissing(Check):
 
 @register
 class InformationMissing(Check):
-    """Nobody has said yet how the task hides what it needs."""
+    """Every task needs an information label: how the user gives what the task needs."""
 
     id = "label.information_missing"
-    title = "It is not said how a task hides what it needs."
+    title = "A task has no information label"
     severity = "error"
     to_do = True
 
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             if task.task["information"] is None:
-                message = "Say how the task gives what it needs: explicit, or how it hides it."
+                message = "Choose the information label: explicit, or how the message hides what it needs."
                 yield self.found(context, f"{task.anchor}/information", None, message)
 
 
 @register
 class PolicySteps(Check):
-    """The policy and the steps must agree: single_tool has one call, multi_tool at least two, clarify a clarification,
-    chat only an answer.
+    """The policy must fit the steps: single_tool has one call, multi_tool at least two, clarify a clarification, chat
+    only an answer.
     """
 
     id = "label.policy_steps"
-    title = "The policy of a task does not fit its steps."
+    title = "The policy of a task does not fit its steps"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -67,14 +67,14 @@ class PolicySteps(Check):
             derived = derive_policy(len(task.calls), len(task.clarifications))
             if policy != derived:
                 message = (
-                    f"The policy is {policy}, which means {_WORDS[policy]}, but the task has {_steps(task)}: "
-                    f"correct the steps, or the policy to {derived}."
+                    f"The policy is {policy} ({_WORDS[policy]}), but the task has {_steps(task)}. Correct "
+                    f"the steps, or change the policy to {derived}."
                 )
                 yield self.found(context, f"{task.anchor}/policy", policy, message)
 
 
 def derive_policy(calls: int, clarifications: int) -> str:
-    """The policy that a finished task with so many calls and clarifications has."""
+    """Return the policy of a finished task with this many calls and clarifications."""
     if clarifications:
         return "clarify"
     return "chat" if not calls else "single_tool" if calls == 1 else "multi_tool"
@@ -88,51 +88,51 @@ def _steps(task: TaskContext) -> str:
 
 @register
 class FirstExplicit(Check):
-    """The first task of a dialogue has nothing to hide behind: it says all it needs. (A dialogue that comes with the
-    talk so far does not begin with its first task.)
+    """The first task of a dialogue has nothing to refer back to, so it must be explicit. (In a dialogue with an
+    imported context, the first task may refer to that context.)
     """
 
     id = "label.first_explicit"
-    title = "The first task of a dialogue is not explicit."
+    title = "The first task of a dialogue is not explicit"
     severity = "warning"
     only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         information = context.document["tasks"][0]["information"]
         if information not in (None, "explicit") and not context.document["context"]:
-            message = f"The first task is labelled {information}, but nothing comes before it; it should be explicit."
+            message = f"The first task is labelled {information}, but nothing comes before it. It should be explicit."
             yield self.found(context, f"{context.tasks[0].anchor}/information", information, message)
 
 
 @register
 class LaterHides(Check):
-    """Every task but the first hides something: a part is left out, referred to, or stands far back."""
+    """Every task but the first hides something: it omits a part, refers to it, or needs a value from far back."""
 
     id = "label.later_hides"
-    title = "A later task hides nothing."
+    title = "A later task hides nothing"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             if task.task["information"] == "explicit" and (task.index or context.document["context"]):
-                message = "A task that follows others should hide something they said; this one is labelled explicit."
+                message = "A later task should hide something that was said before, but this one is labelled explicit."
                 yield self.found(context, f"{task.anchor}/information", "explicit", message)
 
 
 @register
 class LongRange(Check):
-    """A long-range dependency reaches past the exchange just before (or, by the wild rule, past two user messages), so
-    that many must come before it.
+    """A long-range dependency goes back beyond the previous exchange (or, under the wild rule, beyond two user
+    messages), so at least that many must come before it.
     """
 
     id = "label.long_range"
-    title = "A long-range dependency has nothing far enough back."
+    title = "Too little comes before a long-range dependency"
     severity = "error"
     only_with = "tasks"
 
     def run(self, context: Context) -> Iterator[Finding]:
         if context.document["context"]:
-            # Often only the end of the talk so far is given; how much came before is not known.
+            # Often only the end of the context is given, so how much came before is not known.
             return
         messages = 0
         for task in context.tasks:
@@ -140,14 +140,14 @@ class LongRange(Check):
                 anchor = f"{task.anchor}/information"
                 if context.settings.long_range_rule == "c3" and task.index < 2:
                     message = (
-                        f"A long-range dependency reaches past the exchange just before, but only {task.index} "
-                        f"task{'' if task.index == 1 else 's'} came before this one."
+                        "A long-range dependency goes back beyond the previous exchange, but "
+                        f"only {task.index} task{'' if task.index == 1 else 's'} came before this one."
                     )
                     yield self.found(context, anchor, task.task["information"], message)
                 elif context.settings.long_range_rule == "wild" and messages < 3:
                     message = (
-                        "A long-range dependency reaches at least three user messages back, but only "
-                        f"{messages} came before this one."
+                        f"A long-range dependency goes back at least three user messages, but only {messages} "
+                        "came before this one."
                     )
                     yield self.found(context, anchor, task.task["information"], message)
             messages += 1 + len(task.clarifications)
@@ -155,13 +155,13 @@ class LongRange(Check):
 
 @register
 class InformationEvidence(Check):
-    """What the calls need must fit the label: explicit says it all in this message; a task that hides something leaves
-    something out of it; a long-range dependency needs a value from farther back than the exchange just before (by the
-    wild rule, than two user messages).
+    """What the calls need must fit the label. Explicit: everything is in this message. A label that hides something:
+    this message omits something. Long-range dependency: a value comes from before the previous exchange (under the wild
+    rule, from more than two user messages back).
     """
 
     id = "label.information_evidence"
-    title = "The values of the calls contradict the information label."
+    title = "The argument values contradict the information label"
     severity = "warning"
     only_with = "tasks"
 
@@ -170,16 +170,16 @@ class InformationEvidence(Check):
         for index, task in enumerate(context.tasks):
             against = contradiction(finder, index, rule)
             if against:
-                message = f"{against} Correct the label, the message, or the call."
+                message = f"{against} Correct the label, the message or the call."
                 yield self.found(context, f"{task.anchor}/information", task.task["information"], message)
 
 
 @register
 class AnswerTypeMissing(Check):
-    """Nobody has said yet whether the answer rests on tools or is chat."""
+    """Every answer is based on tool results or is chat."""
 
     id = "label.answer_type_missing"
-    title = "An answer has no type."
+    title = "An answer has no type"
     severity = "error"
     to_do = True
 
@@ -187,16 +187,18 @@ class AnswerTypeMissing(Check):
         for task in context.tasks:
             for step in task.answers:
                 if step["answer_type"] is None:
-                    message = "Say whether the answer rests on tools (tool) or not (chat)."
+                    message = "Choose the answer type: tool if the answer is based on tool results, otherwise chat."
                     yield self.found(context, f"{task.step_anchor(step)}/answer_type", None, message)
 
 
 @register
 class AnswerType(Check):
-    """A chat task ends with a chat answer, a task with calls with a tool answer. After a clarification both may be."""
+    """A chat task ends with a chat answer, a task with calls ends with a tool answer. After a clarification, both are
+    fine.
+    """
 
     id = "label.answer_type"
-    title = "The type of an answer does not fit the policy."
+    title = "The type of an answer does not fit the policy"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -208,19 +210,19 @@ class AnswerType(Check):
             for step in task.answers:
                 if step["answer_type"] not in (None, wanted):
                     message = (
-                        f"The policy is {policy}, so the answer's type should be {wanted}, not {step['answer_type']}."
+                        f"The policy is {policy}, so the answer type should be {wanted}, not {step['answer_type']}."
                     )
                     yield self.found(context, f"{task.step_anchor(step)}/answer_type", step["answer_type"], message)
 
 
 @register
 class Batch(Check):
-    """The answer waits for every other step, and every clarification comes before or after each call: neither may ever
-    stand in one batch with calls. Add the missing dependency (logical, where only the order counts).
+    """The answer waits for every other step. A clarification comes before or after each call. Neither may run in the
+    same batch as a call. Add the missing dependency (logical if only the order matters).
     """
 
     id = "label.batch"
-    title = "An answer or clarification could run in one batch with calls."
+    title = "An answer or clarification could run in the same batch as calls"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -237,7 +239,7 @@ class Batch(Check):
                     free &= ~_waiting_for(position, above)
                 if free:
                     names = [ids[j] for j in positions(free)]
-                    message = f"The answer does not wait for {listed(names)}; add that to what it depends on."
+                    message = f"The answer does not wait for {listed(names)}. Add the missing dependency."
                     yield self.found(context, f"{task.step_anchor(answer)}/depends_on", answer["depends_on"], message)
             if task.clarifications:
                 yield from self._clarifications(context, task, ids, above)
@@ -251,10 +253,13 @@ class Batch(Check):
             tied = above[index] | _waiting_for(index, above)
             free = [call.step["id"] for call in task.calls if not tied >> position[call.step["id"]] & 1]
             if free:
-                message = f"{step['id']} asks the user while {listed(free)} could run: say which comes first."
+                message = (
+                    f"{step['id']} asks the user while {listed(free)} could run. Add a dependency that "
+                    "says which comes first."
+                )
                 yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 
 
 def _waiting_for(position: int, above: tuple[int, ...]) -> int:
-    """Bitset of the nodes that depend on the one at ``position``, directly or not."""
+    """Return the bitset of the nodes that depend on the one at ``position``, directly or indirectly."""
     return sum(1 << other for other, mask in enumerate(above) if mask >> position & 1)

@@ -1,4 +1,4 @@
-"""What an observation says: nothing, an error, a list of things with ids."""
+"""Recognise observations that are empty, that report an error, and that list things with ids."""
 
 import re
 from typing import Any
@@ -16,14 +16,14 @@ _ERROR_TEXT = re.compile(
     re.IGNORECASE,
 )
 _NAMES = ("name", "title", "label", "名称", "标题")
-#: Shorter lists are a matter of wording, longer ones nobody repeats in an answer.
+#: Shorter lists are a matter of wording; nobody repeats longer ones in an answer.
 _FEWEST, _MOST = 2, 30
-#: Objects and lists looked into, of one observation.
+#: Objects and lists looked into in one observation.
 _PARTS = 60
 
 
 def is_empty(observation: Any) -> bool:
-    """Tell whether an observation holds nothing at all, be it inside an envelope such as {"response": []}."""
+    """Return whether an observation is empty, also inside an envelope such as {"response": []}."""
     if not observation:
         return isinstance(observation, str | list | dict)
     if isinstance(observation, str):
@@ -42,7 +42,7 @@ def is_empty(observation: Any) -> bool:
 
 
 def error_in(observation: Any) -> str | None:
-    """What the error is, where an observation reports one; None otherwise. A field such as error_rate is none."""
+    """Return the error that an observation reports, else None. A field such as error_rate is not an error."""
     if isinstance(observation, str):
         return _error_in_text(observation)
     if not isinstance(observation, dict):
@@ -66,7 +66,7 @@ def error_in(observation: Any) -> str | None:
 def _error_in_text(text: str) -> str | None:
     if _ERROR_TEXT.match(text):
         return text
-    # A result that was kept as JSON text.
+    # A result that was stored as JSON text.
     if text.startswith("{") and len(text) < 20_000 and "rror" in text:
         try:
             return error_in(orjson.loads(text))
@@ -92,11 +92,11 @@ def _error_in_field(key: str, error: Any) -> str | None:
 
 
 def lost_ids(observation: Any, text: str) -> list[str]:
-    """Ids of a listed result that the answer leaves out, where it plainly lists the items; else nothing.
+    """Return the ids of a listed result that the answer omits, if the answer clearly lists the items; else nothing.
 
-    An item counts as listed when its id or its name stands in the text. Answers that pick from a list are left alone:
-    at least half of the items must be listed, and an item that is not listed at all counts as lost only if four fifths
-    of the others are.
+    An item counts as listed if the text has its id or its name. Answers that pick from a list are left alone: at least
+    half of the items must be listed, and an item without id and name counts as lost only if four fifths of the others
+    are listed.
     """
     for items in _lists(observation):
         key = _id_key(items)
@@ -118,7 +118,7 @@ def lost_ids(observation: Any, text: str) -> list[str]:
 
 
 def _lists(observation: Any) -> list[list[Any]]:
-    """Lists that begin with an object, of a size somebody would repeat, wherever objects lead to."""
+    """Yield the lists of objects of a size that somebody would repeat, at any depth below objects."""
     found = []
     stack = [observation]
     left = _PARTS
@@ -135,7 +135,7 @@ def _lists(observation: Any) -> list[list[Any]]:
 
 
 def _id_key(items: list[Any]) -> str | None:
-    """The key under which every item has an id of its own: order_id, showId, or "id" where it is no mere number."""
+    """Return the key under which every item has its own id: order_id, showId, or "id" if it is not a mere number."""
     keys: dict[str, Any] = items[0]
     for key, first in keys.items():
         if key == "id":
@@ -154,8 +154,8 @@ def _id_key(items: list[Any]) -> str | None:
 
 
 def _stands(word: str, text: str) -> bool:
-    """Tell whether a word stands in the text, not merely inside a longer one."""
-    # A pattern would have to be compiled for every word there is.
+    """Return whether a word appears in the text as a word, not merely inside a longer one."""
+    # A regular expression would have to be compiled for every word.
     at = text.find(word) if word else -1
     while at >= 0:
         before, after = text[at - 1 : at] if at else "", text[at + len(word) : at + len(word) + 1]

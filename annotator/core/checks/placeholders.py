@@ -1,4 +1,4 @@
-"""Text that a template left behind."""
+"""Recognise placeholders that a template left behind."""
 
 import re
 
@@ -16,7 +16,7 @@ _WHOLE = re.compile(
 )
 _FIRST = frozenset("<{$[【yYxXtTpPiIuUlL占待此")
 
-#: What must stand in a text before the expression behind it is worth running, and that expression.
+#: A text must contain this before the expression is worth running.
 _INSIDE = (
     ("{{", re.compile(r"\{\{[^{}]{1,60}\}\}")),
     ("[", re.compile(r"\[(?:your|insert|enter|placeholder)\b[^\[\]]{0,60}\](?!\()", re.IGNORECASE)),
@@ -29,13 +29,13 @@ _INSIDE = (
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a whole value is a placeholder: <city>, {{date}}, your_api_key, TODO, xxx."""
+    """Return whether a whole value is a placeholder: <city>, {{date}}, your_api_key, TODO, xxx."""
     text = value.strip()
     return text[:1] in _FIRST and len(text) < 260 and _WHOLE.fullmatch(text) is not None
 
 
 def placeholder_in(text: str) -> str | None:
-    """The first placeholder inside running text; None where there is none."""
+    """Return the first placeholder inside running text, else None."""
     for sign, expression in _INSIDE:
         if sign in text and (match := expression.search(text)):
             return match[0]

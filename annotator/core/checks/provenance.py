@@ -1,4 +1,4 @@
-"""provenance.*: where the argument values of calls come from, and the dependencies that follow from it."""
+"""provenance.*: where the argument values of calls come from, and which dependencies follow."""
 
 from collections.abc import Iterator
 from itertools import accumulate
@@ -10,17 +10,17 @@ from annotator.core.findings import Finding
 from annotator.core.provenance.edges import missing, unsupported
 from annotator.core.provenance.scope import MAX_LEAVES, MAX_LEAVES_OF_ALL, anchor_below
 from annotator.core.provenance.value_search import Origin
-from annotator.core.schema.value_words import listed, path_name, shown
+from annotator.core.schema.value_words import listed, path_name, quoted
 
 
 @register
 class NoSource(Check):
-    """A value stands in nothing that comes before its call: neither the user's words, env_info, earlier answers and
-    observations nor the tool's schema. Correct it, or mark it as inferable and say why.
+    """A value does not appear anywhere before its call: not in the user's words, env_info, earlier answers,
+    observations or the tool's schema. Correct it, or mark it as inferable and give the reason.
     """
 
     id = "provenance.no_source"
-    title = "Nothing says where a value comes from."
+    title = "A value has no source"
     severity = "warning"
     only_with = "tasks"
 
@@ -35,22 +35,22 @@ class NoSource(Check):
                 anchor = anchor_below(found.call.anchor, found.path)
                 if isinstance(value, str) and is_placeholder(value):
                     continue
-                # A value that the schema refuses is wrong wherever it comes from.
+                # A value that violates the schema is wrong whatever its source.
                 if any(above in refused for above in accumulate(anchor.split("/"), "{}/{}".format)):
                     continue
                 message = (
-                    f"“{path_name(found.path)}” is {shown(value)}, which stands in nothing before this call: correct "
-                    "it, or mark it as inferable and say why."
+                    f"{path_name(found.path)} {quoted(value)} does not appear earlier in the conversation. Correct it, "
+                    "or mark it as inferable and give the reason."
                 )
                 yield self.found(context, anchor, value, message)
 
 
 @register
 class PartlyTraced(Check):
-    """A call, or the dialogue, holds so much that not every value was looked for: of those left nothing is said."""
+    """A call, or the dialogue, has so many values that some were not searched for."""
 
     id = "provenance.partly_traced"
-    title = "Where some values come from was not looked for."
+    title = "Some values were not searched for"
     severity = "info"
     only_with = "tasks"
 
@@ -61,21 +61,21 @@ class PartlyTraced(Check):
             for call in task.calls:
                 if call.cut:
                     message = (
-                        f"Only the first {len(call.leaves):,} values of this call were looked for in what comes before "
-                        f"it: {MAX_LEAVES:,} of a call are, and {MAX_LEAVES_OF_ALL:,} of a dialogue."
+                        f"Only the first {len(call.leaves):,} values of this call were searched for. The "
+                        f"limit is {MAX_LEAVES:,} in a call and {MAX_LEAVES_OF_ALL:,} in a dialogue."
                     )
                     yield self.found(context, f"{call.anchor}/arguments", call.arguments, message)
         if finder.scope.work.spent:
-            message = "The dialogue holds more than can be looked through, so where some values come from is not known."
+            message = "The dialogue is too long to search completely, so the sources of some values are not known."
             yield self.found(context, "", context.document, message)
 
 
 @register
 class MissingDependency(Check):
-    """A value stands only in what another call of the task gave back, and the call does not wait for that one."""
+    """A value appears only in the result of another call of the task, but the call does not depend on that one."""
 
     id = "provenance.missing_dependency"
-    title = "A call uses what another one gave back without depending on it."
+    title = "A call uses a result but does not depend on the call that returned it"
     severity = "warning"
     only_with = "tasks"
 
@@ -84,7 +84,7 @@ class MissingDependency(Check):
         for index, task in enumerate(context.tasks):
             lacking: dict[str, list[str]] = {}
             for one in missing(finder, index):
-                lacking.setdefault(one.step, []).append(f"{one.why[:-1]}; add {one.needs} to what {one.step} needs.")
+                lacking.setdefault(one.step, []).append(f"{one.why} Add {one.needs} to the dependencies of {one.step}.")
             for call in task.calls:
                 if call.step["id"] in lacking:
                     message = " ".join(lacking[call.step["id"]])
@@ -93,12 +93,12 @@ class MissingDependency(Check):
 
 @register
 class UnsupportedDependency(Check):
-    """A dependency is said to carry a value, but every value of the call comes from elsewhere. Where only the order
-    counts, make it logical.
+    """A dependency is of kind parameter, but every value of the call comes from elsewhere. If only the order matters,
+    make it logical.
     """
 
     id = "provenance.unsupported_dependency"
-    title = "No value flows along a dependency."
+    title = "A parameter dependency carries no value"
     severity = "warning"
     only_with = "tasks"
 
@@ -113,7 +113,7 @@ class UnsupportedDependency(Check):
             for step, needs in unfounded.items():
                 call = anchors[step]
                 message = (
-                    f"{step} depends on {listed(needs)} for a value, but uses nothing that came back there: make the "
-                    "dependency logical if the order counts, or drop it."
+                    f"{step} has a parameter dependency on {listed(needs)}, but uses no value from there. "
+                    "Make it logical if the order matters, or remove it."
                 )
                 yield self.found(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)

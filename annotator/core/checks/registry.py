@@ -1,4 +1,4 @@
-"""The registry of checks, and what a page says about each."""
+"""The registry of checks, and the description of each for pages."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from annotator.core.schema.canonical import shortened, value_hash
 
 
 class Check:
-    """One automatic check. Subclasses set the class attributes and yield findings; the docstring describes them.
+    """One automatic check. Subclasses set the class attributes and yield findings; the docstring describes the check.
 
-    ``to_do`` marks what is merely unfinished: "info" while importing and saving, its severity from submission on.
-    ``only_with`` names a list of the context; where that is empty the check has nothing to say and does not run.
-    ``in_cases``: the severity in a constrained case, where it is another.
+    ``to_do`` marks what is merely unfinished: "info" on import and save, its own severity from submission on.
+    ``only_with`` names a list of the context; the check runs only if that list is not empty. ``in_cases`` is the
+    severity in a constrained case, if it differs.
     """
 
     id: ClassVar[str]
@@ -27,18 +27,18 @@ class Check:
     in_cases: ClassVar[Severity | None] = None
 
     def run(self, context: Context) -> Iterator[Finding]:
-        """Findings in one document, in any order."""
+        """Yield the findings in one document, in any order."""
         raise NotImplementedError
 
     def found(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
-        """A finding of this check about ``value``, which stands at ``anchor``."""
+        """Return a finding of this check about ``value`` at ``anchor``."""
         about = _NULL if value is None else _hash(value)
         return Finding(self.id, context.severities[self.id], shortened(anchor), message, about)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckInfo:
-    """A check for people: ``severities`` says how grave it is by default at each stage."""
+    """A check as pages describe it. ``severities`` has its default severity at each stage."""
 
     id: str
     family: str
@@ -60,7 +60,7 @@ def register(check: _C) -> _C:
 
 
 def all_checks() -> list[CheckInfo]:
-    """Every check there is, by family and id."""
+    """Return all checks, sorted by family and id."""
     return [
         CheckInfo(
             id=check.id,
@@ -76,7 +76,7 @@ def all_checks() -> list[CheckInfo]:
 def default_severity(
     check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]], *, case: bool = False
 ) -> Any:
-    """The severity of a check at a stage, a project's choice included; "off" where it does not run."""
+    """Return the severity of a check at a stage under the project's settings; "off" if it does not run."""
     severity = chosen.get(check.id, (check.in_cases if case else None) or check.severity)
     return "info" if check.to_do and severity != "off" and stage in ("import", "save") else severity
 
@@ -85,7 +85,7 @@ def default_severity(
 def plan(
     stage: Stage, chosen: tuple[tuple[str, Any], ...], *, case: bool = False
 ) -> tuple[tuple[Check, ...], dict[str, Severity]]:
-    """The checks that run at a stage, and the severity of each; of a constrained ``case`` some are milder."""
+    """Return the checks that run at a stage, with the severity of each; some are milder in a constrained ``case``."""
     severities = {check.id: default_severity(check, stage, dict(chosen), case=case) for check in _CHECKS.values()}
     running = {check: severity for check, severity in severities.items() if severity != "off"}
     return tuple(_CHECKS[check] for check in running), running

@@ -24,7 +24,7 @@ from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.validators.trial import Outcome
 
 _DEFAULT = CheckSettings()
-#: Findings of one check that are told of a document: pages show them all.
+#: Findings of one check reported for one document; pages show all of them.
 MOST_TOLD = 300
 _FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
 _STEP_FIELDS = (
@@ -49,11 +49,11 @@ def run_checks(
     settings: CheckSettings = _DEFAULT,
     trials: Mapping[str, Outcome] | None = None,
 ) -> list[Finding]:
-    """All findings in a validated document (as ``read_document`` gives it), in document order, then by check.
+    """Return all findings in a validated document (see ``read_document``), in document order, then by check.
 
-    ``settings`` are the project's. A check that is set to "off" does not run. Nothing here changes the document.
-    ``trials``: what came of trying validators, by key (``annotator.core.validators.trial``); without it nothing is said
-    of trials.
+    ``settings`` are the project's; a check that is "off" does not run. ``trials`` are the results of trying validators,
+    by key (``annotator.core.validators.trial``); without them, nothing about trials is reported. The document is not
+    changed.
     """
     kind = document["kind"]
     checks, severities = plan(stage, tuple(sorted(settings.severities.items())), case=kind == "constrained")
@@ -66,8 +66,8 @@ def run_checks(
             found = list(islice(check.run(context), MOST_TOLD + 1))
             if len(found) > MOST_TOLD:
                 more = (
-                    f"“{check.title}” applies to more than {MOST_TOLD} places. The first ones are listed; the "
-                    "others appear as these are corrected."
+                    f"“{check.title}” applies to more than {MOST_TOLD} places. Only the first ones are "
+                    "listed; correct these to see the others."
                 )
                 found[MOST_TOLD] = check.found(context, "", document, more)
             findings.extend(found)
@@ -75,7 +75,7 @@ def run_checks(
 
 
 def in_document_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
-    """Findings as one meets their places when reading the document from top to bottom; at one place, by check."""
+    """Sort findings as a reader meets their places from top to bottom; at one place, by check."""
     return _IN_ORDER[document["kind"]](document, findings)
 
 

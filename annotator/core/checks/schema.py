@@ -14,26 +14,26 @@ from annotator.core.schema.violations import Kind
 
 @register
 class NotJson(Check):
-    """The candidate's arguments could not be read as a JSON object and were kept as text. Write them as an object."""
+    """The arguments of the candidate are not a JSON object and were kept as text. Write them as an object."""
 
     id = "schema.not_json"
-    title = "The arguments of a call are not a JSON object."
+    title = "The arguments of a call are not a JSON object"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:
             if call.arguments is None:
                 text = cut(str(call.step["arguments"]))
-                message = f"The arguments are not a JSON object but the text “{text}”; write them as an object."
+                message = f"The arguments are the text “{text}”, not a JSON object. Write them as an object."
                 yield self.found(context, f"{call.anchor}/arguments", call.step["arguments"], message)
 
 
 @register
 class UnknownTool(Check):
-    """A call names a tool that the toolset of the dialogue does not hold."""
+    """A call names a tool that is not in the toolset of the dialogue."""
 
     id = "schema.unknown_tool"
-    title = "A call names a tool that is not in the toolset."
+    title = "A call names a tool that is not in the toolset"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -41,20 +41,18 @@ class UnknownTool(Check):
             if call.tool is None:
                 name, names = call.step["name"], context.toolset.names
                 meant = closest(name, names)
-                hint = f"did you mean “{meant}”?" if meant else f"it holds {listed(names)}."
-                yield self.found(
-                    context, f"{call.anchor}/name", name, f"There is no tool “{cut(name)}” in the toolset; {hint}"
-                )
+                hint = f"Did you mean “{meant}”?" if meant else f"It has {listed(names)}."
+                yield self.found(context, f"{call.anchor}/name", name, f"The toolset has no tool “{cut(name)}”. {hint}")
 
 
 @register
 class ToolBroken(Check):
-    """The schema of the called tool cannot be used (a reference to somewhere else, say), so the call is not checked.
-    Correct the toolset.
+    """The schema of the called tool cannot be used (for example, it refers to another file), so the call is not
+    checked. Correct the toolset.
     """
 
     id = "schema.tool_broken"
-    title = "The schema of a called tool cannot be used."
+    title = "The schema of a called tool cannot be used"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -66,18 +64,18 @@ class ToolBroken(Check):
 
 @register
 class ToolPartlyChecked(Check):
-    """Some rules in the schema of the called tool cannot be read (an unknown type word, a pattern that does not run in
-    linear time); the others are checked.
+    """Some rules in the schema of the called tool cannot be read (for example, an unknown type, or a pattern that
+    cannot run in linear time). The other rules are checked.
     """
 
     id = "schema.tool_partly_checked"
-    title = "Some rules in the schema of a called tool cannot be checked."
+    title = "Some rules in the schema of a called tool cannot be checked"
     severity = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:
             if call.tool is not None and call.tool.spec.notes:
-                message = f"{call.tool.name} is checked in part. {' '.join(call.tool.spec.notes[:3])}"
+                message = f"{call.tool.name} is only partly checked. {' '.join(call.tool.spec.notes[:3])}"
                 yield self.found(context, f"{call.anchor}/name", call.step["name"], message)
 
 
@@ -96,74 +94,74 @@ class _Violations(Check):
 
 @register
 class UnknownArgument(_Violations):
-    """A call gives an argument that its tool does not take. Names count to the letter: “Map ID” is not “mapId”."""
+    """A call has an argument that its tool does not take. Names must match exactly: “Map ID” is not “mapId”."""
 
     id = "schema.unknown_argument"
-    title = "A call gives an argument that its tool does not take."
+    title = "A call has an argument that its tool does not take"
     kind = "unknown_argument"
 
 
 @register
 class MissingArgument(_Violations):
-    """A call lacks an argument that its tool requires. The finding stands where the argument belongs."""
+    """A call lacks an argument that its tool requires. The anchor is where the argument belongs."""
 
     id = "schema.missing_argument"
-    title = "A call lacks an argument that its tool requires."
+    title = "A call lacks an argument that its tool requires"
     kind = "missing_argument"
 
 
 @register
 class WrongType(_Violations):
-    """An argument, or a part of one, has another JSON type than the schema says: a number written as text, say."""
+    """An argument, or a part of one, has another JSON type than the schema says, such as a number written as text."""
 
     id = "schema.wrong_type"
-    title = "A value has another type than the schema says."
+    title = "A value has the wrong type"
     kind = "wrong_type"
 
 
 @register
 class NotInEnum(_Violations):
-    """An argument, or a part of one, is none of the values that the schema lists."""
+    """An argument, or a part of one, is not one of the values that the schema lists."""
 
     id = "schema.not_in_enum"
-    title = "A value is none of those the schema lists."
+    title = "A value is not one of those that the schema lists"
     kind = "not_in_enum"
 
 
 @register
 class Nested(_Violations):
-    """Inside an argument a required part is missing, or the argument fits none of several allowed forms."""
+    """A required part of an argument is missing, or the argument fits none of the allowed forms."""
 
     id = "schema.nested"
-    title = "The inside of an argument does not fit its schema."
+    title = "The inside of an argument does not fit its schema"
     kind = "nested"
 
 
 @register
 class UnknownKey(_Violations):
-    """Inside an argument stands a key that the schema does not list there. JSON Schema lets it pass, tools seldom."""
+    """An argument contains a key that the schema does not list. JSON Schema allows that, but tools seldom do."""
 
     id = "schema.unknown_key"
-    title = "The inside of an argument holds a key its schema does not list."
+    title = "An argument contains a key that its schema does not list"
     kind = "unknown_key"
     severity = "warning"
 
 
 @register
 class Rule(_Violations):
-    """A value breaks another rule of the schema: a least or largest number, a length, a pattern, no doubles."""
+    """A value violates another rule of the schema: a minimum or maximum, a length, a pattern, unique items."""
 
     id = "schema.rule"
-    title = "A value breaks a limit or pattern of the schema."
+    title = "A value violates a limit or pattern of the schema"
     kind = "rule"
 
 
 @register
 class Coordinates(Check):
-    """A latitude lies outside −90 … 90 or a longitude outside −180 … 180: often the two are swapped."""
+    """A latitude is outside −90 … 90 or a longitude outside −180 … 180. Often the two are swapped."""
 
     id = "schema.coordinates"
-    title = "A latitude or longitude lies outside its range."
+    title = "A latitude or longitude is out of range"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -177,14 +175,15 @@ class Coordinates(Check):
                     word = "latitude" if most == 90 else "longitude"
                     swapped = "; latitude and longitude may be swapped" if most == 90 and abs(number) <= 180 else ""
                     message = (
-                        f"“{path_name(path)}” is {cut(str(value))}: a {word} lies from −{most} to {most}{swapped}."
+                        f"“{path_name(path)}” is {cut(str(value))}, but a {word} must be between −{most} "
+                        f"and {most}{swapped}."
                     )
                     yield self.found(context, call.anchor_of(path), value, message)
 
 
 @lru_cache(maxsize=4096)
 def coordinate_limit(key: str | int) -> int | None:
-    """90 for a key that means a latitude, 180 for a longitude, else None."""
+    """Return 90 for a key that means a latitude, 180 for a longitude, else None."""
     if not isinstance(key, str) or len(key) > 40:
         return None
     word = key.lower()

@@ -1,4 +1,4 @@
-"""What a project decides about its checks."""
+"""A project's settings for its checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ LongRangeRule = Literal["c3", "wild"]
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """``long_range_rule``: how far back a long-range dependency reaches. ``severities``: check id → severity or "off".
+    """``long_range_rule``: how far back a long-range dependency goes. ``severities``: check id → severity or "off".
 
-    c3: the value stands neither in this message nor in the exchange just before. wild: at least three user messages
-    lie between, replies to clarifications included (i − j > 2).
+    c3: the value is neither in this message nor in the previous exchange. wild: at least three user messages lie
+    between, replies to clarifications included (i − j > 2).
 
-    A severity set here holds at every stage, except that what is merely unfinished stays "info" until submission.
+    A severity set here applies at every stage, except that what is merely unfinished stays "info" until submission.
     """
 
     long_range_rule: LongRangeRule = "c3"

@@ -1,10 +1,10 @@
-"""Dialogues that say nearly the same: signatures that find candidates, and an exact comparison that decides.
+"""Find dialogues that say nearly the same: signatures find candidates, an exact comparison decides.
 
 A text becomes the set of its shingles (three consecutive words, or characters where words are not separated). A
 signature keeps the smallest hash in each of 64 bins of that set (one-permutation MinHash; Li, Owen and Zhang, 2012,
-with empty bins filled from the next full one), so that two signatures agree in about as many places as the sets
-overlap. Bands of four places are what a database can look up: texts whose shingles overlap by 80 % share a band with a
-probability of 0.999, by 30 % with one of 0.12.
+with empty bins filled from the next full one), so that the share of places at which two signatures agree is about the
+overlap of the sets. A database looks up bands of four places: texts whose shingles overlap by 80 % share a band with a
+probability of 0.999, those with 30 % with one of 0.12.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from annotator.core.schema.value_words import cut
 
 BINS, ROWS = 64, 4
 WIDTH = 3
-#: Texts with fewer shingles are formulas ("and the second one?") that many dialogues share.
+#: Texts with fewer shingles are common phrases ("and the second one?") that many dialogues share.
 FEWEST_SHINGLES = 8
 THRESHOLD = 0.8
 
@@ -31,7 +31,7 @@ _SHIFT = 64 - (BINS - 1).bit_length()
 
 
 def dialogue_text(document: dict[str, Any]) -> str:
-    """What is compared: everything the user says, in order; of a constrained case its query."""
+    """Return the text that is compared: everything the user says, in order; for a constrained case its query."""
     return _TEXTS[document["kind"]](document)
 
 
@@ -53,9 +53,10 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {"multi_turn": _tasks_text,
 
 
 def shingles(text: str) -> frozenset[int]:
-    """64-bit hashes of every three consecutive tokens; of the whole where there are fewer. Case and width do not count.
+    """Return 64-bit hashes of every three consecutive tokens, or of the whole if there are fewer; ignores case and
+    width.
 
-    The same on every machine and in every process. Empty for a text without a letter or digit.
+    The hashes are the same on every machine and in every process. Empty for a text without a letter or digit.
     """
     tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     if not tokens:
@@ -67,15 +68,15 @@ def shingles(text: str) -> frozenset[int]:
 
 
 def jaccard(first: frozenset[int], second: frozenset[int]) -> float:
-    """Shared shingles over all shingles, between 0 and 1; 0 for two empty sets."""
+    """Return the share of shingles that both have, between 0 and 1; 0 for two empty sets."""
     shared = len(first & second)
     return shared / (len(first) + len(second) - shared) if shared else 0.0
 
 
 def bands(shingle_set: frozenset[int]) -> list[int]:
-    """16 signed 64-bit integers: two texts are candidates when they share one at the same position.
+    """Return 16 signed 64-bit integers; two texts are candidates if they share one at the same position.
 
-    Empty for texts too short to compare.
+    Empty for texts that are too short to compare.
     """
     if len(shingle_set) < FEWEST_SHINGLES:
         return []
@@ -97,27 +98,27 @@ def near_duplicate_finding(
     stage: Stage = "import",
     settings: CheckSettings | None = None,
 ) -> Finding | None:
-    """The finding that ``document`` nearly repeats the dialogue named ``other``; None where the project wants none.
+    """Return the finding that ``document`` nearly repeats the dialogue named ``other``; None if the check is off.
 
-    ``similarity`` is the Jaccard similarity, between 0 and 1. The finding is about what the user says: it goes stale
-    when that changes.
+    ``similarity`` is the Jaccard similarity, between 0 and 1. The finding is about what the user says, so a waiver of
+    it is outdated when that changes.
     """
     chosen = settings.severities if settings else {}
     severity = default_severity(_NEAR_DUPLICATE, stage, chosen)
     if severity == "off":
         return None
     message = (
-        f"What the user says is {similarity:.0%} the same as in “{cut(other)}”; make it differ, or drop one of the two."
+        f"What the user says is {similarity:.0%} the same as in “{cut(other)}”. Change it, or delete one of the two."
     )
     return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))
 
 
 @register
 class NearDuplicate(Check):
-    """Another dialogue of the project says nearly the same. A job looks for these after an import and says so."""
+    """Another dialogue of the project says nearly the same. A job compares the dialogues after an import."""
 
     id = "dialogue.near_duplicate"
-    title = "A dialogue nearly repeats another one."
+    title = "A dialogue nearly repeats another one"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -128,7 +129,7 @@ _NEAR_DUPLICATE = NearDuplicate()
 
 
 def _filled(lowest: list[int | None]) -> list[int]:
-    """The signature with empty bins taken from the next full one, each marked by how far away that was."""
+    """Return the signature with empty bins filled from the next full one, each marked with the distance."""
     signature = []
     for position in range(BINS):
         distance = 0

@@ -1,4 +1,4 @@
-"""trajectory.*: what the calls of a task did, and what the answer makes of it."""
+"""trajectory.*: the results of a task's calls, and how the answer uses them."""
 
 from collections.abc import Iterator
 
@@ -15,12 +15,12 @@ from annotator.core.schema.value_words import cut, listed, path_name
 
 @register
 class RepeatedCall(Check):
-    """Within one task the same tool is called twice with the same arguments. Drop one, or say why both are needed. In
-    the trajectory of a constrained case trial and error is wanted.
+    """A task calls the same tool twice with the same arguments. Delete one call, or explain why both are needed. In the
+    trajectory of a constrained case, trial and error is expected.
     """
 
     id = "trajectory.repeated_call"
-    title = "The same call is made twice in one task."
+    title = "A task makes the same call twice"
     severity = "warning"
     in_cases = "info"
 
@@ -33,16 +33,16 @@ class RepeatedCall(Check):
                 key = dumps([call.step["name"], call.step["arguments"]], option=orjson.OPT_SORT_KEYS)
                 earlier = first.setdefault(key, call.step["id"])
                 if earlier != call.step["id"]:
-                    message = f"{call.step['id']} makes the same call as {earlier}, argument for argument."
+                    message = f"{call.step['id']} repeats {earlier}: same tool, same arguments."
                     yield self.found(context, f"{call.anchor}/arguments", call.step["arguments"], message)
 
 
 @register
 class ObservationMissing(Check):
-    """A call has no observation yet: nobody has said what the tool gave back."""
+    """A call needs an observation: what the tool returned."""
 
     id = "trajectory.observation_missing"
-    title = "A call has no observation."
+    title = "A call has no observation"
     severity = "error"
     to_do = True
     in_cases = "info"
@@ -50,16 +50,16 @@ class ObservationMissing(Check):
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:
             if call.step["observation"] is None:
-                message = f"Say what {cut(call.step['name'])} gave back."
+                message = f"Add what {cut(call.step['name'])} returned."
                 yield self.found(context, f"{call.anchor}/observation", None, message)
 
 
 @register
 class ObservationEmpty(Check):
-    """A tool gave back nothing: an empty text, list or object. Sometimes that is the point; then say so."""
+    """A tool returned nothing: an empty text, list or object. If that is intended, say so in a waiver."""
 
     id = "trajectory.observation_empty"
-    title = "An observation is empty."
+    title = "An observation is empty"
     severity = "warning"
     in_cases = "info"
 
@@ -67,16 +67,18 @@ class ObservationEmpty(Check):
         for call in context.calls:
             observation = call.step["observation"]
             if observation is not None and is_empty(observation):
-                message = f"{cut(call.step['name'])} gave back nothing; fill the observation, or say why it is empty."
+                message = (
+                    f"{cut(call.step['name'])} returned nothing. Fill in the observation, or explain why it is empty."
+                )
                 yield self.found(context, f"{call.anchor}/observation", observation, message)
 
 
 @register
 class ToolError(Check):
-    """A tool gave back an error. A reference trajectory normally shows the way that works."""
+    """A tool returned an error. A reference trajectory normally shows calls that work."""
 
     id = "trajectory.tool_error"
-    title = "An observation reports an error."
+    title = "An observation reports an error"
     severity = "warning"
     in_cases = "info"
 
@@ -84,23 +86,23 @@ class ToolError(Check):
         for call in context.calls:
             error = error_in(call.step["observation"])
             if error is not None:
-                message = f"{cut(call.step['name'])} gave back an error ({cut(error)}); show a call that works."
+                message = f"{cut(call.step['name'])} returned an error ({cut(error)}). Show a call that works."
                 yield self.found(context, f"{call.anchor}/observation", call.step["observation"], message)
 
 
 @register
 class Placeholder(Check):
-    """An argument holds what a template would: <city>, {{date}}, your_api_key, TODO. Put the real value."""
+    """An argument is a placeholder from a template: <city>, {{date}}, your_api_key, TODO. Enter the real value."""
 
     id = "trajectory.placeholder"
-    title = "An argument is a placeholder."
+    title = "An argument is a placeholder"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for call in context.calls:
             for path, value in call.leaves:
                 if type(value) is str and is_placeholder(value):
-                    message = f"“{path_name(path)}” is “{cut(value)}”, a placeholder; put the real value."
+                    message = f"“{path_name(path)}” is the placeholder “{cut(value)}”. Enter the real value."
                     yield self.found(context, call.anchor_of(path), value, message)
 
 
@@ -109,23 +111,23 @@ class NoAnswer(Check):
     """A task ends with an answer to the user."""
 
     id = "trajectory.no_answer"
-    title = "A task has no answer."
+    title = "A task has no answer"
     severity = "error"
     to_do = True
 
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             if not task.answers:
-                message = "The task has no answer; add one as its last step."
+                message = "The task has no answer. Add one as its last step."
                 yield self.found(context, f"{task.anchor}/steps", task.steps, message)
 
 
 @register
 class AnswerTextMissing(Check):
-    """The answer has no text yet."""
+    """An answer needs text."""
 
     id = "trajectory.answer_text_missing"
-    title = "An answer has no text."
+    title = "An answer has no text"
     severity = "error"
     to_do = True
 
@@ -133,7 +135,7 @@ class AnswerTextMissing(Check):
         for task in context.tasks:
             for step in task.answers:
                 if not (step["text"] or "").strip():
-                    message = "Write what the user is told."
+                    message = "Write the answer."
                     yield self.found(context, f"{task.step_anchor(step)}/text", step["text"], message)
 
 
@@ -142,7 +144,7 @@ class ClarificationIncomplete(Check):
     """A clarification needs the question to the user and the user's reply."""
 
     id = "trajectory.clarification_incomplete"
-    title = "A clarification lacks its question or its reply."
+    title = "A clarification lacks its question or its reply"
     severity = "error"
     to_do = True
 
@@ -150,8 +152,8 @@ class ClarificationIncomplete(Check):
         for task in context.tasks:
             for step in task.clarifications:
                 for field, message in (
-                    ("question", "Write what the user is asked."),
-                    ("user_reply", "Write what the user replies."),
+                    ("question", "Write the question to the user."),
+                    ("user_reply", "Write the user's reply."),
                 ):
                     if not (step[field] or "").strip():
                         yield self.found(context, f"{task.step_anchor(step)}/{field}", step[field], message)
@@ -159,12 +161,12 @@ class ClarificationIncomplete(Check):
 
 @register
 class IdsLost(Check):
-    """A tool gave back a list whose items have ids (order_id, showId …), and the answer lists the items but drops ids.
-    A later task can only refer to what the user was told.
+    """A tool returned a list of items with ids (order_id, showId …), and the answer lists the items but omits ids. A
+    later task can only refer to what the user was told.
     """
 
     id = "trajectory.ids_lost"
-    title = "The answer lists items without their ids."
+    title = "The answer lists items without their ids"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -173,12 +175,12 @@ class IdsLost(Check):
                 continue
             answer = task.answers[0]
             for step_id, lost in _lost(task, answer["text"]):
-                message = f"The answer lists what {step_id} gave back, but leaves out the ids {listed(lost)}."
+                message = f"The answer lists the result of {step_id} but omits the ids {listed(lost)}."
                 yield self.found(context, f"{task.step_anchor(answer)}/text", answer["text"], message)
 
 
 def _lost(task: TaskContext, text: str) -> Iterator[tuple[str, list[str]]]:
-    """Ids left out of the answer, for each call whose result no other call goes on with."""
+    """Return the ids that the answer omits, for each call whose result no other call uses."""
     used = {needed["id"] for call in task.calls for needed in call.step["depends_on"] or ()}
     for call in task.calls:
         observation = call.step["observation"]

@@ -1,4 +1,4 @@
-"""validator.*: validator code as far as it can be told without running it, and what is known of its trials."""
+"""validator.*: what is known of validator code without running it, and the results of its trials."""
 
 from collections.abc import Iterator
 
@@ -16,10 +16,10 @@ from annotator.core.validators.trial import Outcome, Subject, subjects_of
 
 @register
 class ValidatorMissing(CaseCheck):
-    """A constraint on format or content is judged by a validator: Python code or a ready form. It has none yet."""
+    """A constraint on format or content needs a validator: Python code or a ready form."""
 
     id = "validator.missing"
-    title = "A constraint on format or content has no validator."
+    title = "A constraint on format or content has no validator"
     severity = "warning"
     to_do = True
 
@@ -27,16 +27,16 @@ class ValidatorMissing(CaseCheck):
         for constraint in context.document["constraints"]:
             category = find_category(constraint["category"])
             if category and category.needs == "validator" and constraint["validator"] is None:
-                message = f"Nothing judges this constraint on {category.id}; give it a validator."
+                message = f"This constraint on {category.id} has no validator. Add one."
                 yield self.found(context, f"/constraints/{constraint['id']}/validator", None, message)
 
 
 @register
 class ValidatorSyntax(CaseCheck):
-    """The code cannot be read as Python."""
+    """The validator code is not valid Python."""
 
     id = "validator.syntax"
-    title = "Validator code cannot be read."
+    title = "Validator code cannot be read"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -48,10 +48,10 @@ class ValidatorSyntax(CaseCheck):
 
 @register
 class ValidatorFunction(CaseCheck):
-    """The code has to define the function that judges the constraint, and that takes the response alone."""
+    """The code must define the function that judges the constraint. It takes one argument, the response."""
 
     id = "validator.function"
-    title = "Validator code lacks its function."
+    title = "Validator code lacks its function"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -61,11 +61,11 @@ class ValidatorFunction(CaseCheck):
                 continue
             if function is None:
                 names = found.validators or list(found.functions)
-                which = f"; it defines {listed(names)}." if names else ", and it defines none."
-                message = f"Say which function of the code judges this constraint{which}"
+                which = f". It defines {listed(names)}." if names else ". It defines none."
+                message = f"Choose the function that judges this constraint{which}"
                 yield self.found(context, f"{anchor}/function", None, message)
             elif function not in found.functions:
-                message = f"The code defines no function “{cut(function)}”."
+                message = f"The code does not define the function “{cut(function)}”."
                 yield self.found(context, f"{anchor}/function", function, message)
             elif not found.functions[function]:
                 message = f"{function} must take one argument, the response."
@@ -74,10 +74,10 @@ class ValidatorFunction(CaseCheck):
 
 @register
 class ValidatorForm(CaseCheck):
-    """A ready form that there is not, or with parameters that it does not take."""
+    """The ready form does not exist, or its parameters do not fit."""
 
     id = "validator.form"
-    title = "A ready form cannot be used."
+    title = "A ready form cannot be used"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -94,56 +94,56 @@ class ValidatorForm(CaseCheck):
 
 @register
 class ValidatorUntried(CaseCheck):
-    """The validator was not tried as it stands: on the reference answer, on its examples, and on responses that are
-    broken on purpose. Any change to one of these, or to the constraint, asks for a new trial.
+    """The validator has not been tried in its current version on the reference answer, its examples, and responses that
+    are broken on purpose. A change to any of these, or to the constraint, requires a new trial.
     """
 
     id = "validator.untried"
-    title = "A validator has not been tried as it stands."
+    title = "The current version of a validator has not been tried"
     severity = "error"
     to_do = True
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
         for subject, outcome in _trials(context):
             if outcome is None:
-                message = "This validator has not been tried as it stands; try it first."
+                message = "This version of the validator has not been tried. Try it first."
                 yield self.found(context, _place(subject), subject.key, message)
 
 
 @register
 class ValidatorMatrix(CaseCheck):
-    """Tried, the validator rejects what it must accept, accepts what it must reject, or judges nothing."""
+    """In a trial, the validator rejected what it must accept, accepted what it must reject, or could not judge."""
 
     id = "validator.matrix"
-    title = "A validator cannot tell right from wrong."
+    title = "A validator cannot tell right from wrong"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
         for subject, outcome in _trials(context):
             for sentence in outcome.errors if outcome else ():
-                yield self.found(context, _place(subject), [subject.key, sentence], f"Tried: {sentence}")
+                yield self.found(context, _place(subject), [subject.key, sentence], f"Trial: {sentence}")
 
 
 @register
 class ValidatorDoubt(CaseCheck):
-    """Tried, the validator accepts a response that breaks its constraint, or rejects one that does not."""
+    """In a trial, the validator accepted a response that violates the constraint, or rejected one that does not."""
 
     id = "validator.doubt"
-    title = "A validator is too lenient or too strict."
+    title = "A validator is too lenient or too strict"
     severity = "warning"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
         for subject, outcome in _trials(context):
             for sentence in outcome.warnings if outcome else ():
-                yield self.found(context, _place(subject), [subject.key, sentence], f"Tried: {sentence}")
+                yield self.found(context, _place(subject), [subject.key, sentence], f"Trial: {sentence}")
 
 
 @register
 class ToolCodeSyntax(CaseCheck):
-    """The source of a tool cannot be read as Python."""
+    """The source of a tool is not valid Python."""
 
     id = "validator.tool_code"
-    title = "A tool’s code cannot be read."
+    title = "A tool’s code cannot be read"
     severity = "warning"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -156,7 +156,7 @@ class ToolCodeSyntax(CaseCheck):
 
 
 def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
-    """Anchor, code and function of every validator that is code."""
+    """Yield the anchor, code and function of every validator that is code."""
     for constraint in context.document["constraints"]:
         validator = constraint["validator"]
         if validator and validator["code"] is not None:
@@ -164,7 +164,7 @@ def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _trials(context: CaseContext) -> Iterator[tuple[Subject, Outcome | None]]:
-    """Every validator that can be tried, and what came of it; nothing where trials are not known at all."""
+    """Yield every validator that can be tried, with the result of its trial; nothing if trials are not known at all."""
     if context.trials is not None:
         for subject in subjects_of(context.document):
             yield subject, context.trials.get(subject.key)

@@ -1,4 +1,4 @@
-"""Comparing, merging and settling versions of a dialogue document. Pure: no Django here."""
+"""Compare and merge versions of a dialogue document, and settle their differences. Pure: no Django here."""
 
 from annotator.core.comparison.alignment import align
 from annotator.core.comparison.anchor_wording import describe, step_words

@@ -1,7 +1,7 @@
-"""Matching the steps that two people added on their own.
+"""Match the steps that two people added independently.
 
-Ids of new steps are counted up, so two reviewers who add the same two calls in a different order give them each
-other's ids. Before their versions are compared, steps are recognised by content and get the same id.
+Ids of new steps are counted up, so two reviewers who add the same two calls in a different order give them each other's
+ids. Before their versions are compared, steps are recognised by content and get the same id.
 """
 
 from collections.abc import Callable, Hashable
@@ -17,16 +17,16 @@ Step = dict[str, Any]
 
 
 def align(left: Document, right: Document) -> Document:
-    """``right`` with the ids of its steps changed to those that the same steps have in ``left``.
+    """Return ``right`` with the ids of its steps changed to those of the same steps in ``left``.
 
-    A step is the same where the content is equal (under one id first, then under any), else where the id and the tool
-    are, else where the tool alone is. The parts of a constrained case are matched by ``case_alignment``. Returns
-    ``right`` itself where there is nothing to rename.
+    Steps are the same if their content is equal (first under one id, then under any), else if id and tool are equal,
+    else if the tool is equal. ``case_alignment`` matches the parts of a constrained case. Returns ``right`` itself if
+    there is nothing to rename.
     """
     if "constraints" in left and "constraints" in right:
         return align_case(left, right)
     if "tasks" not in left or "tasks" not in right:
-        # Of different kinds nothing is renamed.
+        # Documents of different kinds are not renamed.
         return right
     by_id = {task["id"]: task for task in left["tasks"]}
     tasks = []
@@ -54,7 +54,7 @@ def _renamings(left: list[Step], right: list[Step]) -> dict[str, str]:
 
 
 class _Pairing:
-    """Steps of both sides that have no partner yet, and the names that the right ones have got."""
+    """Steps of both sides without a partner so far, and the new names of the right ones."""
 
     def __init__(self, left: list[Step], right: list[Step]) -> None:
         self.left, self.right = left, right
@@ -93,6 +93,6 @@ def _renamed(step: Step, names: dict[str, str]) -> Step:
 
 
 def next_id(prefix: str, used: Any) -> str:
-    """The id after the highest of that form: ``s5`` where ``s4`` is the highest used."""
+    """Return the id after the highest of that form: ``s5`` if ``s4`` is the highest used."""
     numbers = [int(key[len(prefix) :]) for key in used if key.startswith(prefix) and key[len(prefix) :].isdecimal()]
     return f"{prefix}{max(numbers, default=0) + 1}"

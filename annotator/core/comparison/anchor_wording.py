@@ -1,4 +1,4 @@
-"""Anchors in words: what a sentence about a place in a dialogue calls it."""
+"""Anchors in words: how sentences name a place in a dialogue."""
 
 from collections.abc import Callable
 from typing import Any
@@ -56,9 +56,9 @@ _FIELDS = {
 
 
 def describe(document: Document, anchor: str) -> str:
-    """What people call the place: “task 2, call s3 searchFlights, argument city”.
+    """Return the place in words: “task 2, call s3 searchFlights, argument city”.
 
-    Works for places that are gone, too: what is missing is named by its id.
+    Also for places that no longer exist; those are named by id.
     """
     try:
         listed = ordered_list(anchor)
@@ -74,7 +74,7 @@ def describe(document: Document, anchor: str) -> str:
 def _task(document: Document, parts: tuple[str, ...]) -> list[str]:
     tasks = document.get("tasks", [])
     index = find(tasks, parts[1])
-    words = [f"task {index + 1}" if index >= 0 else f"task {parts[1]} (not there)"]
+    words = [f"task {index + 1}" if index >= 0 else f"task {parts[1]} (missing)"]
     rest = parts[2:]
     if len(rest) > 1 and rest[0] == "steps":
         words.append(_step(document, parts[:4]))
@@ -89,9 +89,9 @@ def _constraint(document: Document, parts: tuple[str, ...]) -> list[str]:
     constraints = document.get("constraints", [])
     index = find(constraints, parts[1])
     if index < 0:
-        words = [f"constraint {parts[1]} (not there)"]
+        words = [f"constraint {parts[1]} (missing)"]
     else:
-        words = [f"constraint {index + 1} ({constraints[index].get('category') or 'without category'})"]
+        words = [f"constraint {index + 1} ({constraints[index].get('category') or 'no category'})"]
     rest = parts[2:]
     if rest[:1] == ("validator",) and len(rest) > 1:
         return [*words, "validator", *_field(rest[1:])]
@@ -101,12 +101,12 @@ def _constraint(document: Document, parts: tuple[str, ...]) -> list[str]:
 def _round(document: Document, parts: tuple[str, ...]) -> list[str]:
     rounds = document.get("reference_trajectory") or []
     index = find(rounds, parts[1])
-    words = [f"round {index + 1}" if index >= 0 else f"round {parts[1]} (not there)"]
+    words = [f"round {index + 1}" if index >= 0 else f"round {parts[1]} (missing)"]
     rest = parts[2:]
     if len(rest) > 1 and rest[0] == "calls":
         calls = rounds[index].get("calls", []) if index >= 0 else []
         at = find(calls, rest[1])
-        words.append(f"call {rest[1]} {calls[at]['name']}" if at >= 0 else f"call {rest[1]} (not there)")
+        words.append(f"call {rest[1]} {calls[at]['name']}" if at >= 0 else f"call {rest[1]} (missing)")
         rest = rest[2:]
     return [*words, *_field(rest)] if rest else words
 
@@ -115,12 +115,12 @@ def _step(document: Document, parts: tuple[str, ...]) -> str:
     try:
         step: dict[str, Any] = resolve(document, join(parts))
     except AnchorMissing:
-        return f"step {parts[3]} (not there)"
+        return f"step {parts[3]} (missing)"
     return step_words(step)
 
 
 def step_words(step: dict[str, Any]) -> str:
-    """A step in words: “call s3 searchFlights”, “answer s4”."""
+    """Return a step in words: “call s3 searchFlights”, “answer s4”."""
     name = f" {step['name']}" if step["type"] == "call" else ""
     return f"{step['type']} {step['id']}{name}"
 

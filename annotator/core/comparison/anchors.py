@@ -39,7 +39,7 @@ class AnchorMissing(KeyError):
 
 
 def split(anchor: str) -> Parts:
-    """The steps of an anchor, unescaped. Raises AnchorMissing for what is no anchor."""
+    """Return the steps of an anchor, unescaped. Raises AnchorMissing for what is no anchor."""
     if not anchor:
         return ()
     if anchor[0] != "/":
@@ -48,22 +48,22 @@ def split(anchor: str) -> Parts:
 
 
 def join(parts: Sequence[str]) -> str:
-    """The anchor with these steps."""
+    """Return the anchor with these steps."""
     return "".join(f"/{escape(part)}" for part in parts)
 
 
 def below(anchor: str, key: str | int) -> str:
-    """The anchor of a member of what ``anchor`` names."""
+    """Return the anchor of a member of what ``anchor`` names."""
     return f"{anchor}/{escape(key) if isinstance(key, str) else key}"
 
 
 def covers(anchor: str, other: str) -> bool:
-    """Whether ``other`` is ``anchor`` or lies below it."""
+    """Return whether ``other`` is ``anchor`` or lies below it."""
     return other == anchor or not anchor or other.startswith(anchor + "/")
 
 
 def lineage(anchor: str) -> Iterator[str]:
-    """The anchor, and all that cover it, up to the whole document."""
+    """Return the anchor and every anchor above it, up to the whole document."""
     while anchor:
         yield anchor
         anchor = anchor.rpartition("/")[0]
@@ -71,11 +71,11 @@ def lineage(anchor: str) -> Iterator[str]:
 
 
 class AnchorIndex:
-    """Anchors among which the one that touches a place is found without walking through all of them."""
+    """A set of anchors that finds the one overlapping a place without walking through all of them."""
 
     def __init__(self, anchors: Iterable[str]) -> None:
         self._all: set[str] = set()
-        #: What lies at or below a place → the first of them.
+        #: Place → the first anchor at or below it.
         self._within: dict[str, str] = {}
         for anchor in anchors:
             self._all.add(anchor)
@@ -83,25 +83,25 @@ class AnchorIndex:
                 self._within.setdefault(above, anchor)
 
     def touching(self, anchor: str) -> str | None:
-        """One that is ``anchor``, lies below it or covers it."""
+        """Return an anchor that is ``anchor``, lies below it or above it."""
         return self._within.get(anchor) or next((above for above in lineage(anchor) if above in self._all), None)
 
 
 def named(parts: Parts) -> bool:
-    """Whether the list at ``parts`` holds things with ids."""
+    """Return whether the list at ``parts`` holds things with ids."""
     if len(parts) == 1:
         return parts[0] in NAMED_LISTS
     return len(parts) == 3 and parts[2] in NAMED_LISTS.get(parts[0], ())
 
 
 def ordered_list(anchor: str) -> str | None:
-    """The anchor of the list whose order ``anchor`` names; None for any other anchor."""
+    """Return the anchor of the list whose order ``anchor`` names; None for any other anchor."""
     listed = anchor.removesuffix(ORDER)
     return listed if listed != anchor and named(split(listed)) else None
 
 
 def owner(anchor: str) -> str:
-    """The anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields.
+    """Return the anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields.
 
     Of a constrained case: of the constraint, of the call or else the round.
     """
@@ -112,7 +112,7 @@ def owner(anchor: str) -> str:
 
 
 def find(items: list[Any], key: str) -> int:
-    """The position of the thing with this id; -1 where there is none."""
+    """Return the position of the thing with this id; -1 where there is none."""
     for index, item in enumerate(items):
         if item["id"] == key:
             return index
@@ -120,14 +120,14 @@ def find(items: list[Any], key: str) -> int:
 
 
 def position(key: str, length: int) -> int:
-    """The list index that ``key`` spells; -1 for one that is out of range or no index."""
+    """Return the list index that ``key`` spells; -1 if it is out of range or not an index."""
     if not (key.isascii() and key.isdigit()) or len(key) > 9 or (len(key) > 1 and key[0] == "0"):
         return -1
     return int(key) if int(key) < length else -1
 
 
 def resolve(document: Document, anchor: str) -> Any:
-    """The value at ``anchor``, not a copy; for an order the list of ids. Raises AnchorMissing."""
+    """Return the value at ``anchor``, not a copy; for an order the list of ids. Raises AnchorMissing."""
     listed = ordered_list(anchor)
     if listed is not None:
         return [item["id"] for item in resolve(document, listed) or ()]
@@ -147,7 +147,7 @@ def resolve(document: Document, anchor: str) -> Any:
 
 
 def lookup(document: Document, anchor: str, default: Any = None) -> Any:
-    """The value at ``anchor``, or ``default`` where there is nothing."""
+    """Return the value at ``anchor``, or ``default`` where there is nothing."""
     try:
         return resolve(document, anchor)
     except AnchorMissing:
@@ -155,7 +155,7 @@ def lookup(document: Document, anchor: str, default: Any = None) -> Any:
 
 
 def from_pointer(document: Document, pointer: str) -> str:
-    """The anchor of a place given as a JSON pointer; of its nearest known surroundings where the document lacks it."""
+    """Return the anchor of a JSON pointer; if the document lacks it, of its nearest existing surroundings."""
     node: Any = document
     parts: Parts = ()
     for part in split(pointer):
@@ -174,7 +174,7 @@ def from_pointer(document: Document, pointer: str) -> str:
 
 
 def leaves(document: Document) -> Iterator[tuple[str, Any]]:
-    """Every anchor that holds a single value, in the document's order; empty objects and lists are values too."""
+    """Yield every anchor that holds a single value, in the document's order; empty objects and lists are values too."""
     yield from _leaves((), "", document)
 
 
@@ -191,5 +191,5 @@ def _leaves(parts: Parts, anchor: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _whole(parts: Parts) -> bool:
-    """Whether the list at ``parts`` is one value: dependencies are a set."""
+    """Return whether the list at ``parts`` is one value: dependencies are a set."""
     return len(parts) == 5 and parts[4] == "depends_on" and parts[2] == "steps" and parts[0] == "tasks"

@@ -1,8 +1,8 @@
-"""Matching the constraints, rounds and calls that two people added to a case on their own.
+"""Match the constraints, rounds and calls that two people added to a case independently.
 
-What is new has an id that nobody else's has, so two people who add the same thing give it two ids. A thing is the same
-where the content is equal, else where what it is about is: of a constraint the category and the tools its parameters
-name, of a round the tools called in it, of a call the tool.
+New things get new ids, so two people who add the same thing give it two ids. Two things are the same if their content
+is equal, else if they are about the same: a constraint by its category and the tools in its parameters, a round by the
+tools called in it, a call by its tool.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -14,7 +14,7 @@ from annotator.core.comparison.anchors import Document
 from annotator.core.schema.exact_json import dumps
 
 Thing = dict[str, Any]
-#: What two things must have in common to be the same; None: nothing that would make them so.
+#: What two things must have in common to be the same; None if nothing makes them so.
 Key = Callable[[Thing], Hashable | None]
 
 
@@ -40,7 +40,7 @@ def _rounds(left: list[Thing], right: list[Thing]) -> list[Thing]:
     for round_ in rounds:
         known = by_id.get(round_["id"])
         names = _pairs(known["calls"], round_["calls"], _CALL) if known else {}
-        # A call that this version has in another round keeps its id, and then this one cannot have it.
+        # A call that this version has in another round keeps its id, so this one cannot have it.
         names = {old: new for old, new in names.items() if new not in used}
         calls = _renamed(round_["calls"], names)
         out.append(round_ if calls is round_["calls"] else {**round_, "calls": calls})
@@ -89,14 +89,14 @@ def _text(constraint: Thing) -> Hashable | None:
 
 
 def _subject(constraint: Thing) -> Hashable | None:
-    """Category and tools, where parameters say what the rule is; two pieces of code have nothing in common."""
+    """Return category and tools if parameters state the rule; two pieces of code have nothing in common."""
     if not constraint["category"] or not constraint["parameters"]:
         return None
     return constraint["category"], frozenset(_names(list(constraint["parameters"].values())))
 
 
 def _names(values: Iterable[Any]) -> Iterable[str]:
-    """The tools in lists and as keys, wherever a category has them."""
+    """Yield the tools in lists and as keys, wherever a category has them."""
     for value in values:
         if isinstance(value, dict):
             yield from value

@@ -1,4 +1,4 @@
-"""What two sides did to a constrained case that cannot stand together, though each is at a place of its own."""
+"""Changes by two sides to a constrained case that conflict, although each is at its own place."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,9 @@ _RULE = ("category", "dimension", "parameters", "variants", "validator")
 
 
 def case_clashes(base: Document, mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
-    """Anchors of clashes; nothing where the documents are no cases. ``ours`` and ``others``: changes by anchor."""
+    """Return the anchors of conflicts; none if the documents are no cases. ``ours`` and ``others``: changes
+    by anchor.
+    """
     if not all("constraints" in document for document in (base, mine, theirs)):
         return
     yield from _rules(mine, theirs, ours, others)
@@ -26,8 +28,8 @@ def case_clashes(base: Document, mine: Document, theirs: Document, ours: Changes
 
 
 def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
-    """Constraints that one side gave another category while the other side worked on what they count with; and
-    validators that one side made code and the other a ready form.
+    """Yield constraints that one side gave another category while the other edited their parameters, and validators
+    that one side made code and the other a ready form.
     """
     for constraint in mine["constraints"]:
         anchor = below("/constraints", constraint["id"])
@@ -77,7 +79,7 @@ def _is_new_call(anchor: str, change: Change) -> bool:
 
 
 def _too_many(parent: str, count: int, most: int, ours: Changes, others: Changes) -> Iterator[str]:
-    """What each side added, where together it is more than a case may have."""
+    """Yield what each side added if both together are more than a case may have."""
     kinds = {
         anchor: change.kind
         for side in (ours, others)
@@ -90,5 +92,5 @@ def _too_many(parent: str, count: int, most: int, ours: Changes, others: Changes
 
 
 def _done(changes: Changes, anchors: list[str]) -> dict[str, Any]:
-    """What one side did at or below anchors, as anchor -> kind and new value."""
+    """Return what one side did at or below anchors, as anchor -> kind and new value."""
     return {a: [c.kind, c.after] for a, c in changes.items() if any(covers(anchor, a) for anchor in anchors)}

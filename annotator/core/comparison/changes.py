@@ -1,9 +1,8 @@
 """What changed between two versions of a document, by content path.
 
-Things with ids (tasks, steps, candidate messages; constraints, rounds, calls) are matched by id, so a step that was
-inserted does not make its neighbours look changed. A set of dependencies is compared as a set, objects by key, lists of
-equal length by index; any other value, and what has keys too long for an anchor, is compared whole. Key order never
-counts.
+Things with ids (tasks, steps, candidate messages; constraints, rounds, calls) are matched by id, so inserting a step
+does not make its neighbours look changed. Dependencies are compared as a set, objects by key, lists of equal length by
+index; any other value, and anything with keys too long for an anchor, is compared as a whole. Key order never counts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +17,7 @@ from annotator.core.comparison.placing import ABSENT, copied, put, reorder
 from annotator.core.schema.canonical import MAX_ANCHOR, escape
 from annotator.core.schema.exact_json import dumps
 
-#: Task id → ids of steps whose edges do not count, because which side has the step is a difference of its own.
+#: Task id → ids of steps whose edges are ignored, because having the step is a difference of its own.
 OneSided = Mapping[str, frozenset[str]]
 
 
@@ -47,14 +46,14 @@ class Change:
 
 
 def diff(before: Document, after: Document) -> list[Change]:
-    """Every change that leads from ``before`` to ``after``, white space included."""
+    """Return every change that leads from ``before`` to ``after``, white space included."""
     return Comparison().run(before, after)
 
 
 def apply_changes(document: Document, changes: Iterable[Change]) -> Document:
-    """``document`` with the changes made; ``apply_changes(a, diff(a, b))`` has the content of ``b``.
+    """Return ``document`` with the changes made; ``apply_changes(a, diff(a, b))`` has the content of ``b``.
 
-    Raises AnchorMissing when a change does not fit the document.
+    Raises AnchorMissing if a change does not fit the document.
     """
     result: Document = copied(document)
     changes = list(changes)
@@ -86,19 +85,19 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def validator_kinds_differ(one: Any, other: Any) -> bool:
-    """Whether one validator is code and the other a ready form, so that their fields cannot be mixed."""
+    """Return whether one validator is code and the other a ready form, so that their fields cannot be mixed."""
     return bool(one and other) and (one["code"] is None) != (other["code"] is None)
 
 
 def edges(dependencies: Any, ignored: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]] | None:
-    """A list of dependencies as a set of (id, kind); None where it is not annotated."""
+    """Return a list of dependencies as a set of (id, kind); None where it is not annotated."""
     if dependencies is None:
         return None
     return frozenset((d["id"], d["kind"]) for d in dependencies if d["id"] not in ignored)
 
 
 def one_sided(left: Document, right: Document, *others: Document) -> dict[str, frozenset[str]]:
-    """Per task, the ids of steps that ``left`` or ``right`` lacks though another of the documents has them."""
+    """Return, per task, the ids of steps that ``left`` or ``right`` lacks but another of the documents has."""
     ids = [step_ids(document) for document in (left, right, *others)]
     out = {}
     for task in ids[0].keys() & ids[1].keys():
@@ -117,7 +116,7 @@ def step_ids(document: Document) -> dict[str, frozenset[str]]:
 class Comparison:
     """A walk over two documents.
 
-    ``whole_calls``: two calls of different tools under one id are one change of the whole step, for their arguments
+    ``whole_calls``: two calls of different tools under one id are one change of the whole step, since their arguments
     cannot be mixed; nor can the parameters of constraints of different categories, nor code with a ready form.
     ``ignored``: edges to these steps are left out of the comparison.
     """
@@ -128,13 +127,13 @@ class Comparison:
         self.found: list[Change] = []
 
     def run(self, before: Document, after: Document) -> list[Change]:
-        """The changes, in the order of the document."""
+        """Return the changes, in the order of the document."""
         if before.get("kind") != after.get("kind"):
             self._add("", ChangeKind.CHANGED, before, after)
             return self.found
         parts = {"tasks": self._task, "constraints": self._constraint, "reference_trajectory": self._round}
         for key, anchor, old, new in self._fields("", before, after):
-            # A trajectory that nobody has annotated is null, and no list.
+            # A trajectory that is not annotated is null, not a list.
             if key in parts and isinstance(old, list) and isinstance(new, list):
                 self._named(anchor, old, new, parts[key])
             else:
@@ -223,14 +222,14 @@ class Comparison:
             self._add(anchor, ChangeKind.CHANGED, before, after)
 
     def _too_deep(self, anchor: str, *keys: Iterable[str]) -> bool:
-        """Whether one of these keys would make an anchor that is too long to be stored: then all is one value."""
+        """Return whether one of these keys would make an anchor too long to store; then all is one value."""
         room = MAX_ANCHOR - len(anchor) - 1
         return any(len(key) > room or len(escape(key)) > room for each in keys for key in each)
 
     def _fields(
         self, anchor: str, before: dict[str, Any], after: dict[str, Any]
     ) -> Iterator[tuple[str, str, Any, Any]]:
-        """The fields that may differ; what only one has is noted as removed or added on the way."""
+        """Yield the fields that may differ; fields that only one has are recorded as removed or added on the way."""
         for key, old in before.items():
             if key in after:
                 new = after[key]
@@ -247,7 +246,9 @@ class Comparison:
 
 
 def _same_text(a: Any, b: Any) -> bool:
-    """Whether both are written the same: then nothing below needs a look (written differently, they may be equal)."""
+    """Return whether both are written the same, so that nothing below needs a look (they may be equal
+    otherwise, too).
+    """
     return dumps(a, option=orjson.OPT_SORT_KEYS) == dumps(b, option=orjson.OPT_SORT_KEYS)
 
 

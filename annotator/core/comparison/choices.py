@@ -1,4 +1,4 @@
-"""Settling two people's versions: left, right or a third value at every place on which they differ."""
+"""Settle two people's versions: left, right or a third value at every place where they differ."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from annotator.core.schema.canonical import escape
 
 
 class ChoiceProblem(ValueError):
-    """Choices that do not make a document. ``anchors`` are the places meant, ``message`` a sentence."""
+    """Choices that do not make a document. ``anchors`` are the places, ``message`` a sentence."""
 
     def __init__(self, message: str, anchors: Sequence[str]) -> None:
         super().__init__(message)
@@ -25,22 +25,22 @@ class ChoiceProblem(ValueError):
 
 
 def resolve_choices(base: Document, left: Document, right: Document, choices: Mapping[str, Choice]) -> Document:
-    """The document with everything on which both agree and, at each discrepancy, what was chosen.
+    """Return the document with what both agree on and, at each discrepancy, what was chosen.
 
-    ``choices``: {anchor: "left" | "right" | {"value": …} | {"absent": True}}, one for each of
-    ``discrepancies(left, right)``. Where the versions differ without a difference of meaning, the one that changed
-    ``base`` counts, else left. Edges to a step that was not chosen go with it. Raises ChoiceProblem.
+    ``choices``: {anchor: "left" | "right" | {"value": …} | {"absent": True}}, one for each of ``discrepancies(left,
+    right)``. If the versions differ without a difference in meaning, the one that changed ``base`` counts, else left.
+    Edges to a step that was not chosen go with it. Raises ChoiceProblem.
     """
     right = align(left, right)
     found = differences(left, right)
     needed = dict.fromkeys(change.anchor for change in found if matters(change))
     missing = [anchor for anchor in needed if anchor not in choices]
     if missing:
-        raise ChoiceProblem(f"Choose at every place on which the versions differ: {_words(left, missing)}.", missing)
+        raise ChoiceProblem(f"Choose a version for every difference: {_words(left, missing)}.", missing)
     unknown = [anchor for anchor in choices if anchor not in needed]
     if unknown:
         raise ChoiceProblem(
-            f"The versions do not differ here: {_words(left, unknown)}. Load the page again and choose anew.", unknown
+            f"The versions do not differ here: {_words(left, unknown)}. Reload the page and choose again.", unknown
         )
     values = {anchor: _value(choices[anchor], anchor, left, right) for anchor in needed}
     take = []
@@ -49,7 +49,7 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
             continue
         message = f"{change.group}/user_message"
         if change.anchor == f"{change.group}/chosen" and message in choices:
-            # Which candidate was chosen belongs to the message that was.
+            # The choice among candidates belongs to the message that was chosen.
             if choices[message] == "right":
                 take.append(change.anchor)
         elif change.kind is ChangeKind.ADDED or same_value(change.before, lookup(base, change.anchor, ABSENT)):
@@ -57,12 +57,12 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
     orders = {anchor: "theirs" if choices[anchor] == "right" else "mine" for anchor in needed if ordered_list(anchor)}
     odd = [anchor for anchor in orders if choices[anchor] not in ("left", "right")]
     if odd:
-        raise ChoiceProblem(f"Take the left or the right one for {_words(left, odd)}; there is no third order.", odd)
+        raise ChoiceProblem(f"Choose left or right for {_words(left, odd)}; there is no third option.", odd)
     for anchor in orders:
         values.pop(anchor)
     _check_lost(left, right, choices, found)
     if "" in values:
-        raise ChoiceProblem("The versions are documents of different kinds and cannot be brought together.", [""])
+        raise ChoiceProblem("The versions are documents of different kinds and cannot be merged.", [""])
     try:
         document = compose(
             base, left, right, take=take, values=values, decided=frozenset(values),
@@ -72,7 +72,7 @@ def resolve_choices(base: Document, left: Document, right: Document, choices: Ma
         disputed = AnchorIndex(needed)
         anchors = [disputed.touching(p.pointer) or p.pointer for p in problem.problems]
         sentences = " ".join(f"{_capital(_located(left, right, p.pointer))}: {p.message}" for p in problem.problems[:3])
-        raise ChoiceProblem(f"What was chosen makes no dialogue. {sentences}", anchors) from None
+        raise ChoiceProblem(f"Your choices do not make a valid dialogue. {sentences}", anchors) from None
     _check_edges(document, [anchor for anchor in needed if not isinstance(choices[anchor], str)])
     _check_circle(document, left, right)
     return document
@@ -92,7 +92,7 @@ def _value(choice: Choice, anchor: str, left: Document, right: Document) -> obje
 
 
 def _check_lost(left: Document, right: Document, choices: Mapping[str, Choice], found: Sequence[Change]) -> None:
-    """A third value may not name a step that another choice leaves out."""
+    """Raise if a third value names a step that another choice leaves out."""
     disputed = [Discrepancy(one.anchor, Label.OTHER, one.before, one.after) for one in found if matters(one)]
     gone = set(dropped(disputed, choices))
     for anchor, choice in choices.items():
@@ -105,13 +105,13 @@ def _check_lost(left: Document, right: Document, choices: Mapping[str, Choice], 
             if named_step in gone:
                 where, what = _words(left, [anchor.rpartition("/")[0]]), one["id"]
                 raise ChoiceProblem(
-                    f"You leave {what} out, so {where} cannot depend on it; change one of the two.",
+                    f"You leave out {what}, so {where} cannot depend on it. Change one of the two.",
                     [anchor, named_step],
                 )
 
 
 def _check_edges(document: Document, anchors: Sequence[str]) -> None:
-    """A third value may name any step; here only steps that are there will do."""
+    """Raise if a third value names a step that does not exist; any step of the task may be named."""
     for anchor in anchors:
         step = anchor.removesuffix("/depends_on")
         ids = {item["id"] for item in lookup(document, step.rpartition("/")[0], ()) if isinstance(item, dict)}
@@ -119,7 +119,7 @@ def _check_edges(document: Document, anchors: Sequence[str]) -> None:
         for dependency in value or ():
             if dependency["id"] not in ids or dependency["id"] == split(step)[3]:
                 sentence = (
-                    f"{describe(document, step)} cannot depend on {dependency['id']}; name another step of its task."
+                    f"{describe(document, step)} cannot depend on {dependency['id']}. Choose another step of its task."
                 )
                 raise ChoiceProblem(_capital(sentence), [anchor])
 
@@ -128,14 +128,14 @@ def _check_circle(document: Document, left: Document, right: Document) -> None:
     for task, ids in new_circles(document, left, right):
         circle = " → ".join([*ids, ids[0]])
         raise ChoiceProblem(
-            f"The dependencies chosen run in a circle: {circle}. Choose otherwise at one of its steps.",
+            f"The chosen dependencies form a cycle: {circle}. Choose otherwise at one of its steps.",
             [f"{task}/steps/{step}/depends_on" for step in ids],
         )
 
 
 def _located(left: Document, right: Document, anchor: str) -> str:
-    """A place of either version, or of what was chosen instead, in words."""
-    part = "/".join(anchor.split("/")[:5])  # a step, a candidate, a call: one version may be without it
+    """Return a place in words, found in either version or in what was chosen instead."""
+    part = "/".join(anchor.split("/")[:5])  # A step, a candidate, a call: one version may lack it.
     return describe(right if lookup(left, part, ABSENT) is ABSENT else left, anchor)
 
 

@@ -1,4 +1,4 @@
-"""Putting one document together from two versions: what merging and adjudication have in common."""
+"""Build one document from two versions: what merging and adjudication have in common."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,12 +21,13 @@ def compose(
     orders: Mapping[str, str] | None = None,
     check: bool = False,
 ) -> Document:
-    """``mine`` with the values that ``theirs`` has at the anchors ``take``, and the given ``values`` (ABSENT: nothing).
+    """Return ``mine`` with the values of ``theirs`` at the anchors ``take``, and the given ``values`` (ABSENT:
+    nothing).
 
-    Lists keep an order that both would recognise, and dependencies follow the steps: an edge to a step that only one
-    version has comes from that version, and goes when the step does. Below the anchors ``decided`` no edge is added.
-    ``orders``: {anchor of an order: "mine" | "theirs"} where it is decided; else the side that moved something counts.
-    ``check`` the document where ``values`` may hold anything: raises SchemaProblem with its pointers made anchors.
+    Lists keep an order that fits both sides, and dependencies follow the steps: an edge to a step that only one version
+    has comes from that version, and goes when the step does. Below the anchors ``decided`` no edge is added.
+    ``orders``: {anchor of an order: "mine" | "theirs"} if it is decided; else the side that moved something counts.
+    ``check`` the document if ``values`` may be anything: raises SchemaProblem with its pointers made anchors.
     """
     result: Document = copied(mine)
     for anchor in take:
@@ -41,16 +42,16 @@ def compose(
 
 
 def moved_differently(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether both sides moved what all three have, each its own way."""
+    """Return whether both sides moved the common items, each in its own way."""
     common = set(base) & set(mine) & set(theirs)
     old, left, right = ([key for key in ids if key in common] for ids in (base, mine, theirs))
     return left not in (old, right) and right != old
 
 
 def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], *, side: str | None) -> list[str]:
-    """The order of all ids of ``mine`` and ``theirs``: as on ``side``, else as on the side that moved something.
+    """Return the order of all ids of ``mine`` and ``theirs``: as on ``side``, else as on the side that moved something.
 
-    What only one side has follows the thing it follows there; where both added after the same thing, mine comes first.
+    An item that only one side has follows its predecessor there; if both added after the same item, mine comes first.
     """
     if side is None:
         common = set(base) & set(mine) & set(theirs)
@@ -65,11 +66,11 @@ def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
                 continue
             spot = next((order.index(other) + 1 for other in reversed(ids[:position]) if other in order), 0)
             if key in base:
-                # What this side lacks comes first where it did so in the base, unless this side has moved since.
+                # An item that this side lacks comes first if it did so in the base, unless this side has moved since.
                 lacking = [other for other in base[: base.index(key)] if other not in ids and other in order]
                 behind = next((order.index(other) for other in ids[position + 1 :] if other in order), len(order))
                 spot = max([spot, *(order.index(o) + 1 for o in lacking if order.index(o) < behind)])
-            # Step over what the other side added at the same spot.
+            # Step over what the other side added at the same position.
             while spot < len(order) and order[spot] not in base and order[spot] not in ids:
                 spot += 1
             order.insert(spot, key)
@@ -77,7 +78,7 @@ def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
 
 
 def checked(document: Document) -> Document:
-    """The document as its schema reads it. Raises SchemaProblem with its pointers made anchors."""
+    """Return the document as its schema reads it. Raises SchemaProblem with its pointers made anchors."""
     try:
         return read_document(document)
     except SchemaProblem as problem:
@@ -85,9 +86,9 @@ def checked(document: Document) -> Document:
 
 
 def new_circles(document: Document, *sides: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Circles of dependencies, as the task's anchor and the ids of the steps, no two of them through one step.
+    """Yield cycles of dependencies, as the task's anchor and the ids of the steps; no two of them share a step.
 
-    Dependencies that run in a circle in one of the ``sides`` already are left out: those are for the checks to find.
+    Cycles that one of the ``sides`` already has are left out: the checks report those.
     """
     by_id = [_tasks(side) for side in sides]
     for task in document.get("tasks", ()):
@@ -109,7 +110,7 @@ def _circle(steps: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _circling(steps: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """The dependencies (of a step, on a step) that both have and that run in circles by themselves."""
+    """Return the dependencies (of a step, on a step) that both have and that form cycles by themselves."""
     both = set.intersection(
         *({(s["id"], d["id"]) for s in side for d in s["depends_on"] or ()} for side in (steps, others))
     )
@@ -136,7 +137,7 @@ def _order(result: Document, base: Document, mine: Document, theirs: Document, o
 
 
 def _order_case(result: Document, sides: Sequence[Document], orders: Mapping[str, str]) -> None:
-    """The lists of a constrained case; nothing where there are none."""
+    """Yield the lists of a constrained case; none if there are none."""
     for name in ("constraints", "reference_trajectory"):
         if result.get(name):
             _sort(result[name], [_ids(side.get(name) or []) for side in sides], orders.get(f"/{name}{ORDER}"))
@@ -147,7 +148,7 @@ def _order_case(result: Document, sides: Sequence[Document], orders: Mapping[str
 
 
 def _sort(items: list[Any], ids: list[list[str]], side: str | None) -> bool:
-    """Put ``items`` in the order merged from three; whether there was anything to merge."""
+    """Put ``items`` in the order merged from three versions; return whether there was anything to merge."""
     if ids[0] == ids[1] == ids[2]:
         return False
     reorder(items, merged_order(*ids, side=side))
@@ -155,7 +156,7 @@ def _sort(items: list[Any], ids: list[list[str]], side: str | None) -> bool:
 
 
 def _answer_last(items: list[Any], *sides: list[Any]) -> None:
-    """Keep a single answer at the end where every side that has it had it there."""
+    """Keep a single answer at the end if every side that has it had it there."""
     answers = [step for step in items if step.get("type") == "answer"]
     if len(answers) == 1 and all(find(side, answers[0]["id"]) in (-1, len(side) - 1) for side in sides):
         items.remove(answers[0])
@@ -167,7 +168,7 @@ def _settle_dependencies(
 ) -> None:
     lacking = one_sided(mine, theirs, base)
     present, sides = step_ids(result), [_tasks(document) for document in (mine, theirs)]
-    # A step that both have goes only where neither was taken.
+    # A step that both have is removed only if neither was taken.
     others = step_ids(theirs)
     both = {task: ids & others.get(task, frozenset()) for task, ids in step_ids(mine).items()}
     for task in result.get("tasks", ()):

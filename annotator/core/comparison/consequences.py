@@ -1,4 +1,4 @@
-"""What choices at disputed places do to one another: which of them decide nothing any more, and what goes with them."""
+"""What choices at disputed places imply for each other: choices without effect, and what is removed along."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def moot_anchors(
             kept = [[key for key in ids if key not in lost] for ids in (discrepancy.left, discrepancy.right)]
             common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
             if lost and common[0] == common[1]:
-                out[discrepancy.anchor] = "Without the tasks that are left out, both have the same order."
+                out[discrepancy.anchor] = "Both have the same order without the tasks that are left out."
         elif len(parts) == 5 and parts[4] == "depends_on":
             lost = gone.get(parts[1], set())
             sides = [edges(value) for value in (discrepancy.left, discrepancy.right)]
@@ -42,12 +42,12 @@ def moot_anchors(
             if None not in sides and lost and all(key in lost for key, _ in differing):
                 names = sorted({key for key, _ in differing})
                 words = ", ".join(describe(_holder(left, right, parts[1], key), _step(parts[1], key)) for key in names)
-                out[discrepancy.anchor] = f"The two differ only in what this depends on that is left out: {words}."
+                out[discrepancy.anchor] = f"The only difference is dependencies on what is left out: {words}."
     return out
 
 
 def dropped(disputed: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> list[str]:
-    """The anchors of the disputed tasks and steps, constraints, rounds and calls that the choices leave out."""
+    """Return the anchors of the disputed tasks and steps, constraints, rounds and calls that the choices leave out."""
     out = []
     for discrepancy in disputed:
         choice = choices.get(discrepancy.anchor)
@@ -57,14 +57,14 @@ def dropped(disputed: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> l
 
 
 def is_whole(parts: Sequence[str]) -> bool:
-    """Whether these steps of an anchor name a thing with an id that is taken or left out as a whole."""
+    """Return whether these steps of an anchor name a thing with an id that is taken or left out as a whole."""
     return len(parts) in (2, 4) and named(tuple(parts[:-1]))
 
 
 def lost_dependencies(
     left: Document, right: Document, disputed: Iterable[Discrepancy], choices: Mapping[str, Choice], settled: Document
 ) -> list[str]:
-    """What no longer waits for a step that was left out, as sentences."""
+    """Return which steps no longer wait for a left-out step, as sentences."""
     right = align(left, right)
     out = []
     for anchor in dropped(disputed, choices):
@@ -87,15 +87,15 @@ def lost_dependencies(
 
 
 def readable(value: Any) -> str:
-    """A disputed value as people compare it: a step as its tool, arguments, observation and dependencies in turn.
+    """Return a disputed value as text to compare: a step as its tool, arguments, observation and dependencies in turn.
 
-    Of a constrained case a constraint, a round and a call are put in words alike.
+    Likewise a constraint, a round and a call of a constrained case.
     """
     if isinstance(value, dict) and value.keys() >= {"category", "parameters", "text"}:
-        return _lines(f"{value['category'] or 'without a category'}: {value['text'] or 'no text'}", value, _RULE_PARTS)
+        return _lines(f"{value['category'] or 'no category'}: {value['text'] or 'no text'}", value, _RULE_PARTS)
     if isinstance(value, dict) and value.keys() >= {"calls", "final"}:
         final = [f"final response:\n{value['final']}"] if value["final"] is not None else []
-        return "\n\n".join([*map(readable, value["calls"]), *final]) or "neither calls nor a final response"
+        return "\n\n".join([*map(readable, value["calls"]), *final]) or "no calls and no final response"
     if isinstance(value, dict) and value.keys() >= {"name", "arguments", "observation"} and "type" not in value:
         return _lines(f"call {value['name']}", value, _PARTS)
     if not isinstance(value, dict) or "type" not in value or "depends_on" not in value:
@@ -106,7 +106,7 @@ def readable(value: Any) -> str:
 
 
 def _lines(head: str, value: dict[str, Any], parts: Iterable[tuple[str, str]]) -> str:
-    """A heading, and under it those parts that are there."""
+    """Return a heading, and under it those parts that are there."""
     lines = [head]
     for key, words in parts:
         if value.get(key) not in (None, {}, []):
@@ -144,6 +144,6 @@ def _step(task: str, key: str) -> str:
 
 
 def _holder(left: Document, right: Document, task: str, key: str) -> Document:
-    """The version that has the step; left where both do."""
+    """Return the version that has the step; left where both do."""
     there = any(one["id"] == task and any(step["id"] == key for step in one["steps"]) for one in left["tasks"])
     return left if there else right

@@ -1,4 +1,4 @@
-"""Changes in words, ready for a page or a message."""
+"""Changes in words, for pages and messages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from annotator.core.schema.indenting import indented
 
 @dataclass(frozen=True, slots=True)
 class DescribedChange:
-    """One change: what it is about, and both values as text (None where a version has nothing there).
+    """One change: its place, and both values as text (None if a version has nothing there).
 
     ``place`` is the whole place in words; ``group`` the anchor of the step or task, ``group_place`` that in words.
     ``is_text`` tells prose from JSON.
@@ -28,12 +28,12 @@ class DescribedChange:
 
 
 def describe_changes(before: Document, after: Document) -> list[DescribedChange]:
-    """Every change from ``before`` to ``after``, in words."""
+    """Return every change from ``before`` to ``after``, in words."""
     return [_described(change, before, after) for change in diff(before, after)]
 
 
 def value_text(value: Any) -> str:
-    """A value as people read it: a text as itself, dependencies as a list of ids, anything else as indented JSON."""
+    """Return a value as text: a text as itself, dependencies as a list of ids, anything else as indented JSON."""
     if isinstance(value, str):
         return value
     if (

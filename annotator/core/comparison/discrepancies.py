@@ -1,9 +1,4 @@
-"""Where two people's versions of a dialogue say different things.
-
-Unlike a history of changes this ignores what carries no meaning: runs of white space in texts, the order of steps
-(the graph orders them), ids of added steps, the record of which candidate messages there were, and what was kept of a
-native record.
-"""
+"""Where two people's versions of a dialogue differ in meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +11,7 @@ from annotator.core.comparison.changes import Change, ChangeKind, Comparison, on
 
 
 class Label(StrEnum):
-    """What kind of thing the two differ on."""
+    """The kind of content on which the two differ."""
 
     POLICY = "policy"
     INFORMATION = "information"
@@ -53,18 +48,15 @@ _CASE_READ = (
     *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),
     "tool_codes",
 )
-#: Lists whose order says something.
+#: Lists whose order matters.
 _ORDERED = ("/tasks", "/reference_trajectory")
-#: A record of how the message came to be; what counts is the message.
+#: A record of how the message was made; only the message counts.
 _RECORDS = frozenset({"candidate_messages", "candidate_messages#order", "chosen"})
 
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """One place on which two versions differ. ``left`` and ``right`` are None where that version has nothing there.
-
-    The anchor of a step that only the right version has may bear the id that ``align`` gave it.
-    """
+    """One place where two versions differ. ``left`` and ``right`` are None if that version has nothing there."""
 
     anchor: str
     label: Label
@@ -73,7 +65,7 @@ class Discrepancy:
 
 
 def discrepancies(left: Document, right: Document) -> list[Discrepancy]:
-    """Every place on which the versions differ in meaning, in the order of the document."""
+    """Return every place where the versions differ in meaning, in the order of the document."""
     return [
         Discrepancy(change.anchor, _label(change), change.before, change.after)
         for change in differences(left, align(left, right))
@@ -86,7 +78,7 @@ _READ_STEP = ("name", "arguments", "observation", "question", "user_reply", "tex
 
 
 def in_reading_order(left: Document, right: Document, found: list[Discrepancy]) -> list[Discrepancy]:
-    """The discrepancies in the order of reading: a task's message and labels, then step by step."""
+    """Return the discrepancies in the order of reading: a task's message and labels, then step by step."""
     tasks = _ranks(left.get("tasks", ()), right.get("tasks", ()))
     by_id = [{task["id"]: task["steps"] for task in side.get("tasks", ())} for side in (left, right)]
     steps = {key: _ranks(*(side.get(key, ()) for side in by_id)) for key in tasks}
@@ -123,20 +115,17 @@ def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> d
 
 
 def same_content(left: Document, right: Document) -> bool:
-    """Whether two versions say the same."""
+    """Return whether two versions say the same."""
     return not discrepancies(left, right)
 
 
 def differences(left: Document, right: Document) -> list[Change]:
-    """Every difference of two aligned versions, one for each place a person can decide on.
-
-    Calls of different tools are one difference; so is a step that only one has, whose edges count as part of it.
-    """
+    """Yield every difference of two aligned versions, one for each place that a person can decide."""
     return Comparison(whole_calls=True, ignored=one_sided(left, right)).run(left, right)
 
 
 def matters(change: Change) -> bool:
-    """Whether a difference is one of meaning."""
+    """Return whether a difference is one of meaning."""
     parts = split(change.anchor)
     if (len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS) or is_remainder(parts):
         return False
@@ -149,7 +138,7 @@ def matters(change: Change) -> bool:
 
 
 def is_remainder(parts: Sequence[str]) -> bool:
-    """Whether a place is what was kept of a native record: that of the dialogue, or of a part of it."""
+    """Return whether a place is a remainder of the native record: of the dialogue, or of a part of it."""
     depths = {"tasks": (2, 4), "constraints": (2,), "reference_trajectory": (2, 4)}
     if parts[0:1] == ("extra",) or "native_information" in parts[2:3]:
         return True
@@ -157,13 +146,13 @@ def is_remainder(parts: Sequence[str]) -> bool:
 
 
 def _is_exact(parts: Sequence[str]) -> bool:
-    """Whether white space counts at a place: in what a tool or a program reads."""
+    """Return whether white space counts at a place: in what a tool or a program reads."""
     if len(parts) > 4 and parts[4] in ("arguments", "name"):
         return True
     if len(parts) > 2 and parts[0] == "constraints":
         return parts[2] in ("parameters", "variants", "validator")
     if parts[0:1] == ("reference_trajectory",):
-        # Validators judge how a response is laid out.
+        # Validators judge the layout of a response.
         return parts[2:] == ("final",)
     return bool(parts) and parts[0] in ("tool_codes", "unsolved_set", "answer")
 

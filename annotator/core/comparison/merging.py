@@ -1,4 +1,4 @@
-"""Bringing two versions together that were made from the same base."""
+"""Merge two versions that were made from the same base."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from annotator.core.comparison.composing import compose, moved_differently, new_
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.schema.canonical import escape
 
-#: What a person may decide of one place: a side, or {"value": …} for a third, {"absent": True} for nothing there.
+#: A decision about one place: a side, {"value": …} for a third value, or {"absent": True} for nothing there.
 Choice = str | Mapping[str, Any]
 
 _MAX_TASKS = 64
@@ -19,10 +19,7 @@ _MAX_TASKS = 64
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A place that both sides changed, each its own way; None where a version has nothing there.
-
-    ``reason`` is a sentence where the two cannot stand together though each is at a place of its own.
-    """
+    """A place that both sides changed differently; None if a version has nothing there."""
 
     anchor: str
     base: Any
@@ -33,7 +30,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """``document`` holds mine wherever a conflict is open. ``taken``: anchor → "mine", "theirs" or "both"."""
+    """``document`` has mine wherever a conflict is open. ``taken``: anchor → "mine", "theirs" or "both"."""
 
     document: Document
     conflicts: list[Conflict]
@@ -54,7 +51,7 @@ def merge(
 
 
 def chosen_value(choice: Choice, anchor: str, sides: Mapping[str, Document]) -> Any:
-    """The value a choice stands for, ABSENT for nothing. Raises ValueError for what is no choice."""
+    """Return the value that a choice means, ABSENT for nothing. Raises ValueError if it is no valid choice."""
     if isinstance(choice, str) and choice in sides:
         return lookup(sides[choice], anchor, ABSENT)
     if isinstance(choice, Mapping) and "value" in choice:
@@ -70,9 +67,9 @@ class _Merge:
         ignored = one_sided(mine, theirs, base)
         self.ours = _by_anchor(Comparison(ignored=ignored).run(base, mine))
         self.others = _by_anchor(Comparison(ignored=ignored).run(base, theirs))
-        #: Anchor of every clash → why, where that is not plain.
+        #: Anchor of every conflict → the reason, if it is not obvious.
         self.clashes: dict[str, str] = {}
-        #: Clashes whose choice cannot stand beside the others.
+        #: Conflicts whose choice is not compatible with the others.
         self.reopened: set[str] = set()
 
     def run(self) -> MergeResult:
@@ -92,7 +89,7 @@ class _Merge:
         return MergeResult(document, conflicts, self._taken())
 
     def _overlaps(self) -> Iterator[str]:
-        """Places that both sides changed, or one within what the other changed."""
+        """Yield the places that both sides changed, or of which one contains what the other changed."""
         for anchor, change in self.ours.items():
             other = self.others.get(anchor)
             if other is None or change.kind is ChangeKind.MOVED:
@@ -108,7 +105,7 @@ class _Merge:
                         yield above
 
     def _tools(self) -> Iterator[str]:
-        """Calls that one side gave another tool while the other side worked on their arguments or observation."""
+        """Yield the calls that one side gave another tool while the other edited their arguments or observation."""
         calls = {id(side): _calls(side) for side in (self.ours, self.others)}
         for one, two in ((self.ours, self.others), (self.others, self.ours)):
             for anchor, change in one.items():
@@ -131,7 +128,7 @@ class _Merge:
                 yield from dict.fromkeys([*sides[0], *sides[1]])
 
     def _task_count(self) -> Iterator[str]:
-        """Added or removed tasks that together leave none, or too many."""
+        """Yield added or removed tasks that together leave none, or too many."""
         sides = [
             {a: c.kind for a, c in side.items() if a.count("/") == 2 and a.startswith("/tasks/")}
             for side in (self.ours, self.others)
@@ -146,7 +143,7 @@ class _Merge:
         return case_clashes(self.base, self.mine, self.theirs, self.ours, self.others)
 
     def _drop_inner(self) -> None:
-        """What lies within a clash is part of it."""
+        """Drop conflicts that lie within another one."""
         for anchor in [a for a in self.clashes if any(b in self.clashes for b in lineage(a) if b != a)]:
             del self.clashes[anchor]
 
@@ -184,7 +181,7 @@ class _Merge:
         )  # fmt: skip
 
     def _open_circles(self, document: Document) -> bool:
-        """Open the places whose edges run in circles only together; whether any could be opened."""
+        """Open the places whose edges form cycles only together; return whether any could be opened."""
         before = len(self.clashes) + len(self.reopened)
         for task, ids in new_circles(document, self.mine, self.theirs):
             circle = " → ".join([*ids, ids[0]])
@@ -196,7 +193,7 @@ class _Merge:
                 elif (clash := self._edge_clash(anchor)) is not None:
                     self.clashes[clash] = ""
                 if clash in self.clashes:
-                    self.clashes[clash] = f"Together the versions make the dependencies run in a circle: {circle}."
+                    self.clashes[clash] = f"Together, the versions create a cycle of dependencies: {circle}."
         return len(self.clashes) + len(self.reopened) > before
 
     def _edge_clash(self, anchor: str) -> str | None:
@@ -204,7 +201,7 @@ class _Merge:
         return None if ABSENT in (left, right) or edges(left) == edges(right) else anchor
 
     def _open_tasks(self, document: Document) -> bool:
-        """Reopen the choices that together leave no task, or too many; whether any was closed."""
+        """Reopen the choices that together leave no task, or too many; return whether any was closed."""
         before = len(self.reopened)
         if not _task_count_fits(len(document.get("tasks", [None]))):
             for anchor in self.clashes:
@@ -217,7 +214,7 @@ class _Merge:
             self.reopened.add(anchor)
 
     def _clash_over(self, anchor: str) -> str | None:
-        """The clash that ``anchor`` is or lies within."""
+        """Return the conflict that ``anchor`` is or lies within."""
         while anchor not in self.clashes:
             if not anchor:
                 return None
@@ -243,7 +240,7 @@ def _by_anchor(changes: list[Change]) -> dict[str, Change]:
 
 
 def _calls(changes: Mapping[str, Change]) -> dict[str, dict[str, Any]]:
-    """What one side did to each call itself, as its anchor → {anchor: new value}; its edges are another matter."""
+    """Return what one side did to each call itself, as its anchor → {anchor: new value}; edges not included."""
     out: dict[str, dict[str, Any]] = {}
     for anchor, change in changes.items():
         step = owner(anchor)

@@ -1,4 +1,4 @@
-"""What was kept of a native record beside a version: nobody rules on it, it follows what it was kept for."""
+"""The remainder of a native record kept with a version: nobody decides on it, it follows the part it was kept for."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,21 +9,18 @@ from annotator.core.comparison.discrepancies import is_remainder
 from annotator.core.comparison.placing import copied
 
 _REMAINDER = ("extra", "native_information")
-#: Fields that hold parts with a remainder of their own, and what parts within these are under.
+#: Fields with parts that have a remainder of their own, and the fields of parts within these.
 _INNER = {"tasks": "steps", "constraints": "", "reference_trajectory": "calls"}
 _PARTS = ("tasks", "steps", "constraints", "reference_trajectory", "calls")
 
 
 def differ_in_remainder_only(left: Document, right: Document) -> bool:
-    """Whether two versions differ in nothing but what was kept of a native record."""
+    """Return whether two versions differ in nothing but the remainder of a native record."""
     return same_value(_said(left), _said(right))
 
 
 def with_remainder_of(document: Document, base: Document) -> Document:
-    """``document`` with what ``base`` kept of a native record, wherever both have the part it was kept for.
-
-    That may stand in a constraint's parameters as well, among what counts.
-    """
+    """Return ``document`` with the remainders of ``base``, wherever both have the part."""
     lost = []
     for change in diff(document, base):
         parts = split(change.anchor)
@@ -34,10 +31,7 @@ def with_remainder_of(document: Document, base: Document) -> Document:
 
 
 def with_fitting_remainder(settled: Document, base: Document, left: Document, right: Document) -> Document:
-    """``settled`` with the remainder, for each part, of the version that says the same there.
-
-    If ``base`` says the same, a side that changed only the remainder wins. A part that no version says keeps its own.
-    """
+    """Return ``settled`` with the remainder, for each part, of the version that says the same there."""
     was, *sides = (dict(_parts(document)) for document in (base, left, right))
     if all({key: _rest(part) for key, part in one.items()} == {key: _rest(part) for key, part in was.items()}
            for one in sides):  # fmt: skip
@@ -53,7 +47,7 @@ def with_fitting_remainder(settled: Document, base: Document, left: Document, ri
 
 
 def _parts(document: Document) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """The document and all in it that has a remainder, each under what names it."""
+    """Yield the document and every part that has a remainder, each under its name."""
     yield (), document
     for name, inner in _INNER.items():
         for part in document.get(name) or ():
@@ -67,7 +61,7 @@ def _rest(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said(part: dict[str, Any]) -> dict[str, Any]:
-    """A part without its remainder, and without those of the parts in it."""
+    """Return a part without its remainder, and without those of the parts in it."""
     return {
         key: [_said(one) for one in value] if key in _PARTS and isinstance(value, list) else value
         for key, value in part.items()

@@ -1,4 +1,4 @@
-"""Writing to a place of a document that the caller owns (a copy, never a stored one)."""
+"""Write to a place of a document that the caller owns (a copy, never a stored one)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from annotator.core.comparison.anchors import AnchorMissing, Document, find, joi
 
 
 class _Absent:
-    """Stands for “nothing there”, where null would be a value."""
+    """Means “nothing there” where null would be a value."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -16,7 +16,7 @@ ABSENT: Any = _Absent()
 
 
 def copied(value: Any) -> Any:
-    """A deep copy of a JSON value."""
+    """Return a deep copy of a JSON value."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -25,10 +25,7 @@ def copied(value: Any) -> Any:
 
 
 def put(document: Document, anchor: str, value: Any) -> None:
-    """Write ``value`` at ``anchor``, changing ``document``; ABSENT takes away what is there.
-
-    A thing with an id that is not in its list yet is appended. Raises AnchorMissing where the surroundings are missing.
-    """
+    """Write ``value`` at ``anchor``, changing ``document``; ABSENT removes what is there."""
     *above, key = split(anchor)
     container = resolve(document, join(above))
     value = copied(value)
@@ -53,6 +50,6 @@ def put(document: Document, anchor: str, value: Any) -> None:
 
 
 def reorder(items: list[Any], order: list[str]) -> None:
-    """Sort things with ids into ``order``, in place; things it does not name keep their order and come last."""
+    """Sort things with ids into ``order``, in place; unnamed ones keep their order and come last."""
     rank = {key: position for position, key in enumerate(order)}
     items.sort(key=lambda item: rank.get(item["id"], len(rank)))

@@ -1,4 +1,4 @@
-"""What two versions have added alike: nobody has to choose there, and yet the version before has no such place."""
+"""What two versions added alike: nobody has to choose there, but the version before has no such place."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from annotator.core.comparison.consequences import is_whole
 from annotator.core.comparison.discrepancies import Discrepancy, Label, differences, matters
 from annotator.core.comparison.placing import ABSENT, copied, put
 
-#: What nobody writes by hand.
+#: Fields that nobody writes by hand.
 _LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
 
 
 def added_alike(base: Document, left: Document, right: Document) -> list[Discrepancy]:
-    """The fields of what both versions have beyond ``base`` and do not differ on; ``right`` is aligned with left."""
+    """Return the fields of what both versions have beyond ``base`` and agree on; ``right`` is aligned with left."""
     differing = AnchorIndex(change.anchor for change in differences(left, right) if matters(change))
     return [
         Discrepancy(anchor, Label.OTHER, value, value)
@@ -37,10 +37,7 @@ def _fields(anchor: str, thing: Document) -> Iterator[tuple[str, Any]]:
 
 
 def with_values(document: Document, values: Mapping[str, Any]) -> Document:
-    """A copy with these values at places that are there.
-
-    Raises SchemaProblem, its pointers made anchors, for what no document may hold.
-    """
+    """Return a copy with these values at places that exist."""
     copy: Document = copied(document)
     for anchor, value in values.items():
         put(copy, anchor, value)

@@ -1,8 +1,4 @@
-"""Two texts side by side: which words one has and the other has not.
-
-Myers' algorithm (An O(ND) Difference Algorithm, 1986, section 4), linear in the length and quadratic only in the number
-of differences, which is bounded: texts that differ more are compared by line, and then as a whole.
-"""
+"""Two texts side by side: which words only one of them has."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +6,7 @@ from enum import StrEnum
 
 #: Differences after which a finer comparison is given up.
 MAX_DIFFERENCES = 500
-#: What comparing all texts of a page may take: words, and places that were looked at. It is a second or two.
+#: The budget for comparing all texts of a page: words, and positions that were looked at. It takes a second or two.
 MAX_EFFORT = 2_000_000
 
 # A word, one Chinese, Japanese or Korean character, a run of white space, or any other single character.
@@ -29,18 +25,14 @@ Side = list[tuple[Part, str]]
 
 
 class Effort:
-    """What is left of the work that the texts of one page may take."""
+    """The budget left for comparing the texts of one page."""
 
     def __init__(self, left: int = MAX_EFFORT) -> None:
         self.left = left
 
 
 def word_diff(left: str, right: str, effort: Effort | None = None) -> tuple[Side, Side]:
-    """Both texts in parts: left of same and removed ones, right of same and added ones.
-
-    The parts of each side joined are its text; the same parts of both are equal one by one. ``effort``: where it is
-    used up, the texts are not compared further: each is one part.
-    """
+    """Return both texts in parts: left of same and removed ones, right of same and added ones."""
     effort = effort or Effort()
     if left == right:
         return _sides([(Part.SAME, left)])
@@ -71,7 +63,9 @@ def _common(left: list[str], right: list[str], effort: Effort) -> tuple[Side, Si
 
 
 def _shortest_script(left: Sequence[str], right: Sequence[str], effort: Effort) -> list[tuple[Part, str]] | None:
-    """The shortest list of parts that spells both; None when it has more than MAX_DIFFERENCES, or takes too much."""
+    """Return the shortest list of parts that spells both; None if it has more than MAX_DIFFERENCES or takes
+    too long.
+    """
     n, m = len(left), len(right)
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
@@ -114,7 +108,7 @@ def _walk_back(left: Sequence[str], right: Sequence[str], trace: list[dict[int, 
 
 
 def _without_islands(parts: list[tuple[Part, str]]) -> list[tuple[Part, str]]:
-    """White space between two differences counts as different: a lone blank that stayed helps nobody to read."""
+    """Mark white space between two differences as different; a lone blank that stayed helps nobody to read."""
     out: list[tuple[Part, str]] = []
     for index, (kind, text) in enumerate(parts):
         between = 0 < index < len(parts) - 1 and Part.SAME not in (parts[index - 1][0], parts[index + 1][0])

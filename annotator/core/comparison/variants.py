@@ -6,17 +6,15 @@ from typing import Any
 Document = dict[str, Any]
 
 
-#: Whose texts are no words: labels, names of tools.
+#: Keys whose texts are not translated: labels, names of tools.
 _LABELS = frozenset({"scenario", "dimension", "category", "name", "parameters", "first", "form"})
-#: In these no key means a label; what is in parameters is all of one kind.
+#: Below these, no key means a label; parameters are all of one kind.
 _OPEN = frozenset({"arguments", "observation", "unsolved_set", "validator", "extra", "parameters"})
 
 
 def shared_difference(one: Document, other: Document) -> str:
-    """The first thing that two variants should share and do not, as a place in words; blank where they share all.
-
-    Labels, steps, tools, dependencies, the shape of arguments and observations are shared, and so is every value in
-    these that is no text.
+    """Return the first thing that two variants should share and do not, as a place in words; blank if they
+    share all.
     """
     for (location, mine), (_, theirs) in zip(_shared(one), _shared(other), strict=False):
         if mine != theirs:
@@ -51,7 +49,7 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
 
 
 def _without_words(value: Any, key: str) -> Any:
-    """What stands under a key, with every text the same text but labels; 40.0 is not 40, nor true 1."""
+    """Return the content under a key with every text made the same, except labels; 40.0 is not 40, nor true 1."""
     if isinstance(value, str):
         return value if key in _LABELS else ""
     if isinstance(value, dict):

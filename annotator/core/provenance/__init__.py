@@ -1,4 +1,4 @@
-"""Provenance: where each argument value of a call is visible before the call. Pure: no Django here."""
+"""Provenance: where each argument value of a call was visible before the call. Pure: no Django here."""
 
 from annotator.core.provenance.edges import Suggestion
 from annotator.core.provenance.information import InformationEvidence

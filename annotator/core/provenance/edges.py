@@ -1,4 +1,4 @@
-"""Which call gave a value to which: suggested dependencies, missing ones and ones that nothing supports."""
+"""Which call returned a value that another call uses: suggested, missing and unsupported dependencies."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.provenance.work_budget import PLACE, Work
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[\u3400-\u9fff]")
-#: Plain words of an argument that fit any key.
+#: Common words of an argument name that fit any key.
 _NEUTRAL = frozenset({"id", "ids", "the", "of", "list", "value", "name", "code", "number", "key"})
 #: A plain word shorter than this, inside a longer text, is no evidence of where it came from.
 _LONG_WORD = 8
@@ -21,10 +21,11 @@ _LONG_WORD = 8
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """``step`` should depend on ``needs``: the value of ``argument`` (an anchor) was given back there, at ``path``.
+    """``step`` should depend on ``needs``, which returned the value of ``argument`` (an anchor) at ``path``.
 
-    ``weak`` marks a value too common to be sure of (a whole number below ten) whose name fits all the same, and one
-    that the other call took as an argument and only repeated: offer such a one, but do not accept it unasked.
+    ``weak`` marks a value too common to be certain (a whole number below ten) although its name fits, and a value that
+    the other call took as an argument and only repeated. Offer weak suggestions one by one; never accept them together
+    with the others.
     """
 
     step: str
@@ -46,13 +47,13 @@ class _Candidate:
 
 
 def suggestions(finder: Finder, index: int) -> list[Suggestion]:
-    """The dependencies that values of task number ``index`` call for and its graph does not have, in document order.
+    """Return the dependencies that values of task number ``index`` suggest and its graph lacks, in document order.
 
-    A value asks for a dependency when it stands in an observation of this task and neither in the user's words of this
-    task, env_info, the schema's values nor in anything before the task. Where several observations hold it, the call
-    is chosen by, in this order: none where the call depends on one of them already; calls that did not take the value
-    as an argument before calls that did (those only repeat it); the path whose keys share most words with the
-    argument's name; whole values before parts of longer texts; the nearest.
+    A value suggests a dependency if it appears in an observation of this task, but not in the user's words of this
+    task, env_info, the schema's values or anything before the task. If several observations have it, the call is chosen
+    in this order: none if the call already depends on one of them; calls that did not take the value as an argument
+    before calls that did (those only repeat it); the path whose keys share most words with the argument's name; whole
+    values before parts of longer texts; the nearest.
     """
     task = finder.scope.tasks[index]
     made: dict[tuple[str, str], Suggestion] = {}
@@ -73,7 +74,7 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
 
 
 def missing(finder: Finder, index: int) -> list[Suggestion]:
-    """Those suggestions that are certain enough to warn of: not weak, and of calls whose dependencies are annotated."""
+    """Return the suggestions that are certain enough for a warning: not weak, of calls with annotated dependencies."""
     task = finder.scope.tasks[index]
     if len(task.calls) < 2 or task.reading.graph is None:
         return []
@@ -86,11 +87,11 @@ def missing(finder: Finder, index: int) -> list[Suggestion]:
 
 
 def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallScope, str]]:
-    """Pairs (call, id of a needed call) of parameter dependencies by which no value can have come.
+    """Return pairs (call, id of a needed call) of parameter dependencies that no value can have come through.
 
-    Nothing is said where it cannot be known: when the observation is missing, empty or a mere acknowledgement, and when
-    an argument has no other explanation (inferred, chosen from an enum, found nowhere), so that it may well be
-    concluded from that observation; and when not every value was looked for.
+    Skips dependencies for which this cannot be known: the observation is missing, empty or a mere acknowledgement; an
+    argument has no other explanation (inferred, chosen from an enum, found nowhere) and so may be concluded from that
+    observation; or not every value was searched for.
     """
     task = finder.scope.tasks[index]
     if len(task.calls) < 2 or task.reading.graph is None:
@@ -126,7 +127,9 @@ def _observation(task: TaskScope, target: SearchTarget) -> Any:
 
 
 def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
-    """What of a value can only have come from an observation of its task, and whether that is weak evidence."""
+    """Return the part of a value that can only come from an observation of its task, and whether it is weak
+    evidence.
+    """
     if found.origin is Origin.COMMON:
         if found.forms.number is not None:
             yield found.forms, True
@@ -138,7 +141,7 @@ def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
 
 
 def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable", *, weak: bool) -> _Candidate | None:
-    """The call the value should be taken from: of those that close no circle, so that accepting asks for no other."""
+    """Return the call to take the value from. Calls that would close a cycle are skipped."""
     call = found.call
     if task.message.body.has(forms) or any(target.body.has(forms) for target in task.env):
         return None
@@ -170,7 +173,7 @@ def _preference(one: _Candidate) -> tuple[bool, float, bool, bool, int]:
 
 
 def _best(target: SearchTarget, forms: Forms, name: frozenset[str], *, weak: bool) -> tuple[float, Hit] | None:
-    """The hit in one observation that says most, and how well its keys fit the argument's name."""
+    """Return the most telling hit in one observation, and how well its keys fit the argument's name."""
     best: tuple[float, Hit] | None = None
     for hit in target.body.hits(forms):
         affinity = _affinity(name, hit.path or "")
@@ -192,7 +195,7 @@ def _telling_inside(forms: Forms, hit: Hit) -> bool:
 
 
 def _takes(task: TaskScope, position: int, forms: Forms, work: Work) -> bool:
-    """Tell whether a call has the value among its own arguments, so that its observation may only repeat it."""
+    """Return whether a call has the value among its own arguments, so that its observation may only repeat it."""
     call = next(call for call in task.calls if call.position == position)
     for _, value in call.leaves:
         if value == forms.value:
@@ -209,13 +212,13 @@ def _name(found: Found) -> frozenset[str]:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words of a name in camelCase, snake_case or a path, in lower case and without a plural s."""
+    """Return the words of a name in camelCase, snake_case or a path, in lower case and without a plural s."""
     words = (match[0].lower() for match in _WORDS.finditer(name))
     return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word for word in words)
 
 
 def _affinity(name: frozenset[str], path: str) -> float:
-    """How well the keys of a path fit an argument's name: the share of its words found there; 1 is a perfect fit.
+    """Return how well the keys of a path fit an argument's name: the share of its words found there, at most 1.
 
     Words that fit any key (id, name …) count for a tenth.
     """
@@ -239,13 +242,13 @@ def _suggest(task: TaskScope, found: Found, forms: Forms, chosen: _Candidate, *,
         needs=needed,
         argument=f"{call.anchor}/arguments{pointer(found.path)}",
         path=path,
-        why=f"“{shown}” is what {needed} ({tool}) gave back{where}.",
+        why=f"{needed} ({tool}) returned “{shown}”{where}.",
         weak=weak,
     )
 
 
 class _Reachable:
-    """Refuses what would run in a circle, with the graph as it is and the suggestions made so far."""
+    """Refuses dependencies that would close a cycle with the graph and the suggestions made so far."""
 
     __slots__ = ("_above", "work")
 

@@ -1,6 +1,6 @@
-"""What follows from words without standing there: a date named relative to today, a code for a language or currency.
+"""What follows from words without being written there: a relative date, a code for a language or currency.
 
-Only what everybody would infer alike. Anything else a person marks as inferable, with the reason.
+Only what everybody would infer the same way. Anything else a person marks as inferable, with the reason.
 """
 
 import re
@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from annotator.core.provenance.numbers_and_dates import Date, Span
 
-#: A word for a time → days from today it may mean, (first, last).
+#: A word for a time → the days from today that it may mean, (first, last).
 _RANGES: tuple[tuple[str, int, int], ...] = (
     ("day after tomorrow|后天", 2, 2),
     ("today|tonight|this morning|this afternoon|this evening|今天|今晚|今日", 0, 0),
@@ -33,7 +33,7 @@ _WEEKDAY_PATTERNS = [
 ]
 _WEEKEND = re.compile(r"\bweekends?\b|周末")
 
-#: Code → the words for it. Languages by ISO 639-1, currencies by ISO 4217, both as everybody writes them.
+#: Code → the words for it. Languages by ISO 639-1, currencies by ISO 4217, both in their usual spelling.
 _CODES: dict[str, str] = {
     "ar": "arabic|阿拉伯语", "de": "german|德语|德文", "en": "english|英语|英文", "es": "spanish|西班牙语",
     "fr": "french|法语|法文", "hi": "hindi|印地语", "it": "italian|意大利语", "ja": "japanese|日语|日文",
@@ -54,7 +54,7 @@ _CODE_PATTERNS = {
 
 
 def named_code(folded_value: str, folded_text: str) -> Span | None:
-    """Where a folded text names what a code such as "pt", "pt-br" or "EUR" stands for; None where it does not."""
+    """Return the span in a folded text that names what a code such as "pt", "pt-br" or "EUR" means, else None."""
     if len(folded_value) > 5:
         return None
     pattern = _CODE_PATTERNS.get(folded_value.partition("-")[0])
@@ -63,10 +63,10 @@ def named_code(folded_value: str, folded_text: str) -> Span | None:
 
 
 def relative_date(wanted: tuple[Date, ...], today: Date, folded_text: str) -> Span | None:
-    """Where a folded text names, seen from ``today``, a time that takes in one of the wanted dates; else None.
+    """Return the span in a folded text that names, seen from ``today``, a time that includes a wanted date, else None.
 
-    Words for longer times (week, month) take in whatever lies that far from today in either direction, so this tells
-    that a date may have been inferred, not that it was inferred rightly.
+    Words for longer times (week, month) include every day that far from today in either direction, so a hit means that
+    a date may have been inferred, not that it was inferred correctly.
     """
     now = _day(today)
     for one in wanted:

@@ -8,22 +8,22 @@ from annotator.core.provenance.value_search import Finder, Found, Origin
 
 LongRangeRule = Literal["c3", "wild"]
 
-#: What says nothing about the message: it is given to any task, or comes from tools.
+#: Sources that say nothing about the message: every task has them, or they come from tools.
 _NEUTRAL = frozenset({Origin.COMMON, Origin.SCHEMA, Origin.OBSERVATION, Origin.WRITTEN})
 _HIDING = frozenset({"partial_information", "coreferential_reference", "long_range_dependency"})
-#: User messages between, replies to clarifications included, that the wild rule wants to be passed (i − j > 2).
+#: User messages that must lie between under the wild rule, replies to clarifications included (i − j > 2).
 WILD_DISTANCE = 2
 
 
 @dataclass(frozen=True, slots=True)
 class InformationEvidence:
-    """Anchors of a task's argument values by what it takes to know them.
+    """Anchors of a task's argument values, by where their information comes from.
 
-    ``here``: the user says it in this message. ``asked``: the user says it when asked. ``near``: it stands only before
-    this message, within the reach that a long-range dependency must pass. ``far``: it stands only beyond that.
-    ``given``: env_info says it, or somebody marked it as inferable. ``open``: it stands nowhere, or something that
-    comes before is missing. ``against`` is a sentence when this contradicts the label, else empty; ``suits`` are the
-    labels it contradicts least, empty where the task's values say nothing.
+    ``here``: the user says it in this message. ``asked``: the user says it when asked. ``near``: only before this
+    message, within the reach that a long-range dependency must pass. ``far``: only beyond that reach. ``given``:
+    env_info says it, or it is marked as inferable. ``open``: nowhere, or something that comes before is missing.
+    ``against`` is a sentence if this contradicts the label, else empty; ``suits`` are the labels it contradicts least,
+    empty if the task's values do not tell.
     """
 
     task: str
@@ -39,11 +39,11 @@ class InformationEvidence:
 
 
 def evidence(finder: Finder, index: int, rule: LongRangeRule) -> InformationEvidence:
-    """What the values of task number ``index`` say about its information label.
+    """Return what the values of task number ``index`` say about its information label.
 
-    Against explicit: a value stands only before this message. Against any hiding label: every value of the user's
-    stands in this message. Against long_range_dependency: everything is found, and nothing of it far back: by the c3
-    rule past the exchange just before, by the wild rule past two user messages (i − j > 2).
+    Against explicit: a value appears only before this message. Against any label that hides something: every value of
+    the user's is in this message. Against long_range_dependency: everything is found, and nothing of it far back:
+    beyond the previous exchange (c3 rule) or beyond two user messages (wild rule, i − j > 2).
     """
     task = finder.scope.tasks[index]
     groups: dict[str, list[Found]] = {name: [] for name in ("here", "asked", "near", "far", "given", "open")}
@@ -63,7 +63,7 @@ def evidence(finder: Finder, index: int, rule: LongRangeRule) -> InformationEvid
 
 
 def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
-    """The sentence of ``evidence`` alone; empty where nothing contradicts the label."""
+    """Return the sentence of ``evidence`` alone; empty if nothing contradicts the label."""
     task = finder.scope.tasks[index]
     label = task.task["information"]
     if label is None or not task.calls:
@@ -77,7 +77,7 @@ def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
 
 
 def _chosen_before(finder: Finder, index: int) -> bool:
-    """Tell whether a value that the schema lists, and this message does not say, was said before."""
+    """Return whether a value that the schema lists, and this message does not say, was said before."""
     return any(
         found.origin is Origin.SCHEMA and any(target.body.has(found.forms) for target in finder.earlier(index))
         for found in finder.values(index)
@@ -103,20 +103,20 @@ def _against(label: str | None, groups: dict[str, list[Found]], rule: LongRangeR
         hidden = [*groups["near"], *groups["far"]]
         if not hidden:
             return ""
-        verb = "stands" if len(hidden) == 1 else "stand"
-        return f"It is labelled explicit, but {_shown(hidden)} {verb} only in what came before this message."
+        verb = "appears" if len(hidden) == 1 else "appear"
+        return f"The label is explicit, but {_shown(hidden)} {verb} only before this message."
     if label not in _HIDING:
         return ""
     if groups["here"] and not any(groups[name] for name in ("asked", "near", "far", "given", "open")):
         if _chosen_before(finder, index):
             return ""
-        return f"It is labelled {label}, but every value it needs from the user stands in this message."
+        return f"The label is {label}, but this message has every value that the task needs from the user."
     if label != "long_range_dependency" or groups["far"] or groups["open"] or groups["given"] or not groups["near"]:
         return ""
-    reach = "the exchange just before" if rule == "c3" else "two user messages back"
+    reach = "the previous exchange" if rule == "c3" else "two user messages back"
     return (
-        f"It is labelled long_range_dependency, but {_shown(groups['near'])} can be read within {reach}, "
-        "and nothing it needs lies farther back."
+        f"The label is long_range_dependency, but {_shown(groups['near'])} can be found "
+        f"within {reach}, and the task needs nothing from farther back."
     )
 
 

@@ -1,6 +1,6 @@
-"""Numbers, dates and times as they stand in running text, in the forms in which people write them.
+"""Find numbers, dates and times in running text, in the forms in which people write them.
 
-Every pattern here is linear: bounded repetitions, and no two ways to read the same characters.
+Every pattern here is linear: bounded repetitions, and only one way to read the same characters.
 """
 
 import re
@@ -11,21 +11,21 @@ from typing import Any
 from annotator.core.provenance.work_budget import PLACE, Work
 
 Span = tuple[int, int]
-#: (year, month, day); a year or a day nobody named is None.
+#: (year, month, day); None for a year or a day that is not given.
 Date = tuple[int | None, int, int | None]
 #: (hour, minute)
 Time = tuple[int, int]
 
-#: What stands between thousands; of spaces only those that hold a number together.
+#: Thousands separators; of spaces only those that do not break.
 _THOUSANDS = ",，\u00a0\u2009\u202f"
 _APART = str.maketrans("", "", _THOUSANDS)
-#: Figures that are not written out as they count: percentages, thousands, commas of another kind, trailing zeros.
+#: Digits that do not show the value directly: percentages, thousands, other decimal commas, trailing zeros.
 _SCALED = re.compile(
     rf"\d(?:\s?(?:%|％|per ?cent|million|billion|thousand|k\b|千|万|亿)|[{_THOUSANDS}]\d{{3}}|\.\d{{0,11}}0(?!\d))"
 )
 _POINTS = frozenset(".,")
 _JOINTS = frozenset("-/:")
-# Patterns begin with the digits themselves, so that searching skips what holds none; what stands before is looked at
+# Patterns begin with the digits themselves, so that the search skips text without digits; what comes before is checked
 # afterwards.
 _NUMBER = re.compile(
     rf"(\d{{1,3}}(?:[{_THOUSANDS}]\d{{3}}){{1,5}}(?!\d)(?:\.\d{{1,12}}(?!\d))?|\d{{1,18}}(?:\.\d{{1,12}})?(?!\d))"
@@ -81,7 +81,7 @@ _HAN_DATE = re.compile(
     r"(?:(\d{4})年)?(\d{1,2}|[一二三四五六七八九十]{1,2})月"
     r"(?:(\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?(?:[到至\-–~—](\d{1,2})[日号])?)?"
 )
-#: Characters before a month's name in which its day may stand.
+#: Characters before a month's name in which its day may appear.
 _REACH = 24
 
 _TIMES = re.compile(
@@ -98,7 +98,7 @@ _WHOLE_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?:\.\d{1,1
 
 
 def number_of(value: Any) -> int | float | None:
-    """The number a JSON value is or spells ("1,000", "5.0"); None for any other text, also for one like "00417"."""
+    """Return the number that a JSON value is or spells ("1,000", "5.0"); None for other texts, also for "00417"."""
     kind = type(value)
     if kind is int or kind is float:
         return _whole(value)
@@ -116,7 +116,7 @@ def _whole(number: int | float) -> int | float:
 
 
 def plainly(number: int | float, folded: str, work: Work, most: int = 8) -> list[Span]:
-    """Where a number stands in digits, just as JSON writes it (a unit may follow, a sign may be missing)."""
+    """Return the spans of a number in digits, as JSON writes it (a unit may follow, a sign may be missing)."""
     digits = str(abs(number))
     found: list[Span] = []
     at = folded.find(digits)
@@ -131,7 +131,7 @@ def plainly(number: int | float, folded: str, work: Work, most: int = 8) -> list
 
 
 def _in_moment(folded: str, start: int, end: int) -> bool:
-    """Tell whether digits are part of a date or a time of day."""
+    """Return whether digits are part of a date or a time of day."""
     before, after = folded[max(0, start - 1) : start], folded[end : end + 1]
     if before not in _JOINTS and after not in _JOINTS:
         return False
@@ -145,12 +145,12 @@ def _in_moment(folded: str, start: int, end: int) -> bool:
 
 
 def has_scaled(folded: str) -> bool:
-    """Tell whether a text holds figures that stand for other ones: percentages, thousands, trailing zeros."""
+    """Return whether a text has digits that stand for another number: percentages, thousands, trailing zeros."""
     return _SCALED.search(folded) is not None
 
 
 def may_be_spelt(number: int | float, folded: str) -> bool:
-    """Tell whether a text may hold a number as a word; never wrongly says no."""
+    """Return whether a text may have a number as a word; never wrongly False."""
     if number != int(number):
         return "half" in folded
     size = abs(int(number))
@@ -166,10 +166,10 @@ def may_be_spelt(number: int | float, folded: str) -> bool:
 
 
 def numbers_in(folded: str, taken: list[Span], *, words: bool = True) -> dict[int | float, list[Span]]:
-    """Number → where it stands in a folded text, but for the spans ``taken`` by dates and times.
+    """Return number → its spans in a folded text, except in the spans ``taken`` by dates and times.
 
-    A percentage stands for both 50 and 0.5; thousands, 万 and their like are multiplied out and also kept as written.
-    ``words``: read written numbers (three, 三), too.
+    A percentage stands for both 50 and 0.5; thousands, 万 and the like are multiplied out and also kept as written.
+    ``words``: also read written numbers (three, 三).
     """
     found: dict[int | float, list[Span]] = {}
     ends = sorted(taken)
@@ -192,7 +192,7 @@ def numbers_in(folded: str, taken: list[Span], *, words: bool = True) -> dict[in
 
 
 def _goes_on(folded: str, start: int) -> bool:
-    """Tell whether the digits at ``start`` are the rest of a word or of a longer number."""
+    """Return whether the digits at ``start`` are the rest of a word or of a longer number."""
     if not start:
         return False
     before = folded[start - 1]
@@ -239,7 +239,7 @@ def _spelt(words: str) -> int | float:
 
 
 def han_number(text: str) -> int | None:
-    """The number that Chinese numerals spell; None where they spell none. 一万五 is 15,000, 一万零五 is 10,005."""
+    """Return the number that Chinese numerals spell, or None. 一万五 is 15,000, 一万零五 is 10,005."""
     if all(sign in _HAN_DIGITS for sign in text):
         return int("".join(str(_HAN_DIGITS[sign]) for sign in text))
     total = section = digit = 0
@@ -261,7 +261,7 @@ def han_number(text: str) -> int | None:
 
 
 def may_hold_date(folded: str, date: Date) -> bool:
-    """Tell whether a folded text may hold a date in any form; never wrongly says no, and costs less than looking."""
+    """Return whether a folded text may have a date in any form; never wrongly False, and cheaper than looking."""
     _, month, day = date
     if "月" in folded or day is None:
         return True
@@ -274,14 +274,14 @@ def may_hold_date(folded: str, date: Date) -> bool:
 
 @lru_cache(maxsize=512)
 def _in_digits(month: int, day: int) -> tuple[str, ...]:
-    """What a date in digits holds at least: month and day side by side, either one first."""
+    """Return whether digits can be a date: month and day side by side, in either order."""
     months, days = {str(month), f"{month:02}"}, {str(day), f"{day:02}"}
     pairs = [pair for one in months for other in days for pair in ((one, other), (other, one))]
     return (f"{month:02}{day:02}", *sorted({f"{one}{sign}{other}" for one, other in pairs for sign in "-/."}))
 
 
 def dates_in(folded: str) -> list[tuple[Date, Span]]:
-    """Every date in a folded text. What may be day/month or month/day is given both ways."""
+    """Return every date in a folded text. Ambiguous dates (day/month or month/day) are returned both ways."""
     found = [
         ((year, month, day), span)
         for (year, month, day), span in (*_dates_in_digits(folded), *_dates_by_month(folded), *_dates_in_han(folded))
@@ -364,7 +364,7 @@ def _count(text: str) -> int:
 
 
 def times_in(folded: str) -> list[tuple[Time, Span]]:
-    """Every time of day in a folded text."""
+    """Return every time of day in a folded text."""
     found: list[tuple[Time, Span]] = []
     for match in _TIMES.finditer(folded):
         start = match.start()

@@ -14,12 +14,12 @@ from annotator.core.schema.toolsets import CompiledToolset, Tool
 
 
 class SourceKind(StrEnum):
-    """Where a value may come from. An exchange is a user message with all that follows it up to the next task.
+    """Where a value may come from. An exchange is a user message with everything that follows it up to the next task.
 
-    message: the words of this task. reply: the user's reply to a clarification of this task; question: what was asked
-    there. env_info: what the system says. observation: of a call of this task that may come before. earlier_message,
-    earlier_answer, earlier_observation: of an exchange before, user's replies and questions counted with the first two.
-    default, enum: the tool's schema.
+    message: the user message of this task. reply: the user's reply to a clarification of this task; question: the
+    question asked there. env_info: what the system says. observation: of a call of this task that may come before.
+    earlier_message, earlier_answer, earlier_observation: of an earlier exchange; replies count as messages, questions
+    as answers. default, enum: the tool's schema.
     """
 
     MESSAGE = "message"
@@ -34,7 +34,7 @@ class SourceKind(StrEnum):
     ENUM = "enum"
 
 
-#: Values looked at below one call, as the other checks do, and below all calls of a document.
+#: Values looked at in one call (as the other checks do), and in all calls of a document.
 MAX_LEAVES, MAX_LEAVES_OF_ALL = 2_000, 20_000
 
 
@@ -53,21 +53,21 @@ class SearchTarget:
 
 
 def text_of(target: SearchTarget) -> Text:
-    """The text of a target; for an observation, its texts and keys as one."""
+    """Return the text of a target; for an observation, its texts and keys as one."""
     return target.body if isinstance(target.body, Text) else target.body.text
 
 
 def text_size(target: SearchTarget) -> int:
-    """About how many characters there are to look through in a target."""
+    """Return roughly how many characters of a target have to be searched."""
     return len(text_of(target).folded)
 
 
 class CallScope:
     """One call: its arguments and which steps of its task it can see.
 
-    ``sees`` is a bitset of positions: the steps before it in the document, and all it depends on wherever they stand,
-    but none that waits for it. ``knows`` says whether what it depends on, directly or not, is annotated throughout.
-    ``cut``: it has more values than ``leaves``, which are looked at.
+    ``sees`` is a bitset of positions: the steps before it in the document, and all that it depends on wherever they
+    are, but none that waits for it. ``knows`` says whether everything it depends on, directly or indirectly, is
+    annotated. ``cut``: it has more values than ``leaves``, which are looked at.
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class CallScope:
         self.knows = False
 
     def reason_at(self, path: str) -> str | None:
-        """Why the value at a pointer below the arguments may be inferred; None where nobody said so."""
+        """Return the reason why the value at a pointer below the arguments may be inferred; None if there is none."""
         while path and self.inferable:
             if path in self.inferable:
                 return self.inferable[path]
@@ -99,8 +99,8 @@ class CallScope:
 class TaskScope:
     """One task: its calls, the search targets in it, and the exchange and turn of its user message.
 
-    ``observations`` holds those that say something by the position of their step. ``missing`` is a bitset of steps
-    whose observation or reply nobody has written yet: what stands there is not known.
+    ``observations`` has those that contain data, by the position of their step. ``missing`` is a bitset of steps whose
+    observation or reply is not written yet, so that their content is not known.
     """
 
     __slots__ = (
@@ -129,8 +129,8 @@ class TaskScope:
 class DocumentScope:
     """All search targets of a validated document.
 
-    ``earlier`` are those before the first task (the talk so far) and those of the tasks, in the order of reading;
-    ``complete`` tells of each task whether everything before it is written. ``work``: what is left for looking.
+    ``earlier`` are those before the first task (the dialogue so far) and those of the tasks, in reading order;
+    ``complete`` says for each task whether everything before it is written. ``work`` is the search budget that is left.
     """
 
     __slots__ = ("_left", "complete", "earlier", "tasks", "work")
@@ -147,7 +147,7 @@ class DocumentScope:
         if document["env_info"]:
             env.append(SearchTarget(SourceKind.ENV_INFO, "/env_info", self._text(document["env_info"]), -1, 0))
         exchange, turn = self._talk(document["context"], env)
-        # Often only the end of the talk so far is given; what came before is not known.
+        # Often only the end of the dialogue so far is given; what came before is not known.
         complete = not document["context"]
         for index, task in enumerate(document["tasks"]):
             exchange, turn = exchange + 1, turn + 1
@@ -176,13 +176,13 @@ class DocumentScope:
                 continue
             if role == "user":
                 exchange, turn = exchange + 1, turn + 1
-            # What comes before the first user message given belongs to an exchange whose message is not.
+            # Anything before the first given user message belongs to an exchange whose message is unknown.
             exchange = max(exchange, 0)
             self.earlier.append(SearchTarget(kinds[role], anchor, self._text(message["content"]), exchange, turn))
         return exchange, turn
 
     def _steps(self, scope: TaskScope, toolset: CompiledToolset, turn: int) -> int:
-        """Collect the search targets of a task; returns the number of user messages after it."""
+        """Collect the search targets of a task; return the number of user messages after it."""
         exchange = scope.exchange
         self.earlier.append(
             SearchTarget(SourceKind.EARLIER_MESSAGE, scope.message.anchor, scope.message.body, exchange, turn)
@@ -238,14 +238,14 @@ _ACKNOWLEDGING = frozenset({"status", "status_code", "code", "success", "ok", "m
 
 
 def says_something(observation: Any) -> bool:
-    """Tell whether an observation holds data: an empty one, a single word or a mere status gives nothing to go on."""
+    """Return whether an observation contains data: not empty, a single word or a mere status."""
     if isinstance(observation, str):
         return len(observation.split()) > 1 or any(c.isdecimal() for c in observation) or not observation.isascii()
     return observation not in ([], {}, True, False)
 
 
 def is_acknowledgement(observation: Any) -> bool:
-    """Tell whether an observation only reports that something was done: nothing but a status and a sentence."""
+    """Return whether an observation only reports that something was done: just a status and a sentence."""
     if isinstance(observation, dict):
         return all(
             key in _ACKNOWLEDGING and (not isinstance(value, list | dict) or is_acknowledgement(value))
@@ -274,7 +274,9 @@ def _visibility(scope: TaskScope) -> None:
 
 
 def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
-    """Pairs (path, value) of the texts and numbers below the arguments, in order; whether there may be more."""
+    """Return pairs (path, value) of the texts and numbers below the arguments, in order, and whether there
+    may be more.
+    """
     if len(arguments) <= most and not any(isinstance(value, dict | list) for value in arguments.values()):
         return [((key,), value) for key, value in arguments.items() if is_value(value)], False
     found: list[tuple[tuple[Any, ...], Any]] = []
@@ -293,5 +295,5 @@ def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any,
 
 
 def anchor_below(anchor: str, path: tuple[Any, ...]) -> str:
-    """The anchor of a place below a call's arguments."""
+    """Return the anchor of a place below a call's arguments."""
     return f"{anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)

@@ -1,7 +1,7 @@
-"""What a value is looked for in: a text, or an observation, which is JSON.
+"""What a value is searched for in: a text, or an observation, which is JSON.
 
-Both are read at most once per kind of form (words, figures, squashed), when the first value asks for it; a search is
-one pass over the text at most, whatever stands in it.
+Both are read at most once for each kind of form (words, digits, squashed), when the first value needs it. A search is
+at most one pass over the text, whatever the text says.
 """
 
 import json
@@ -26,11 +26,11 @@ from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, 
 from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
 from annotator.core.schema.canonical import escape
 
-#: Characters of one text that are looked at; what lies behind is not seen.
+#: Characters of one text that are searched; later ones are not seen.
 MAX_CHARACTERS = 200_000
-#: Values of one observation that are looked at.
+#: Values of one observation that are searched.
 MAX_LEAVES = 20_000
-#: Places given for one value in one text.
+#: Most spans returned for one value in one text.
 MOST_SPANS = 8
 
 _ESCAPE = re.compile(r'\\[nrt"\\]')
@@ -39,10 +39,10 @@ _FOLLOWING = re.compile(r"[ -]([a-z]+)")
 
 
 class Quality(StrEnum):
-    """How a value stands where it was found.
+    """How a value appears where it was found.
 
     exact: character for character, as a whole word or JSON value. normalised: the same in another form (case, spacing,
-    number, date). inside: only as part of a longer word, as the same word inflected, or by its words one by one.
+    number, date). inside: only as part of a longer word, as an inflected word, or by its words one by one.
     """
 
     EXACT = "exact"
@@ -51,9 +51,9 @@ class Quality(StrEnum):
 
 
 class Hit(NamedTuple):
-    """``start`` and ``end`` count characters of the text; ``path`` is the JSON pointer below an observation's root,
-    and the span then counts within the text that stands there (None where a whole value is meant). ``whole`` says that
-    the value is all that stands there.
+    """``start`` and ``end`` count characters of the text. ``path`` is the JSON pointer below an observation's root; the
+    span then counts within the text at that pointer (None if it is a whole value). ``whole`` says that the value is the
+    complete text there.
     """
 
     start: int
@@ -83,8 +83,8 @@ class Text:
     )
 
     def __init__(self, raw: str, *, written: bool = True, work: Work | None = None) -> None:
-        """``written``: read numbers written as words, too; tools do not write them. ``work``: what is left for looking;
-        where nothing is, nothing is found.
+        """``written``: also read numbers written as words; tools do not write them. ``work``: the search budget that is
+        left; without any, nothing is found.
         """
         self._written = written
         self._work = work or Work()
@@ -97,12 +97,12 @@ class Text:
         self._times: list[tuple[Time, Span]] | None = None
         self._scaled: bool | None = None
         self._squashed: str | None = None
-        # Where each character of the squashed text stands in the text.
+        # Position in the text of each character of the squashed text.
         self._kept: list[int] | None = None
         self._words: dict[str, dict[str, Span]] | None = None
 
     def has(self, forms: Forms) -> bool:
-        """Tell whether the value stands here in any form."""
+        """Return whether the value appears here in any form."""
         folded, text = forms.folded, self.folded
         if forms.foreign:
             return bool(self._spans(forms, 1))
@@ -111,14 +111,14 @@ class Text:
         return bool((folded and folded in text and self._standing(folded, 1)) or self._otherwise(forms, 1))
 
     def _may_look(self, forms: Forms) -> bool:
-        """Count one look for a value: of a long one each character may be held against many, of a number its words, of
-        a date its months are looked for, too.
+        """Charge one search for a value: a long one may be compared at each character, a number by its words, a date by
+        its months.
         """
         times = 4 if forms.dates or forms.number is not None else 1
         return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 8))
 
     def hits(self, forms: Forms) -> list[Hit]:
-        """Where the value stands, at most MOST_SPANS places, best quality first; only the best form is given."""
+        """Return where the value appears, at most MOST_SPANS places, best quality first, only in the best form."""
         return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MOST_SPANS)]
 
     def _spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
@@ -141,7 +141,7 @@ class Text:
         return self._otherwise(forms, most)
 
     def _otherwise(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
-        """Where the value stands in any other way than letter by letter."""
+        """Return where the value appears in any form other than letter by letter."""
         if forms.number is not None:
             spans = self._number(forms.number)
             if spans:
@@ -202,7 +202,7 @@ class Text:
         return self._times
 
     def _moment(self, forms: Forms) -> list[Span]:
-        """Where a date stands, and with a time of day: where both do, or the date alone for midnight."""
+        """Return where a date appears; with a time of day, where both appear, or for midnight the date alone."""
         if forms.dates and not any(may_hold_date(self.folded, date) for date in forms.dates):
             return []
         if self._days is None:
@@ -240,7 +240,7 @@ class Text:
         return found
 
     def _inflected(self, forms: Forms) -> Span | None:
-        """A word of the same stem: the shorter of the two but for two letters, and at least four."""
+        """Yield the words with the same stem: all but two letters of the shorter word, and at least four."""
         start = forms.stem[:4]
         if start not in self.folded:
             return None
@@ -261,7 +261,7 @@ class Text:
         return None
 
     def _standing(self, needle: str, most: int) -> list[Span]:
-        """Where ``needle`` stands as words of its own; one that begins or ends without letters stands anywhere."""
+        """Yield where ``needle`` appears as words of its own; if it begins or ends without letters, anywhere."""
         found: list[Span] = []
         at = self.folded.find(needle)
         while at >= 0 and len(found) < most and self._work.spend(PLACE):
@@ -276,7 +276,7 @@ _ONE_A_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",\n", ": ")).enc
 
 
 class Observation:
-    """What a tool gave back. Numbers are found as values; texts and keys are searched as one text, leaf by leaf."""
+    """What a tool returned. Numbers are found as values; texts and keys are searched as one text, leaf by leaf."""
 
     __slots__ = ("_blob", "_leaves", "_numbers", "_starts", "_text", "_work", "root")
 
@@ -290,21 +290,21 @@ class Observation:
         self._numbers: dict[int | float, list[tuple[tuple[Any, ...], int | float | str]]] = {}
 
     def has(self, forms: Forms) -> bool:
-        """Tell whether the value stands here in any form. Looks at the JSON as text, without taking it apart."""
+        """Return whether the value appears here in any form. Searches the JSON as text, without parsing it."""
         if self._blob is None:
-            # Each value on a line, so that numbers of a list stand apart (not indented: of a value forty levels deep
-            # that is forty times as long); without quotation marks, so that neighbours do.
+            # Each value on its own line, so that numbers of a list are apart (without indentation: a value forty levels
+            # deep would become forty times as long); without quotation marks, so that neighbours are apart.
             blob = _ONE_A_LINE(self.root)
             if "\\" in blob:
                 blob = _ESCAPE.sub("  ", blob)
             self._blob = Text(blob.replace('"', "\n"), written=False, work=self._work)
         if self._blob.has(forms):
             return True
-        # JSON and Python write the exponents of such numbers each in their own way.
+        # JSON and Python write the exponents of such numbers differently.
         return type(forms.number) is float and "e" in str(forms.number) and bool(self.hits(forms))
 
     def hits(self, forms: Forms) -> list[Hit]:
-        """Where the value stands, at most MOST_SPANS places: whole values before parts of longer ones."""
+        """Return where the value appears, at most MOST_SPANS places: whole values before parts of longer ones."""
         text = self.text
         found = []
         if forms.number is not None:
@@ -335,7 +335,7 @@ class Observation:
 
     @property
     def text(self) -> Text:
-        """All texts and keys of the observation, one a line."""
+        """Return all texts and keys of the observation, one a line."""
         if self._text is None:
             self._text = self._walk()
         return self._text
@@ -377,7 +377,7 @@ _RANK = {Quality.EXACT: 0, Quality.NORMALISED: 1, Quality.INSIDE: 2}
 
 
 def pointer(path: tuple[Any, ...]) -> str:
-    """A path of keys and indexes as a JSON pointer."""
+    """Return a path of keys and indexes as a JSON pointer."""
     return "".join(f"/{escape(str(step))}" for step in path)
 
 
@@ -387,13 +387,13 @@ def _apart(text: str, start: int, end: int) -> bool:
         return False
     if is_joined(after) and is_joined(text[end - 1]):
         return False
-    # 12 does not stand in 12.5, nor in 1,012.
+    # 12 does not appear in 12.5, nor in 1,012.
     if text[start].isdecimal() and before in ".," and start > 1 and text[start - 2].isdecimal():
         return False
     return not (text[end - 1].isdecimal() and after in ".," and text[end + 1 : end + 2].isdecimal())
 
 
 def _shared(one: str, other: str) -> int:
-    """The number of characters with which both begin."""
+    """Return the number of characters with which both begin."""
     shorter = min(len(one), len(other))
     return next((i for i in range(shorter) if one[i] != other[i]), shorter)

@@ -1,4 +1,4 @@
-"""The whole provenance of a document, for pages and notebooks: every place of every value, as data."""
+"""The complete provenance of a document as data, for pages and notebooks: every place of every value."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,9 @@ from annotator.core.provenance.value_forms import Forms
 from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.schema.toolsets import CompiledToolset
 
-#: Sources given for one value; the nearest come first.
+#: Sources returned for one value; the nearest come first.
 MOST_SOURCES = 40
-#: What was looked for everywhere and stands nowhere, or was not looked for.
+#: Values that were searched for everywhere and found nowhere, or were not searched for.
 _NO_SOURCE = frozenset({Origin.NOWHERE, Origin.UNKNOWN})
 
 
@@ -42,8 +42,8 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class ArgumentTrace:
     """One text or number below a call's arguments. ``path``: keys and indexes below them; ``reason``: why the value may
-    be inferred, where somebody said so. ``origin`` says how near it stands (see Origin); "nowhere" is what the
-    check provenance.no_source warns of. ``sources``: the nearest first; empty where it is common or stands nowhere.
+    be inferred, if given. ``origin``: how near it is found (see Origin); "nowhere" is what the check
+    provenance.no_source warns of. ``sources``: the nearest first; empty if the value is common or found nowhere.
     """
 
     anchor: str
@@ -66,8 +66,8 @@ class CallTrace:
 
 @dataclass(frozen=True, slots=True)
 class TaskTrace:
-    """One task: its calls, the dependencies that its values ask for and its graph lacks, those that no value supports
-    (pairs: id of a step, id of the step it depends on), and those that are missing for certain.
+    """One task: its calls, the dependencies that its values suggest and its graph lacks, those that no value supports
+    (pairs: id of a step, id of the step it depends on), and those that are certainly missing.
     """
 
     id: str
@@ -86,7 +86,7 @@ class Provenance:
     tasks: tuple[TaskTrace, ...]
 
     def task(self, task_id: str) -> TaskTrace | None:
-        """The task with this id; None where there is none."""
+        """Return the task with this id; None where there is none."""
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def call(self, task_id: str, step_id: str) -> CallTrace | None:
@@ -95,7 +95,9 @@ class Provenance:
         return next((call for call in task.calls if call.step == step_id), None) if task else None
 
     def argument(self, anchor: str) -> ArgumentTrace | None:
-        """The value at an anchor such as /tasks/t1/steps/s0/arguments/city; None where no text or number stands."""
+        """Return the value at an anchor such as /tasks/t1/steps/s0/arguments/city; None if there is no text
+        or number.
+        """
         found = (one for task in self.tasks for call in task.calls for one in call.arguments)
         return next((one for one in found if one.anchor == anchor), None)
 
@@ -107,9 +109,9 @@ def trace(
     long_range_rule: LongRangeRule = "c3",
     only_task: str | None = None,
 ) -> Provenance:
-    """The provenance of a validated document (as ``read_document`` gives it), which is left as it is.
+    """Return the provenance of a validated document (see ``read_document``), which is not changed.
 
-    ``only_task``: the id of the one task to trace; earlier ones are looked at all the same.
+    ``only_task``: the id of the one task to trace; earlier tasks are still searched.
     """
     finder = Finder(DocumentScope(document, toolset))
     return Provenance(
@@ -122,9 +124,9 @@ def trace(
 
 
 def suggest_edges(document: dict[str, Any], toolset: CompiledToolset, task_id: str) -> list[Suggestion]:
-    """The dependencies that the values of one task ask for and its graph lacks; see ``edges.suggestions`` for the rule.
+    """Return the dependencies that the values of one task suggest and its graph lacks; see ``edges.suggestions``.
 
-    Raises KeyError when the document has no such task.
+    Raises KeyError if the document has no such task.
     """
     finder = Finder(DocumentScope(document, toolset))
     return suggestions(finder, _index(finder, task_id))
@@ -193,7 +195,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
 
 
 def _visible(finder: Finder, index: int, found: Found) -> list[SearchTarget]:
-    """All places the call can see, the nearest first."""
+    """Return all places the call can see, the nearest first."""
     task, sees = finder.scope.tasks[index], found.call.sees
     said = [target for position, target in task.said if sees >> position & 1]
     observed = [task.observations[position] for position in positions(sees) if position in task.observations]

@@ -1,4 +1,4 @@
-"""One value in the forms in which it may stand elsewhere."""
+"""One value in all the forms in which it may appear elsewhere."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from annotator.core.provenance.numbers_and_dates import Date, Time, dates_in, nu
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _HAS_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _TOKEN = re.compile(r"[^\W_]+(?:[.\-_@:/+'’][^\W_]+)*")
-#: What is left out when a text is run together. Lines stay apart.
+#: Characters that are dropped when a text is squashed. Line breaks stay.
 _SEPARATORS = " \t\r!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ “”‘’«»–—…·、。，；：！？（）【】《》「」『』"
 APART = frozenset(_SEPARATORS)
 _DROP = str.maketrans("", "", _SEPARATORS)
@@ -22,12 +22,12 @@ _EMPTY_WORDS = frozenset(
     {"the", "and", "for", "with", "from", "this", "that", "are", "was", "has", "have", "not", "you", "your", "our"}
     | {"all", "any", "can", "will", "about", "into", "than", "then"}
 )
-#: A text longer than this was written, not found: it needs no source.
+#: A text longer than this was composed, not copied: it needs no source.
 MAX_TEXT = 240
 
 
 def fold(text: str) -> str:
-    """``text`` in lower case and half width; every character stays where it was, so that spans hold in both."""
+    """Return ``text`` in lower case and half width; every character keeps its position, so spans stay valid."""
     if text.isascii():
         return text.lower()
     if _HAS_WIDE.search(text):
@@ -38,30 +38,30 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_joined(character: str) -> bool:
-    """Tell whether a character belongs to the word beside it; characters of scripts without spaces do not."""
+    """Return whether a character belongs to the word beside it; not in scripts without spaces."""
     if character.isascii():
         return character.isalnum() or character == "_"
     return character.isalnum() and not "\u2e80" <= character <= "\ud7ff" and not "\uf900" <= character <= "\uffef"
 
 
 def is_unspaced(text: str) -> bool:
-    """Tell whether a text is of scripts that put no spaces between words."""
+    """Return whether a text is in a script that puts no spaces between words."""
     return bool(text) and all(c.isalnum() and not is_joined(c) for c in text)
 
 
 def squash(folded: str) -> str:
-    """The text without spaces and punctuation, line by line."""
+    """Return the text without spaces and punctuation, line by line."""
     return folded.translate(_DROP)
 
 
 class Forms:
-    """A text or number of an argument, in every form in which it is looked for.
+    """A text or number of an argument, in every form in which it is searched for.
 
-    ``common``: it stands everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that
-    where it stands is weak evidence (all that is common, and whole numbers below ten). ``written``: a long text that
-    somebody composed. ``foreign``: of a small number, the words that make it the number of something else where they
-    follow it (two guests do not stand in “2 nights”). ``core``: what stands in one piece however the value is spaced
-    and punctuated: its longest run of digits, or its first two characters of a script without spaces.
+    ``common``: found everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that a hit
+    is weak evidence (all common values, and whole numbers below ten). ``written``: a long text that somebody composed.
+    ``foreign``: for a small number, the words that make it the number of something else if they follow it (two guests
+    are not in “2 nights”). ``core``: the part that stays in one piece however the value is spaced and punctuated: its
+    longest run of digits, or its first two characters of a script without spaces.
     """
 
     __slots__ = (
@@ -114,16 +114,16 @@ class Forms:
     def _read_date(self, folded: str) -> None:
         dates, times = dates_in(folded), times_in(folded)
         covered = sum(end - start for start, end in {span for _, span in [*dates, *times]})
-        # Separators, seconds and a zone are what else a date may hold.
+        # Separators, seconds and a zone are what else a date may have.
         if covered and covered >= len(folded) - (7 if dates and times else 1):
             self.dates = tuple(date for date, _ in dates)
             self.times = tuple(time for time, _ in times)
 
     @property
     def tokens(self) -> tuple[tuple["Forms", ...], tuple["Forms", ...]]:
-        """For a text of several words: (all words that tell something, those that are specific: with digits in them).
+        """Return, for a text of several words, (all content words, the specific ones: those with digits).
 
-        Both empty where the value is one word. Of Chinese text the pairs of neighbouring characters are the words.
+        Both are empty if the value is one word. For Chinese text, the pairs of neighbouring characters are the words.
         """
         if self._tokens is None:
             self._tokens = ((), ()) if self.number is not None or self.dates or self.times else _split(self.folded)
@@ -150,7 +150,7 @@ def _split(folded: str) -> tuple[tuple[Forms, ...], tuple[Forms, ...]]:
 
 
 def is_specific(forms: Forms) -> bool:
-    """Tell whether a word could only come from where it stands: an id, an address, a date, a number of three digits."""
+    """Return whether a word is specific to its source: an id, an address, a date, a number of three digits."""
     text = forms.folded or str(forms.value)
     return len(text) > 2 and any(c.isdecimal() for c in text) and (not forms.times or bool(forms.dates))
 
@@ -161,7 +161,7 @@ def _forms(value: str | int | float, kind: str) -> Forms:
 
 
 def forms_of(value: str | int | float) -> Forms:
-    """The forms of a value, kept for the next time it is asked for."""
+    """Return the forms of a value (cached)."""
     # The type tells 1 from 1.0 and True, which are equal keys.
     return _forms(value, type(value).__name__) if type(value) is not str or len(value) < 200 else Forms(value)
 
@@ -174,10 +174,10 @@ _MEASURES = frozenset(
 
 
 def forms_for(name: str, value: str | int | float, others: Iterable[str]) -> Forms:
-    """The forms of a value of the argument called ``name``; ``others``: what its tool calls its arguments.
+    """Return the forms of a value of the argument called ``name``; ``others`` are the tool's other arguments.
 
-    Of a whole number below ten the word behind it decides: it is another thing's number where that word is what
-    another argument counts, or a span of time and this argument counts things (its name has a plural).
+    For a whole number below ten, the word after it decides: it counts something else if that word is what another
+    argument counts, or a span of time while this argument counts things (its name has a plural).
     """
     forms = forms_of(value)
     if not forms.small or forms.common:
@@ -191,12 +191,12 @@ def forms_for(name: str, value: str | int | float, others: Iterable[str]) -> For
 
 
 def _counted(name: str) -> set[str]:
-    """The things a name counts, in singular and plural: ``numberOfNights`` -> night, nights."""
+    """Return the things that a name counts, in singular and plural: ``numberOfNights`` → night, nights."""
     words = [word.lower() for word in _PARTS_OF_NAME.findall(name)]
     plurals = [word for word in words if (word[-1] == "s" and len(word) > 3) or word in ("people", "children")]
     return {*plurals, *(word[:-1] for word in plurals)}
 
 
 def is_value(value: Any) -> bool:
-    """Tell whether a leaf can be looked for at all: null, true and false stand for themselves."""
+    """Return whether a leaf can be searched for: not null, true or false."""
     return value is not None and value is not True and value is not False

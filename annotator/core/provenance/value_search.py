@@ -1,4 +1,4 @@
-"""Find the nearest place where each value of a call is visible; each place is looked at only as far as needed."""
+"""Find the nearest place where each value of a call is visible. Each place is searched only as far as needed."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,12 +16,12 @@ from annotator.core.schema.canonical import escape
 
 
 class Origin(StrEnum):
-    """Where a value stands, the nearest to its call first.
+    """Where a value is found, the nearest to its call first.
 
-    common: it needs no source. inferable: somebody marked it so. message: the user says it in this task. schema: the
-    tool's schema gives it. env_info, reply (or a question asked), observation: of this task. earlier: only in what came
-    before this task. written: a long text that somebody composed. nowhere: in nothing that is written down. unknown: in
-    nothing that is written down, but something that comes before it is missing.
+    common: it needs no source. inferable: marked so. message: the user says it in this task. schema: the tool's schema
+    gives it. env_info, reply (or a question asked), observation: of this task. earlier: only before this task. written:
+    a long text that somebody composed. nowhere: not found. unknown: not found, but something that comes before is
+    missing.
     """
 
     COMMON = "common"
@@ -39,12 +39,11 @@ class Origin(StrEnum):
 
 @dataclass(slots=True)
 class Found:
-    """One value and the nearest place where it stands.
+    """One value and the nearest place where it is found.
 
-    ``observed`` is a bitset of the steps of this task that gave it back, of those the call can see; it is filled only
-    where the value does not stand nearer. ``exchange`` and ``turn`` are those of the nearest earlier place; -1 where it
-    stands in none. ``by_words``: only its words stand there, one by one. ``inferred``: the words it follows from, where
-    it stands nowhere itself.
+    ``observed`` is a bitset of the visible steps of this task that returned it; filled only if the value is not found
+    nearer. ``exchange`` and ``turn`` are those of the nearest earlier place; -1 if there is none. ``by_words``: only
+    its words were found, one by one. ``inferred``: the words it follows from, if it is not found itself.
     """
 
     call: CallScope
@@ -59,19 +58,19 @@ class Found:
     inferred: list[tuple[SearchTarget, Span]] = field(default_factory=list)
 
 
-#: Searches for words that may stand for a value take that many times as long as one for the value itself.
+#: Searching for words that may mean a value takes this many times as long as searching for the value.
 _BY_PATTERN = 16
 
 
 class Finder:
-    """Looks values up in the places of one document; answers are kept, task by task."""
+    """Finds values in the places of one document and caches the results, task by task."""
 
     __slots__ = ("_ends", "_found", "scope")
 
     def __init__(self, scope: DocumentScope) -> None:
         self.scope = scope
         self._found: dict[int, list[Found]] = {}
-        # How many of the earlier places come before each task.
+        # Number of earlier places before each task.
         self._ends: list[int] = []
         at = 0
         for task in scope.tasks:
@@ -80,7 +79,7 @@ class Finder:
             self._ends.append(at)
 
     def values(self, index: int) -> list[Found]:
-        """Every value of the calls of task number ``index``, in document order."""
+        """Return every value of the calls of task number ``index``, in document order."""
         if index not in self._found:
             task = self.scope.tasks[index]
             self._found[index] = [
@@ -91,7 +90,7 @@ class Finder:
         return self._found[index]
 
     def earlier(self, index: int) -> list[SearchTarget]:
-        """The places of the exchanges before task number ``index``, in the order of reading."""
+        """Return the places of the exchanges before task number ``index``, in reading order."""
         return self.scope.earlier[: self._ends[index]]
 
     def _find(self, index: int, task: TaskScope, call: CallScope, path: tuple[Any, ...], forms: Forms) -> Found:
@@ -107,13 +106,13 @@ class Finder:
             found.origin = Origin.WRITTEN
         elif not (self._whole(index, task, found) or self._inferred(task, found) or self._by_words(index, task, found)):
             missing = task.missing & call.sees or not self.scope.complete[index]
-            # Without env_info nobody knows what day it is in the dialogue.
+            # Without env_info, the current date in the dialogue is not known.
             undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
             found.origin = Origin.UNKNOWN if missing or undated or work.spent else Origin.NOWHERE
         return found
 
     def _inferred(self, task: TaskScope, found: Found) -> bool:
-        """Look for what everybody infers alike: a code that a word names, a date named relative to today."""
+        """Search for what everybody infers the same way: a code that a word names, a date relative to today."""
         forms = found.forms
         said = [task.message, *(target for position, target in task.said if found.call.sees >> position & 1)]
         if 1 < len(forms.folded) < 6:
@@ -139,7 +138,7 @@ class Finder:
         return False
 
     def _whole(self, index: int, task: TaskScope, found: Found) -> bool:
-        """Look for the value as a whole, from the nearest place to the farthest."""
+        """Search for the value as a whole, from the nearest place to the farthest."""
         call, forms = found.call, found.forms
         if task.message.body.has(forms):
             found.origin = Origin.MESSAGE
@@ -171,8 +170,8 @@ class Finder:
         return found.origin is not Origin.NOWHERE
 
     def _by_words(self, index: int, task: TaskScope, found: Found) -> bool:
-        """A text of several words counts as found where at least half of its content words and all its specific ones
-        stand in what has been read so far; what says the last of them is where it comes from.
+        """Find a text of several words by its words: at least half of its content words and all its specific ones must
+        have been seen so far. The place with the last of them is its source.
         """
         content_words, specific = found.forms.tokens
         if not content_words:

@@ -1,15 +1,15 @@
-"""How much of one document is looked through for where its values come from."""
+"""How much of one document is searched for the sources of its values."""
 
-#: Characters looked through for one document; what is not found until then is not known. No dialogue a person reads
+#: Characters searched for one document; what is not found until then is not known. No dialogue that a person reads
 #: comes near.
 MAX_WORK = 400_000_000
-#: What costs more than reading on by a character, in characters: looking into a text at all, a place that looks right
-#: at first, one of many dates or words held against a value.
+#: The cost, in characters, of operations dearer than reading on by a character: looking into a text at all, a place
+#: that matches at first, comparing one of many dates or words with a value.
 LOOK, PLACE, ITEM = 1_000, 800, 200
 
 
 class Work:
-    """What is left for one document, in characters."""
+    """The budget left for one document, in characters."""
 
     __slots__ = ("left",)
 
@@ -17,11 +17,11 @@ class Work:
         self.left = left
 
     def spend(self, characters: int) -> bool:
-        """Take that much; tells whether it was still there."""
+        """Spend that much; return whether it was still there."""
         self.left -= characters
         return self.left > 0
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is left, so that what was not found is not known."""
+        """Whether the budget is spent, so that what was not found is unknown."""
         return self.left <= 0

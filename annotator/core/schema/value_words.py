@@ -33,6 +33,11 @@ def shown(value: Any) -> str:
     return cut(dumps(value).decode())
 
 
+def quoted(value: Any) -> str:
+    """Return a text in quotation marks, or another value as it is written, cut where it is long."""
+    return f"“{cut(value)}”" if isinstance(value, str) else cut(dumps(value).decode())
+
+
 def cut(text: str, longest: int = _LONGEST) -> str:
     """``text`` on one line, cut with an ellipsis where it is long."""
     text = " ".join(text.split())

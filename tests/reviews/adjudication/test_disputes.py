@@ -143,7 +143,7 @@ def test_neither_of_two_calls_leaves_nothing_and_moots_the_edges_to_it(team: Tea
     assert anchors == ["/tasks/t1/steps/s2", NEEDS]
     none = {"/tasks/t1/steps/s2": {"absent": True}}
     moot = moot_anchors(left, right, places, none)
-    assert moot == {NEEDS: "The two differ only in what this depends on that is left out: task 1, call s2 get_weather."}
+    assert moot == {NEEDS: "The only difference is dependencies on what is left out: task 1, call s2 get_weather."}
     settled = resolve_choices(make_document("x"), left, right, none | {NEEDS: "left"})
     steps = settled["tasks"][0]["steps"]
     assert [step["id"] for step in steps] == ["s0", "s1"]
@@ -173,7 +173,7 @@ def test_a_third_version_cannot_depend_on_what_is_left_out(team: Team) -> None:
         "/tasks/t1/steps/s2": {"choice": "none", **REASON},
         NEEDS: {"choice": "third", "value": depends("s2"), **REASON},
     }
-    with pytest.raises(Invalid, match=r"You leave s2 out, so .* cannot depend on it"):
+    with pytest.raises(Invalid, match=r"You leave out s2, so .* cannot depend on it"):
         hand_in(team.senior, item, rulings=rulings)
 
 
@@ -208,7 +208,7 @@ def test_an_order_has_no_third_version() -> None:
     other["tasks"] = [other["tasks"][i] for i in (0, 2, 1)]
     from annotator.core.comparison.choices import ChoiceProblem
 
-    with pytest.raises(ChoiceProblem, match="there is no third order"):
+    with pytest.raises(ChoiceProblem, match="there is no third option"):
         resolve_choices(document, document, other, {"/tasks#order": {"absent": True}})
     assert [t["id"] for t in resolve_choices(document, document, other, {"/tasks#order": "right"})["tasks"]] == [
         "t1", "t3", "t2",

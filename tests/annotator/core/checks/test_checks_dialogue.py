@@ -19,7 +19,7 @@ def test_people_who_speak_like_people_have_no_finding() -> None:
 
 @pytest.mark.parametrize("message", ["", "  \n"])
 def test_a_message_without_words(message: str) -> None:
-    assert of("dialogue.empty_message", saying(message)) == [("/tasks/t1/user_message", "Write what the user says.")]
+    assert of("dialogue.empty_message", saying(message)) == [("/tasks/t1/user_message", "Write the user message.")]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_tool_named_in_the_user_s_words(message: str, named: bool) -> None:
 def test_a_reply_is_the_user_speaking_and_an_answer_is_not() -> None:
     spoken = saying("Hello.", ask("q", reply="With book_room, please."), answer("q", "I used book_room."))
     assert of("dialogue.tool_named", spoken) == [
-        ("/tasks/t1/steps/q/user_reply", "The user names the tool “book_room”; say it in words a user would use.")
+        ("/tasks/t1/steps/q/user_reply", "The user names the tool “book_room”. Use words that a user would use.")
     ]
 
 

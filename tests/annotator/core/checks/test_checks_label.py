@@ -64,8 +64,8 @@ def test_a_policy_that_does_not_fit_is_told_what_would() -> None:
     assert of("label.policy_steps", bad) == [
         (
             "/tasks/t1/policy",
-            "The policy is chat, which means neither a call nor a clarification, but the task has 2 calls and "
-            "1 clarification: correct the steps, or the policy to clarify.",
+            "The policy is chat (neither a call nor a clarification), but the task has 2 calls and "
+            "1 clarification. Correct the steps, or change the policy to clarify.",
         )
     ]
 
@@ -141,17 +141,17 @@ def test_answer_type_against_policy(policy: str | None, kind: str | None, fits: 
     ("steps", "found"),
     [
         ([*calls(2), answer("s0 s1")], []),
-        ([*calls(2), answer("s0")], [("a", "The answer does not wait for “s1”; add that to what it depends on.")]),
+        ([*calls(2), answer("s0")], [("a", "The answer does not wait for “s1”. Add the missing dependency.")]),
         (
             [*calls(3), answer("")],
-            [("a", "The answer does not wait for “s0”, “s1” and “s2”; add that to what it depends on.")],
+            [("a", "The answer does not wait for “s0”, “s1” and “s2”. Add the missing dependency.")],
         ),
-        ([ask("q"), answer("")], [("a", "The answer does not wait for “q”; add that to what it depends on.")]),
+        ([ask("q"), answer("")], [("a", "The answer does not wait for “q”. Add the missing dependency.")]),
         ([ask("q"), call("s0", "translate", "q", text="x"), answer("s0")], []),
         ([*calls(1), ask("q", "s0"), answer("q")], []),
         (
             [*calls(1), ask("q"), answer("s0 q")],
-            [("q", "q asks the user while “s0” could run: say which comes first.")],
+            [("q", "q asks the user while “s0” could run. Add a dependency that says which comes first.")],
         ),
         # Not known yet, or wrong anyway: other checks say so.
         ([*calls(1), answer(None)], []),

@@ -93,8 +93,8 @@ def test_the_printed_cases_of_a_paper(shared_data: Path) -> None:
                 "schema.coordinates",
                 "warning",
                 "/tasks/t3/steps/s2/arguments/position/latitude",
-                "“position.latitude” is 122.4194: a latitude lies from −90 to 90; latitude and longitude may be "
-                "swapped.",
+                "“position.latitude” is 122.4194, but a latitude must be between −90 and 90; latitude and longitude "
+                "may be swapped.",
             ),
         )
     ]

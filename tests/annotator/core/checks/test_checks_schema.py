@@ -31,14 +31,14 @@ def test_calls_that_keep_to_their_schemas_have_no_finding() -> None:
             "search_hotels",
             {"city": "Graz"},
             "/name",
-            "There is no tool “search_hotels” in the toolset; did you mean “searchHotels”?",
+            "The toolset has no tool “search_hotels”. Did you mean “searchHotels”?",
         ),
         (
             "schema.unknown_tool",
             "launchRocket",
             {},
             "/name",
-            "There is no tool “launchRocket” in the toolset; it holds “searchHotels”, “book_room” and “translate”.",
+            "The toolset has no tool “launchRocket”. It has “searchHotels”, “book_room” and “translate”.",
         ),
         (
             "schema.unknown_argument",
@@ -115,7 +115,8 @@ def test_calls_that_keep_to_their_schemas_have_no_finding() -> None:
             "searchHotels",
             {"city": "Graz", "area": {"latitude": 122.4194, "longitude": 37.7749}},
             "/arguments/area/latitude",
-            "“area.latitude” is 122.4194: a latitude lies from −90 to 90; latitude and longitude may be swapped.",
+            "“area.latitude” is 122.4194, but a latitude must be between −90 and 90; latitude and "
+            "longitude may be swapped.",
         ),
     ],
 )
@@ -145,7 +146,7 @@ def test_a_name_written_otherwise_is_recognised() -> None:
 def test_arguments_that_are_no_object() -> None:
     bad = with_call("translate", text="x")
     bad["tasks"][0]["steps"][0]["arguments"] = '{"text": '
-    message = 'The arguments are not a JSON object but the text “{"text":”; write them as an object.'
+    message = 'The arguments are the text “{"text":”, not a JSON object. Write them as an object.'
     assert of("schema.not_json", bad) == [(f"{PLACE}/arguments", message)]
     assert [one.check for one in findings(bad)] == ["schema.not_json"]
 

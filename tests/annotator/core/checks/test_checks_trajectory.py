@@ -25,7 +25,7 @@ def test_the_same_call_twice_in_one_task() -> None:
     twice = [call("s0", "book_room", hotelId="H", nights=1), call("s1", "book_room", nights=1, hotelId="H")]
     bad = with_steps(*twice, answer("s0 s1"))
     assert of("trajectory.repeated_call", bad) == [
-        ("/tasks/t1/steps/s1/arguments", "s1 makes the same call as s0, argument for argument.")
+        ("/tasks/t1/steps/s1/arguments", "s1 repeats s0: same tool, same arguments.")
     ]
     twice[1]["arguments"]["nights"] = 2
     assert of("trajectory.repeated_call", with_steps(*twice, answer("s0 s1"))) == []
@@ -40,14 +40,14 @@ def test_the_same_call_in_another_task_is_no_repetition() -> None:
 def test_an_observation_that_is_missing_and_one_that_is_empty_differ() -> None:
     missing, empty = with_observation(None), with_observation({"response": []})
     assert of("trajectory.observation_missing", missing) == [
-        ("/tasks/t1/steps/s0/observation", "Say what searchHotels gave back.")
+        ("/tasks/t1/steps/s0/observation", "Add what searchHotels returned.")
     ]
     assert of("trajectory.observation_empty", missing) == []
     assert of("trajectory.observation_missing", empty) == []
     assert of("trajectory.observation_empty", empty) == [
         (
             "/tasks/t1/steps/s0/observation",
-            "searchHotels gave back nothing; fill the observation, or say why it is empty.",
+            "searchHotels returned nothing. Fill in the observation, or explain why it is empty.",
         )
     ]
     severities = {(one.check, one.severity) for one in [*findings(missing, "import"), *findings(empty, "import")]}
@@ -91,7 +91,7 @@ def test_observations_that_report_an_error(observation: Any, error: str) -> None
     assert error_in(observation) == error
     bad = with_observation(observation)
     assert of("trajectory.tool_error", bad) == [
-        ("/tasks/t1/steps/s0/observation", f"searchHotels gave back an error ({error}); show a call that works.")
+        ("/tasks/t1/steps/s0/observation", f"searchHotels returned an error ({error}). Show a call that works.")
     ]
 
 
@@ -142,7 +142,7 @@ def test_placeholders(value: str) -> None:
     assert is_placeholder(value)
     bad = with_steps(call("s0", "book_room", hotelId=value, nights=1), answer("s0"))
     assert of("trajectory.placeholder", bad) == [
-        ("/tasks/t1/steps/s0/arguments/hotelId", f"“hotelId” is “{value}”, a placeholder; put the real value.")
+        ("/tasks/t1/steps/s0/arguments/hotelId", f"“hotelId” is the placeholder “{value}”. Enter the real value.")
     ]
 
 
@@ -174,23 +174,21 @@ def test_placeholders_deep_in_the_arguments() -> None:
 def test_a_task_ends_with_an_answer_that_says_something() -> None:
     without = with_steps(call("s0", "translate", text="x"))
     assert of("trajectory.no_answer", without) == [
-        ("/tasks/t1/steps", "The task has no answer; add one as its last step.")
+        ("/tasks/t1/steps", "The task has no answer. Add one as its last step.")
     ]
     assert [one.severity for one in findings(without, "save")] == ["info"]
     assert [one.severity for one in findings(without, "submit")] == ["error"]
     for text in (None, " "):
         silent = with_steps(call("s0", "translate", text="x"), answer("s0", text))
-        assert of("trajectory.answer_text_missing", silent) == [
-            ("/tasks/t1/steps/a/text", "Write what the user is told.")
-        ]
+        assert of("trajectory.answer_text_missing", silent) == [("/tasks/t1/steps/a/text", "Write the answer.")]
         assert of("trajectory.no_answer", silent) == []
 
 
 def test_a_clarification_needs_question_and_reply() -> None:
     half = document(task("t1", "clarify", "explicit", ask("s0", question=None, reply=""), answer("s0")))
     assert of("trajectory.clarification_incomplete", half) == [
-        ("/tasks/t1/steps/s0/question", "Write what the user is asked."),
-        ("/tasks/t1/steps/s0/user_reply", "Write what the user replies."),
+        ("/tasks/t1/steps/s0/question", "Write the question to the user."),
+        ("/tasks/t1/steps/s0/user_reply", "Write the user's reply."),
     ]
     assert {one.severity for one in findings(half, "import")} == {"info"}
 
@@ -236,7 +234,7 @@ def test_ids_of_a_list_that_the_answer_repeats(observation: Any, text: str, lost
 def test_the_lost_ids_are_named_at_the_answer() -> None:
     bad = with_observation(SHOWS, "show1, show2, show3 and show5 are on.")
     assert of("trajectory.ids_lost", bad) == [
-        ("/tasks/t1/steps/a/text", "The answer lists what s0 gave back, but leaves out the ids “show4”.")
+        ("/tasks/t1/steps/a/text", "The answer lists the result of s0 but omits the ids “show4”.")
     ]
 
 

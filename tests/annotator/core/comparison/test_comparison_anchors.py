@@ -133,8 +133,8 @@ def test_a_pointer_becomes_the_nearest_anchor(pointer, anchor):
         ("/tasks/t1/steps/s4/depends_on", "task 1, answer s4, dependencies"),
         ("/tasks/t1/steps#order", "task 1, order of steps"),
         ("/tasks#order", "order of tasks"),
-        ("/tasks/t7/steps/s1/name", "task t7 (not there), step s1 (not there), tool"),
-        ("/tasks/t1/steps/s8", "task 1, step s8 (not there)"),
+        ("/tasks/t7/steps/s1/name", "task t7 (missing), step s1 (missing), tool"),
+        ("/tasks/t1/steps/s8", "task 1, step s8 (missing)"),
         ("nonsense", "nonsense"),
     ],
 )

@@ -66,12 +66,15 @@ def test_a_choice_that_is_none_is_refused(choice):
 def test_a_third_value_that_is_refused_is_named_by_its_place_in_words(left_has_it):
     """The page showed the name that the program has for the place: /tasks/t1/policy."""
     left = edited(lambda d: d["tasks"][0].update(policy="chat"))
-    with pytest.raises(ChoiceProblem, match=r"^What was chosen makes no dialogue\. Task 1, policy: ") as caught:
+    with pytest.raises(ChoiceProblem, match=r"^Your choices do not make a valid dialogue\. Task 1, policy: ") as caught:
         settle(left, trip(), {"/tasks/t1/policy": {"value": "talk"}})
     assert caught.value.anchors == ["/tasks/t1/policy"]
     more = edited(lambda d: d["tasks"][0]["steps"].insert(1, call("s5", depends_on=["s1"])))
     sides = (more, trip()) if left_has_it else (trip(), more)
-    for value, words in ((4, "The value for task 1, call s5 "), ({"type": "x"}, "makes no dialogue. Task 1, call s5 ")):
+    for value, words in (
+        (4, "The value for task 1, call s5 "),
+        ({"type": "x"}, "do not make a valid dialogue. Task 1, call s5 "),
+    ):
         with pytest.raises(ChoiceProblem) as caught:
             settle(*sides, {"/tasks/t1/steps/s5": {"value": value}})
         assert words in str(caught.value)
@@ -199,7 +202,7 @@ def test_any_choices_make_a_valid_document(base, left, right, source):
         settled = resolve_choices(base, left, right, choices)
     except ChoiceProblem as problem:
         # Steps recognised as the same may depend on each other in opposite ways; every task may have been chosen away.
-        assert "run in a circle" in problem.message or "at least 1" in problem.message  # noqa: PT017
+        assert "form a cycle" in problem.message or "at least 1" in problem.message  # noqa: PT017
         return
     assert (base, left, right) == seen
     assert read_document(settled) == settled

@@ -38,7 +38,7 @@ def test_a_suggestion_says_which_value_came_from_where() -> None:
             needs="s0",
             argument="/tasks/t1/steps/s1/arguments/hotelId",
             path="/hotels/0/hotelId",
-            why="“H-17” is what s0 (searchHotels) gave back at /hotels/0/hotelId.",
+            why="s0 (searchHotels) returned “H-17” at /hotels/0/hotelId.",
         )
     ]
 
@@ -156,8 +156,8 @@ def test_a_value_without_a_source_is_a_finding() -> None:
     assert of("provenance.no_source", one_task(search(), message="In Linz.")) == [
         (
             "/tasks/t1/steps/s0/arguments/city",
-            "“city” is the text “Graz”, which stands in nothing before this call: correct it, or mark it as inferable "
-            "and say why.",
+            "city “Graz” does not appear earlier in the conversation. Correct it, or mark it as inferable and give the "
+            "reason.",
         )
     ]
     marked = {**search(), "inferable": {"/city": "The capital of Styria."}}
@@ -171,7 +171,7 @@ def test_a_missing_dependency_is_a_finding_where_dependencies_are_annotated() ->
     assert of("provenance.missing_dependency", one_task(search(needs=""), book(needs=""))) == [
         (
             "/tasks/t1/steps/s1/depends_on",
-            "“H-17” is what s0 (searchHotels) gave back at /hotels/0/hotelId; add s0 to what s1 needs.",
+            "s0 (searchHotels) returned “H-17” at /hotels/0/hotelId. Add s0 to the dependencies of s1.",
         )
     ]
     assert of("provenance.missing_dependency", one_task(search(needs=""), book(needs=None))) == []
@@ -185,8 +185,8 @@ def test_a_dependency_without_a_value_is_a_finding_unless_logical() -> None:
     assert of("provenance.unsupported_dependency", one_task({**first, "observation": {"x": [12]}}, later)) == [
         (
             "/tasks/t1/steps/s1/depends_on",
-            "s1 depends on “s0” for a value, but uses nothing that came back there: make the dependency logical if the "
-            "order counts, or drop it.",
+            "s1 has a parameter dependency on “s0”, but uses no value from there. Make it logical if the "
+            "order matters, or remove it.",
         )
     ]
     logical = {**later, "depends_on": [{"id": "s0", "kind": "logical"}]}
@@ -249,8 +249,8 @@ def test_explicit_means_that_this_message_says_it() -> None:
     assert contradicted(hidden) == [
         (
             "/tasks/t2/information",
-            "It is labelled explicit, but city (“Graz”) stands only in what came before this message. Correct the "
-            "label, the message, or the call.",
+            "The label is explicit, but city (“Graz”) appears only before this message. Correct the "
+            "label, the message or the call.",
         )
     ]
     assert contradicted(dialogue(("explicit", "In Graz.", "Graz"), ("explicit", "And Linz?", "Linz"))) == []
@@ -263,8 +263,8 @@ def test_what_hides_something_leaves_something_out() -> None:
     assert contradicted(plain) == [
         (
             "/tasks/t2/information",
-            "It is labelled partial_information, but every value it needs from the user stands in this message. "
-            "Correct the label, the message, or the call.",
+            "The label is partial_information, but this message has every value that the task needs from the user. "
+            "Correct the label, the message or the call.",
         )
     ]
     assert contradicted(dialogue(("explicit", "In Graz.", "Graz"), (PARTIAL, "And there?", "Graz"))) == []
@@ -291,8 +291,8 @@ def test_long_range_means_that_something_lies_far_back() -> None:
     assert [anchor for anchor, _ in contradicted(near)] == ["/tasks/t3/information"]
     near = dialogue(("explicit", "In Wels.", "Wels"), ("explicit", "In Graz.", "Graz"), (FAR, "There?", "Graz"))
     assert [message for _, message in contradicted(near)] == [
-        "It is labelled long_range_dependency, but city (“Graz”) can be read within the exchange just before, and "
-        "nothing it needs lies farther back. Correct the label, the message, or the call."
+        "The label is long_range_dependency, but city (“Graz”) can be found within the previous exchange, and the task "
+        "needs nothing from farther back. Correct the label, the message or the call."
     ]
     far = dialogue(("explicit", "In Graz.", "Graz"), ("explicit", "In Wels.", "Wels"), (FAR, "The first?", "Graz"))
     assert contradicted(far) == []
