@@ -1,4 +1,4 @@
-"""graph.*: what the steps of a task depend on."""
+"""graph.*: the dependencies between the steps of a task."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -42,15 +42,15 @@ class _GraphProblems(Check):
 
 @register
 class Cycle(_GraphProblems):
-    """Steps wait for each other in a circle, so none of them can ever run. Drop one of the dependencies."""
+    """Steps wait for each other in a cycle, so none of them can run. Remove one of the dependencies."""
 
     id = "graph.cycle"
-    title = "Steps depend on each other in a circle."
+    title = "Steps depend on each other in a cycle"
     kind = GraphProblemKind.CYCLE
 
     def sentence(self, problem: GraphProblem) -> str:
         circle = " → ".join((*problem.ids, problem.ids[0]))
-        return f"These steps wait for each other in a circle: {circle}. Drop one of the dependencies."
+        return f"These steps wait for each other: {circle}. Remove one of the dependencies."
 
 
 @register
@@ -58,7 +58,7 @@ class Dangling(_GraphProblems):
     """A step depends on an id that no step of its task has."""
 
     id = "graph.dangling"
-    title = "A step depends on a step that does not exist."
+    title = "A step depends on a step that does not exist"
     kind = GraphProblemKind.UNKNOWN_ID
 
     def sentence(self, problem: GraphProblem) -> str:
@@ -70,32 +70,32 @@ class SelfDependency(_GraphProblems):
     """A step depends on itself."""
 
     id = "graph.self_dependency"
-    title = "A step depends on itself."
+    title = "A step depends on itself"
     kind = GraphProblemKind.SELF_DEPENDENCY
 
     def sentence(self, problem: GraphProblem) -> str:
-        return f"{problem.step} depends on itself; drop that dependency."
+        return f"{problem.step} depends on itself. Remove that dependency."
 
 
 @register
 class DuplicateDependency(_GraphProblems):
-    """A step names the same dependency twice. Drop one of the two."""
+    """A step lists the same dependency twice. Remove one of the two."""
 
     id = "graph.duplicate_dependency"
-    title = "A step names a dependency twice."
+    title = "A step lists a dependency twice"
     kind = GraphProblemKind.DUPLICATE_DEPENDENCY
     severity = "warning"
 
     def sentence(self, problem: GraphProblem) -> str:
-        return f"{problem.step} names its dependency on {problem.ids[0]} twice; drop one."
+        return f"{problem.step} lists its dependency on {problem.ids[0]} twice. Remove one."
 
 
 @register
 class TooManySteps(Check):
-    """The task has more steps than can be reviewed; its graph is not read. Split the task."""
+    """The task has more steps than can be reviewed, so its graph is not read. Split the task."""
 
     id = "graph.too_many_steps"
-    title = "A task has too many steps."
+    title = "A task has too many steps"
     severity = "error"
     only_with = "graph_problems"
 
@@ -103,18 +103,18 @@ class TooManySteps(Check):
         for task, problem in context.graph_problems:
             if problem.kind is GraphProblemKind.TOO_MANY_STEPS:
                 message = (
-                    f"The task has {len(task.calls)} calls in {len(task.steps)} steps; {MAX_CALLS} calls and "
-                    f"{MAX_STEPS} steps are the most that is checked. Split the task."
+                    f"The task has {len(task.calls)} calls in {len(task.steps)} steps. The limit "
+                    f"is {MAX_CALLS} calls and {MAX_STEPS} steps. Split the task."
                 )
                 yield self.found(context, f"{task.anchor}/steps", task.steps, message)
 
 
 @register
 class NotAnnotated(Check):
-    """Nobody has said yet what a step depends on. Depending on nothing is an answer, too: say so."""
+    """The dependencies of a step must be annotated. “Depends on nothing” is an answer, too."""
 
     id = "graph.not_annotated"
-    title = "It is not said what a step depends on."
+    title = "The dependencies of a step are not annotated"
     severity = "error"
     to_do = True
 
@@ -122,22 +122,22 @@ class NotAnnotated(Check):
         for task in context.tasks:
             for step in task.steps:
                 if step["depends_on"] is None:
-                    message = f"Say what {step['id']} depends on, or that it depends on nothing."
+                    message = f"Choose what {step['id']} depends on, or “nothing”."
                     yield self.found(context, f"{task.step_anchor(step)}/depends_on", None, message)
 
 
 @register
 class RedundantEdge(Check):
-    """A dependency follows from others, so the order of steps is the same without it. Keep it where a value flows."""
+    """A dependency follows from others, so the order of steps is the same without it. Keep it if a value flows."""
 
     id = "graph.redundant_edge"
-    title = "A dependency follows from others."
+    title = "A dependency follows from others"
     severity = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             graph = task.reading.graph
-            # It takes an edge beside another, so at least three steps.
+            # Only an edge beside another one can follow, so at least three steps.
             if graph is None or len(graph.ids) < 3 or not any(graph.implied):
                 continue
             spare: dict[str, list[str]] = {}
@@ -146,17 +146,18 @@ class RedundantEdge(Check):
             for step in task.steps:
                 if step["id"] in spare:
                     message = (
-                        f"That {step['id']} depends on {listed(spare[step['id']])} follows from its other dependencies."
+                        f"The dependency of {step['id']} on {listed(spare[step['id']])} follows from its "
+                        "other dependencies."
                     )
                     yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 
 
 @register
 class AnswerLast(Check):
-    """A task ends with its one answer: no step comes after it, and none waits for it."""
+    """A task ends with its one answer: no step comes after it or depends on it."""
 
     id = "graph.answer_last"
-    title = "The answer is not the last step of its task."
+    title = "The answer is not the last step of its task"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -165,7 +166,7 @@ class AnswerLast(Check):
                 continue
             answer = task.answers[-1]
             if task.steps[-1] is not answer:
-                message = f"The answer {answer['id']} must be the last step; {task.steps[-1]['id']} comes after it."
+                message = f"The answer {answer['id']} must be the last step, but {task.steps[-1]['id']} comes after it."
                 yield self.found(context, task.step_anchor(answer), answer, message)
             yield from self._waiting(context, task)
 
@@ -176,7 +177,7 @@ class AnswerLast(Check):
         ends = {step["id"] for i, step in enumerate(task.steps) if step["type"] == "answer" and needed >> i & 1}
         for step in task.steps if ends else ():
             if any(need["id"] in ends and need["id"] != step["id"] for need in step["depends_on"] or ()):
-                message = f"{step['id']} waits for the answer, which ends the task; drop that dependency."
+                message = f"{step['id']} depends on the answer, which ends the task. Remove that dependency."
                 yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 
 
@@ -185,29 +186,28 @@ class SeveralAnswers(Check):
     """A task has exactly one answer."""
 
     id = "graph.several_answers"
-    title = "A task has more than one answer."
+    title = "A task has more than one answer"
     severity = "error"
 
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             for answer in task.answers[:-1]:
-                message = f"The task has {len(task.answers)} answers; keep one, as its last step."
+                message = f"The task has {len(task.answers)} answers. Keep one, as its last step."
                 yield self.found(context, task.step_anchor(answer), answer, message)
 
 
-#: Elementary steps of each count; what takes more is only said to be possible.
+#: Elementary steps for each count; a longer count is only reported as possible.
 _STEPS = 20_000
 
 
 @register
 class PublishedEvaluator(Check):
-    """The evaluators published with C3-Bench and WildToolBench merge calls of one tool, and so do not know some legal
-    orders of them. Nothing is wrong with the task, but whoever scores with them should know. The task's decision tree
-    shows which orders.
+    """The evaluators published with C3-Bench and WildToolBench merge calls of one tool and so do not know some legal
+    orders. The task is not wrong, but whoever scores with them should know. The task's decision tree shows the orders.
     """
 
     id = "graph.published_evaluator"
-    title = "The published evaluators do not know some legal orders of the calls."
+    title = "The published evaluators do not know some legal orders of the calls"
     severity = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -216,7 +216,7 @@ class PublishedEvaluator(Check):
             if len(set(names)) == len(names):
                 continue
             graph = call_graph(task.steps, task.reading)
-            # Positions in place of names: tasks of one shape are counted once, and shapes are few.
+            # Positions instead of names: tasks of one shape are counted once, and there are few shapes.
             message = graph and _unknown(graph.needs, tuple(names.index(name) for name in names))
             if message:
                 yield self.found(context, f"{task.anchor}/steps", task.steps, message)
@@ -224,7 +224,7 @@ class PublishedEvaluator(Check):
 
 @lru_cache(maxsize=4096)
 def _unknown(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
-    """What the published evaluators do not know of one shape, in a sentence; empty where they know every path."""
+    """Return what the published evaluators do not know of one shape, as a sentence; empty if they know every path."""
     graph = Graph(tuple(map(str, range(len(needs)))), needs)
     code = PublishedCode(graph, tuple(map(str, tools)), _STEPS)
     if not code.merges:

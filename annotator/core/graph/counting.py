@@ -1,9 +1,9 @@
-"""How many legal paths a tool graph has, by their number of batches, without listing them.
+"""Count the legal paths of a tool graph by their number of batches, without listing them.
 
-With Ω°(m) the strict order polynomial (the number of maps of the calls to {1..m} under which what depends comes
-strictly later), the number of paths of k batches is Σ_j (−1)^(k−j) C(k,j) Ω°(j). Calls that have nothing to do with one
-another are counted apart and their Ω° multiplied; where all of one part come before all of another, the counts by
-length are convolved; only what can be split in neither way is worked through, see ``lattice`` and ``elimination``.
+With Ω°(m) the strict order polynomial (the number of maps of the calls to {1..m} under which each call comes strictly
+after those that it depends on), the number of paths of k batches is Σ_j (−1)^(k−j) C(k,j) Ω°(j). Independent groups of
+calls are counted separately and their Ω° multiplied; if all of one group come before all of another, the counts by
+length are convolved. The rest is enumerated, see ``lattice`` and ``elimination``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from annotator.core.graph.elimination import plan
 from annotator.core.graph.lattice import StepBound, partitions_by_length
 from annotator.core.graph.reading import MAX_CALLS
 
-#: Elementary steps after which counting gives up exactness; a second or two.
+#: Elementary steps after which counting stops being exact; a second or two.
 STEPS = 3_000_000
 
 
@@ -24,7 +24,7 @@ STEPS = 3_000_000
 class Count:
     """An exact number, "more than N" or "too many to count".
 
-    ``at_least`` is a true lower bound, the number itself where ``exact``; None where nothing is known.
+    ``at_least`` is a true lower bound, the number itself if ``exact``; None if nothing is known.
     """
 
     at_least: int | None
@@ -32,7 +32,7 @@ class Count:
 
     @property
     def value(self) -> int | None:
-        """The number, or None where it is not known exactly."""
+        """The number, or None if it is not known exactly."""
         return self.at_least if self.exact else None
 
     def __str__(self) -> str:
@@ -53,10 +53,10 @@ TOO_MANY = Count(None, exact=False)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The paths through the calls that are left, by their number of batches.
+    """The paths through the remaining calls, by their number of batches.
 
     ``fewest`` and ``most`` are the batches of the shortest and the longest path. ``by_length[k]`` is the number of
-    paths of k batches, or a lower bound of it where not ``exact``; None where nothing is known.
+    paths of k batches, or a lower bound of it if not ``exact``; None if nothing is known.
     """
 
     fewest: int
@@ -67,13 +67,13 @@ class Tally:
 
     @property
     def total(self) -> Count:
-        """All paths. A bound is one more than the paths found: at least one that is legal was left out of them."""
+        """All paths. A bound is one more than the paths found: at least one legal path was left out of them."""
         if self.by_length is None:
             return TOO_MANY
         return Count(sum(self.by_length) + (not self.exact), self.exact)
 
     def of_length(self, batches: int) -> Count:
-        """The paths of so many batches."""
+        """Return the number of paths of so many batches."""
         if batches < self.fewest or batches > self.most:
             return Count(0)
         if batches == self.fewest:
@@ -101,13 +101,13 @@ class PathCounter:
         self._above = tuple(above)
 
     def tally(self, done: int = 0) -> Tally:
-        """The paths from ``done`` (a bitset of positions, with each call all it depends on) to the end."""
+        """Return the paths from ``done`` (a bitset of positions, with each call all it depends on) to the end."""
         if done not in self._tallies:
             self._tallies[done] = self._count(((1 << len(self.graph.ids)) - 1) & ~done)
         return self._tallies[done]
 
     def batches_left(self, done: int = 0) -> int:
-        """The fewest batches from ``done`` to the end: the calls on the longest chain among what is left."""
+        """Return the fewest batches from ``done`` to the end: the longest chain among the remaining calls."""
         return _height(((1 << len(self.graph.ids)) - 1) & ~done, self._below)
 
     def _count(self, mask: int) -> Tally:
@@ -128,7 +128,7 @@ class PathCounter:
 
 
 def count_paths(graph: Graph, bound: int = STEPS) -> Tally:
-    """The paths of a graph by length; see ``Tally``."""
+    """Return the paths of a graph by length; see ``Tally``."""
     return PathCounter(graph, bound).tally()
 
 
@@ -141,7 +141,7 @@ def _height(mask: int, below: Sequence[int]) -> int:
 
 
 class _Counting:
-    """One count: the order, the steps left, and whether something had to be cut."""
+    """One count: the order, the steps left, and whether the count was cut short."""
 
     def __init__(
         self,
@@ -176,7 +176,9 @@ class _Counting:
         return result
 
     def shortest(self, mask: int, batches: int) -> int | None:
-        """Ω°(batches) alone: often known where the whole polynomial is not, since few calls have a choice then."""
+        """Return Ω°(batches) alone. It is often known if the whole polynomial is not, since few calls have a choice
+        then.
+        """
         count = 1
         for part in self._apart(mask):
             elimination = plan(part, self.below, self.above)
@@ -187,7 +189,7 @@ class _Counting:
         return count
 
     def _beside(self, parts: list[int]) -> list[int]:
-        """Parts that have nothing to do with one another: their Ω° are multiplied, then turned into counts."""
+        """Count independent parts: their Ω° are multiplied, then turned into counts."""
         singles = sum(not part & (part - 1) for part in parts)
         size = sum(part.bit_count() for part in parts)
         maps = [m**singles for m in range(size + 1)]
@@ -199,7 +201,9 @@ class _Counting:
         return _lengths_of(maps)
 
     def _after(self, parts: list[int]) -> list[int]:
-        """Parts of which each waits for all of the one before: a path is a path of the first, then one of the next."""
+        """Count parts that each wait for all of the previous one: a path is a path of the first, then one
+        of the next.
+        """
         result = [1]
         for part in parts:
             lengths = self.lengths(part)
@@ -212,13 +216,13 @@ class _Counting:
         return result
 
     def _whole(self, mask: int) -> list[int]:
-        """What splits neither way; with equal shapes counted once. Past the bound it is split by force."""
+        """Count what splits neither way; equal shapes are counted once. Past the bound it is split by force."""
         shape = self._shape(mask)
         if shape in self.shapes:
             return self.shapes[shape]
         size = mask.bit_count()
         elimination = plan(mask, self.below, self.above)
-        # Summing out is the cheaper way where its cost, known beforehand, is below that of walking the down-sets.
+        # Elimination is cheaper if its cost, known beforehand, is below that of walking the down-sets.
         cost = elimination.steps_up_to(size)
         limit = self.bound.share
         affordable = cost <= limit
@@ -234,7 +238,7 @@ class _Counting:
         return result
 
     def _layered(self, mask: int, depth: Mapping[int, int], height: int) -> list[int]:
-        """Two halves, as if all of the first came before all of the second: each path through them is a legal one.
+        """Return two halves, as if all of the first came before all of the second: each path through them is legal.
 
         Its chains stay as long as they are, so paths with the fewest batches are among those counted.
         """
@@ -246,7 +250,7 @@ class _Counting:
         return tuple(sum(place[u] for u in positions(self.below[v] & mask)) for v in place)
 
     def _apart(self, mask: int) -> list[int]:
-        """The connected parts, in document order of their first calls."""
+        """Return the connected parts, in document order of their first calls."""
         parts = []
         while mask:
             part = edge = mask & -mask
@@ -261,7 +265,7 @@ class _Counting:
         return parts
 
     def _in_series(self, mask: int) -> list[int]:
-        """The parts that come strictly one after the other, first to last."""
+        """Return the parts that come strictly one after the other, first to last."""
         parts = []
         left = mask
         while left:

@@ -1,4 +1,4 @@
-"""A directed acyclic graph over at most a few dozen nodes, held as bitsets.
+"""A directed acyclic graph over at most a few dozen nodes, stored as bitsets.
 
 Bit ``j`` of ``needs[i]`` says that node ``i`` depends directly on node ``j``; positions are those of ``ids``. Python
 integers are the sets, so a union over all of a node's dependencies is one operation and everything here is O(n·e).
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 def positions(mask: int) -> Iterator[int]:
-    """The positions whose bits are set in ``mask``, lowest first."""
+    """Yield the positions whose bits are set in ``mask``, lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -17,7 +17,7 @@ def positions(mask: int) -> Iterator[int]:
 
 
 def find_cycle(needs: Sequence[int]) -> list[int]:
-    """Positions of one cycle, each depending on the next and the last on the first; empty where there is none.
+    """Return the positions of one cycle, each depending on the next and the last on the first; empty if there is none.
 
     The cycle starts at its earliest position, so the same graph always gives the same answer.
     """
@@ -32,7 +32,7 @@ def find_cycle(needs: Sequence[int]) -> list[int]:
         left &= ~ready
     if not left:
         return []
-    # Every node left needs another one left: following the lowest need must come round.
+    # Every remaining node needs another one: following the lowest need must close a cycle.
     walk: list[int] = []
     seen: dict[int, int] = {}
     node = next(positions(left))
@@ -48,7 +48,7 @@ def find_cycle(needs: Sequence[int]) -> list[int]:
 class Graph:
     """An acyclic graph: ``ids`` in document order and, at the same position, a bitset of direct dependencies.
 
-    Never changes. Raises ValueError when the dependencies run in a circle; ``read_graph`` reports that as data instead.
+    Immutable. Raises ValueError if the dependencies form a cycle; ``read_graph`` reports that as data instead.
     """
 
     __slots__ = ("_above", "_columns", "_implied", "_looks_back", "ids", "needs")
@@ -61,13 +61,14 @@ class Graph:
         self._columns: dict[str, int] | None = None
         self._above: tuple[int, ...] | None = None
         self._implied: tuple[int, ...] = ()
-        # Nearly all written graphs depend on earlier positions alone: no circle then, and document order will do.
+        # Nearly all written graphs depend on earlier positions only: then there is no cycle, and document order will
+        # do.
         self._looks_back = True
         for i, need in enumerate(needs):
             if need >> i:
                 self._looks_back = False
                 if len(self.columns) != len(ids):
-                    raise ValueError("The dependencies run in a circle.")
+                    raise ValueError("The dependencies form a cycle.")
                 break
 
     def __eq__(self, other: object) -> bool:
@@ -81,7 +82,7 @@ class Graph:
 
     @classmethod
     def from_edges(cls, ids: Sequence[str], edges: Collection[tuple[str, str]]) -> "Graph":
-        """A graph from pairs (id, id it depends on). Raises KeyError for an id that is not in ``ids``."""
+        """Return a graph from pairs (id, id it depends on). Raises KeyError for an id that is not in ``ids``."""
         position = {node: i for i, node in enumerate(ids)}
         needs = [0] * len(position)
         for node, needed in edges:
@@ -90,9 +91,9 @@ class Graph:
 
     @property
     def columns(self) -> dict[str, int]:
-        """Id → the earliest batch it can run in, counted from 0, when every batch takes all that is ready.
+        """Return id → the earliest batch it can run in, counted from 0, if every batch takes all that is ready.
 
-        In an order in which every node comes after what it depends on.
+        In an order in which every node comes after its dependencies.
         """
         if self._columns is None:
             self._columns = self._layered()
@@ -100,7 +101,7 @@ class Graph:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """All positions, each after what it depends on; document order where that is such an order."""
+        """Return all positions, each after its dependencies; in document order if possible."""
         if self._looks_back:
             return tuple(range(len(self.ids)))
         position = {node: i for i, node in enumerate(self.ids)}
@@ -113,7 +114,7 @@ class Graph:
 
     @property
     def ancestors(self) -> tuple[int, ...]:
-        """At each position a bitset of everything the node depends on, directly or not."""
+        """At each position a bitset of everything the node depends on, directly or indirectly."""
         return self._above if self._above is not None else self._close()
 
     @property
@@ -129,15 +130,17 @@ class Graph:
         return self._implied
 
     def edges(self) -> list[tuple[str, str]]:
-        """Pairs (id, id it depends on directly), in document order of both."""
+        """Return pairs (id, id it depends on directly), in document order of both."""
         return [(self.ids[i], self.ids[j]) for i, need in enumerate(self.needs) for j in positions(need)]
 
     def redundant_edges(self) -> list[tuple[str, str]]:
-        """The edges that follow from others: dropping all of them changes no order of execution."""
+        """Return the edges that follow from others: removing all of them changes no order of execution."""
         return [(self.ids[i], self.ids[j]) for i, spare in enumerate(self.implied) for j in positions(spare)]
 
     def contracted(self, keep: Collection[str]) -> "Graph":
-        """The graph on ``keep`` alone, where what led through a dropped node leads on to what that node needed."""
+        """Return the graph on ``keep`` alone. A path through a removed node becomes an edge to what that
+        node needed.
+        """
         kept = tuple(i for i, node in enumerate(self.ids) if node in keep)
         return Graph(tuple(self.ids[i] for i in kept), _contracted(self.needs, self.order, kept))
 
@@ -158,7 +161,7 @@ class Graph:
         return columns
 
     def _close(self) -> tuple[int, ...]:
-        """Fill ``_above`` and ``_implied`` in one pass, written out: checks run this for every task of an import."""
+        """Fill ``_above`` and ``_implied`` in one pass, inlined: checks run this for every task of an import."""
         above, implied = [0] * len(self.ids), [0] * len(self.ids)
         for i in self.order:
             left = need = self.needs[i]
@@ -176,7 +179,7 @@ class Graph:
 
 @lru_cache(maxsize=4096)
 def _contracted(needs: tuple[int, ...], order: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
-    """``Graph.contracted`` of one shape: tasks of an import are many, their shapes few."""
+    """Return ``Graph.contracted`` of one shape (cached): tasks of an import are many, their shapes few."""
     place = {i: new for new, i in enumerate(kept)}
     through = [0] * len(needs)
     out = [0] * len(kept)

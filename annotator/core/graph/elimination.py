@@ -1,8 +1,8 @@
-"""How many ways there are to give each call a batch number, for graphs that are nearly trees.
+"""Count the ways to give each call a batch number, for graphs that are nearly trees.
 
-The strict order polynomial Ω°(j) counts the maps of a partial order to {1..j} under which what depends comes strictly
-later (Stanley, Enumerative Combinatorics 1, §3.15). One call after the other is summed out; what remains of it is a
-table over its neighbours. On a tree each table has one column, however many down-sets there are.
+The strict order polynomial Ω°(j) counts the maps of a partial order to {1..j} under which each element comes strictly
+after those below it (Stanley, Enumerative Combinatorics 1, §3.15). One call after the other is eliminated by summation,
+which leaves a table over its neighbours. On a tree each table has one column, however many down-sets there are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _Table = dict[tuple[int, ...], int]
 
 @dataclass(frozen=True, slots=True)
 class Elimination:
-    """An order of summing out, and for each call the neighbours its table is over."""
+    """An elimination order, and for each call the neighbours that its table covers."""
 
     order: tuple[tuple[int, tuple[int, ...]], ...]
     covered: Mapping[int, int]
@@ -31,11 +31,11 @@ class Elimination:
         return max((self.depth[v] + self.height[v] + 1 for v in self.depth), default=0)
 
     def width(self, call: int, batches: int) -> int:
-        """In how many of so many batches a call can stand."""
+        """Return in how many of so many batches a call can be."""
         return max(0, batches - self.height[call] - self.depth[call])
 
     def steps(self, batches: int) -> int:
-        """About how many steps ``maps(batches)`` takes."""
+        """Return roughly how many steps ``maps(batches)`` takes."""
         total = 0
         tabled: set[int] = set()
         for call, scope in self.order:
@@ -46,11 +46,11 @@ class Elimination:
         return total
 
     def steps_up_to(self, batches: int) -> int:
-        """About how many steps ``maps`` takes for every number of batches up to this one."""
+        """Return roughly how many steps ``maps`` takes for every number of batches up to this one."""
         return sum(self.steps(one) for one in range(self.fewest, batches + 1))
 
     def maps(self, batches: int) -> int:
-        """Ω°(batches), exactly."""
+        """Return Ω°(batches), exactly."""
         spans = {v: range(self.depth[v], batches - self.height[v]) for v in self.depth}
         if not all(spans.values()):
             return 0
@@ -85,7 +85,7 @@ class Elimination:
         lower = [i for i, other in enumerate(scope) if self.covered[call] >> other & 1]
         upper = [i for i, other in enumerate(scope) if self.covering[call] >> other & 1]
         sums = list(accumulate(weight, initial=0))
-        # Where each column of a table comes from: the place in ``scope``, or -1 for the call itself.
+        # Source of each column of a table: its place in ``scope``, or -1 for the call itself.
         columns = [(tuple(-1 if v == call else scope.index(v) for v in names), cells) for names, cells in tables]
         result: _Table = {}
         for values in product(*(spans[other] for other in scope)):
@@ -108,7 +108,7 @@ class Elimination:
 
 
 def plan(mask: int, below: Sequence[int], above: Sequence[int]) -> Elimination:
-    """Sum out the calls of ``mask`` with the fewest neighbours first."""
+    """Eliminate the calls of ``mask`` with the fewest neighbours first."""
     covered: dict[int, int] = {}
     covering: dict[int, int] = {}
     depth: dict[int, int] = {}

@@ -1,7 +1,7 @@
-"""The legal paths of a tool graph one by one, and the decision tree they make.
+"""The legal paths of a tool graph one by one, and the decision tree that they form.
 
-What is done so far is a bitset of positions (``done``); a batch is a tuple of call ids in document order; a path is a
-tuple of batches. Batches come smallest first, those of one size in document order. Everything is lazy: the first of
+What has run so far is a bitset of positions (``done``); a batch is a tuple of call ids in document order; a path is a
+tuple of batches. Smaller batches come first, those of one size in document order. Everything is lazy: the first of
 10^27 paths costs no more than the first of five.
 """
 
@@ -18,11 +18,11 @@ Path = tuple[Batch, ...]
 
 
 class NotLegal(ValueError):
-    """A batch that cannot run now; the message says why, in a sentence."""
+    """A batch that cannot run now; the message gives the reason as a sentence."""
 
 
 def ready_mask(graph: Graph, done: int = 0) -> int:
-    """The calls that can run now, as a bitset: not done yet, with nothing left that they depend on."""
+    """Return the calls that can run now, as a bitset: not done yet, with all dependencies done."""
     mask = 0
     for i, need in enumerate(graph.needs):
         if not done >> i & 1 and not need & ~done:
@@ -31,17 +31,17 @@ def ready_mask(graph: Graph, done: int = 0) -> int:
 
 
 def ready_calls(graph: Graph, done: int = 0) -> Batch:
-    """The ids of the calls that can run now, in document order."""
+    """Return the ids of the calls that can run now, in document order."""
     return ids_of(graph, ready_mask(graph, done))
 
 
 def ids_of(graph: Graph, mask: int) -> Batch:
-    """The ids of a bitset's positions, in document order."""
+    """Return the ids of a bitset's positions, in document order."""
     return tuple(graph.ids[i] for i in positions(mask))
 
 
 def after(graph: Graph, batches: Iterable[Iterable[str]], done: int = 0) -> int:
-    """What is done when ``batches`` have run from ``done`` on. Raises NotLegal with the first batch that cannot run."""
+    """Return what is done after ``batches`` have run from ``done`` on. Raises NotLegal with the first illegal batch."""
     place = {call: i for i, call in enumerate(graph.ids)}
     for number, batch in enumerate(batches, 1):
         mask = 0
@@ -52,11 +52,11 @@ def after(graph: Graph, batches: Iterable[Iterable[str]], done: int = 0) -> int:
             if done & bit:
                 raise NotLegal(f"Batch {number}: {call} has already run.")
             if mask & bit:
-                raise NotLegal(f"Batch {number}: {call} is named twice.")
+                raise NotLegal(f"Batch {number}: {call} is listed twice.")
             missing = graph.needs[place[call]] & ~done
             if missing:
                 needs = ", ".join(ids_of(graph, missing))
-                raise NotLegal(f"Batch {number}: {call} depends on {needs}, not run before it.")
+                raise NotLegal(f"Batch {number}: {call} needs {needs} to run first.")
             mask |= bit
         if not mask:
             raise NotLegal(f"Batch {number} is empty.")
@@ -65,7 +65,7 @@ def after(graph: Graph, batches: Iterable[Iterable[str]], done: int = 0) -> int:
 
 
 def legal_batches(graph: Graph, done: int = 0, skip: int = 0) -> Iterator[Batch]:
-    """Every batch that can run now: every non-empty set of ready calls; the first ``skip`` are left out at once."""
+    """Yield every batch that can run now: every non-empty set of ready calls; the first ``skip`` are left out."""
     ready = ready_calls(graph, done)
     for size in range(1, len(ready) + 1):
         if skip >= (count := comb(len(ready), size)):
@@ -76,7 +76,7 @@ def legal_batches(graph: Graph, done: int = 0, skip: int = 0) -> Iterator[Batch]
 
 
 def _combinations(items: Sequence[str], size: int, skip: int) -> Iterator[Batch]:
-    """``combinations`` from the one at ``skip`` on, without making those before it."""
+    """Yield ``combinations`` from the one at ``skip`` on, without making those before it."""
     if not skip:
         yield from combinations(items, size)
         return
@@ -90,7 +90,7 @@ def _combinations(items: Sequence[str], size: int, skip: int) -> Iterator[Batch]
 
 
 def optimal_batches(graph: Graph, done: int = 0) -> Iterator[Batch]:
-    """The batches after which no batch more is needed than before: all calls on a longest chain, and any others.
+    """Yield the batches after which no extra batch is needed: all calls on a longest chain, and any others.
 
     The first calls of every longest chain are ready; a batch without one of them leaves the chain as long as it was.
     """
@@ -107,17 +107,17 @@ def optimal_batches(graph: Graph, done: int = 0) -> Iterator[Batch]:
 
 
 def paths(graph: Graph, done: int = 0) -> Iterator[Path]:
-    """All legal paths from ``done`` to the end; the empty path when nothing is left."""
+    """Yield all legal paths from ``done`` to the end; the empty path if nothing is left."""
     return _walk(graph, done, optimal=False)
 
 
 def optimal_paths(graph: Graph, done: int = 0) -> Iterator[Path]:
-    """The paths with the fewest batches, in the order of ``paths``, without walking any other."""
+    """Return the paths with the fewest batches, in the order of ``paths``, without walking any other."""
     return _walk(graph, done, optimal=True)
 
 
 def _walk(graph: Graph, done: int, *, optimal: bool) -> Iterator[Path]:
-    """Depth first with a stack of its own: a path may have more batches than Python has frames to spare."""
+    """Yield paths depth first with an explicit stack: a path may have more batches than Python allows frames."""
     everything = (1 << len(graph.ids)) - 1
     if done == everything:
         yield ()
@@ -144,7 +144,7 @@ def _walk(graph: Graph, done: int, *, optimal: bool) -> Iterator[Path]:
 
 
 def _heights(graph: Graph, done: int) -> dict[int, int]:
-    """At each position that is left, the calls on the longest chain from it upward, itself included."""
+    """Return, at each remaining position, the calls on the longest chain from it upward, itself included."""
     heights = {i: 1 for i in range(len(graph.ids)) if not done >> i & 1}
     for i in reversed(graph.order):
         if i in heights:
@@ -157,8 +157,8 @@ def _heights(graph: Graph, done: int) -> dict[int, int]:
 class Branch:
     """One legal next batch of a state of the decision tree.
 
-    ``done`` is what is done after it. ``paths`` are the paths through it; ``fewest`` the batches of the shortest of
-    them, from the very start; ``optimal`` says whether that is an optimal path of the whole graph.
+    ``done`` is what has run after it. ``paths`` are the paths through it; ``fewest`` the batches of the shortest of
+    them, from the start; ``optimal`` says whether that is an optimal path of the whole graph.
     """
 
     batch: Batch
@@ -185,36 +185,36 @@ class DecisionTree:
         return self.graph.fewest_batches
 
     def tally(self, done: int = 0) -> Tally:
-        """The paths below a state, by their number of further batches."""
+        """Return the paths below a state, by their number of further batches."""
         return self.counter.tally(done)
 
     def optimal_below(self, done: int, batches: int) -> Count:
-        """The optimal paths of the whole graph that lead on from ``done`` after so many batches."""
+        """Return the optimal paths of the whole graph that continue from ``done`` after so many batches."""
         return self.tally(done).of_length(self.fewest_batches - batches)
 
     def walk(self, batches: Sequence[Iterable[str]]) -> int:
-        """What is done after these batches. Raises NotLegal."""
+        """Return what is done after these batches. Raises NotLegal."""
         return after(self.graph, batches)
 
     def branch_count(self, done: int = 0) -> int:
-        """The number of legal next batches, without listing them."""
+        """Return the number of legal next batches, without listing them."""
         return (1 << ready_mask(self.graph, done).bit_count()) - 1
 
     def branches(self, done: int = 0, batches: int = 0, skip: int = 0) -> Iterator[Branch]:
-        """The legal next batches after ``batches`` of them, each with what lies below it; lazy, in stable order.
+        """Yield the legal next batches after ``batches`` of them, each with what lies below it; lazy, in stable order.
 
-        ``skip``: how many to leave out at the beginning; a page of 2^64 costs no more than the first one.
+        ``skip``: how many to leave out at the start; a page of 2^64 costs no more than the first one.
         """
         return (self.branch(batch, done, batches) for batch in legal_batches(self.graph, done, skip))
 
     def optimal_branches(self, done: int = 0, batches: int = 0) -> Iterator[Branch]:
-        """Those next batches that keep an optimal path open; none where there is none any more."""
+        """Yield the next batches that keep an optimal path open; none if no optimal path is left."""
         if batches + self.counter.batches_left(done) > self.fewest_batches:
             return iter(())
         return (self.branch(batch, done, batches) for batch in optimal_batches(self.graph, done))
 
     def branch(self, batch: Batch, done: int, batches: int) -> Branch:
-        """What lies below one legal next batch."""
+        """Return what lies below one legal next batch."""
         then = done | sum(self._place[call] for call in batch)
         tally = self.tally(then)
         fewest = batches + 1 + tally.fewest

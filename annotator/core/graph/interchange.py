@@ -1,11 +1,11 @@
-"""Which calls can stand for one another: states that differ in them alone have the same future."""
+"""Which calls are interchangeable: states that differ only in them have the same future."""
 
 from collections.abc import Iterable, Sequence
 
 from annotator.core.graph.dag import Graph, positions
 
 _Spelled = tuple[tuple[int, ...], ...]
-#: A number for how a part looks, and each open call's role in it.
+#: A number for the shape of a part, and each open call's role in it.
 _Look = tuple[int, dict[int, tuple[int, int]]]
 
 
@@ -31,7 +31,7 @@ class Interchange:
         self._numbers: dict[object, int] = {}
 
     def first_of_each(self, mask: int, done: int, ready: int) -> list[int]:
-        """The positions of ``mask``, of those that can stand for one another in this state only the first."""
+        """Return the positions of ``mask``, and of interchangeable ones only the first."""
         if not self._repeats or not mask & (mask - 1):
             return list(positions(mask))
         first: dict[tuple[int, int], int] = {}
@@ -43,7 +43,9 @@ class Interchange:
         return list(first.values())
 
     def merged(self, states: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        """One state of each set of states whose open calls look alike: tools, arguments, dependencies and all."""
+        """Return one state of each set of states whose open calls look alike: tools, arguments,
+        dependencies and all.
+        """
         if not self._repeats:
             return set(states)
         alike = {}
@@ -53,11 +55,11 @@ class Interchange:
         return set(alike.values())
 
     def _look(self, part: int, done: int, ready: int) -> _Look:
-        """A number for how the open calls of a part look, equal where they look alike; and each call's role in that.
+        """Return a number for the shape of a part's open calls, equal if they look alike, and each call's role in it.
 
-        A look is the open calls spelled out, piece by piece, with the calls renumbered: equal looks are the same graph.
-        The renumbering sorts by what is known of a call and its surroundings. Where that cannot tell two calls apart
-        document order decides: then two looks may differ that need not, which costs time but no truth.
+        A shape is the open calls spelled out, piece by piece, with the calls renumbered: equal shapes are the same
+        graph. The renumbering sorts by what is known of a call and its surroundings. If that cannot tell two calls
+        apart, document order decides: then two equal shapes may look different, which costs time but not correctness.
         """
         key = (part, done, ready)
         if key not in self._looks:
@@ -85,7 +87,9 @@ class Interchange:
         return self._numbers.setdefault(thing, len(self._numbers))
 
     def _colours(self, left: int, ready: int) -> dict[int, int]:
-        """What is known of each open call: its kind, whether it could run, and the same of all below and above it."""
+        """Return what is known of each open call: its kind, whether it could run, and the same of all below and above
+        it.
+        """
         order = [i for i in self._order if left >> i & 1]
         under: dict[int, int] = {}
         for i in order:

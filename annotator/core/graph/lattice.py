@@ -1,6 +1,6 @@
-"""How many ordered partitions a partial order has, over the lattice of its down-sets.
+"""Count the ordered partitions of a partial order, over the lattice of its down-sets.
 
-``above`` and ``below`` are bitsets of what stands above and below each position, transitively. A *down-set* is a set of
+``above`` and ``below`` are bitsets of everything above and below each position, transitively. A *down-set* is a set of
 calls that can all have run: with each call, all it depends on.
 """
 
@@ -10,12 +10,12 @@ from math import comb, factorial
 
 from annotator.core.graph.dag import positions
 
-#: Of a down-set: what could still run, what stands topmost in it, and the sums T(D, 0), T(D, 1), ….
+#: Of a down-set: what could still run, its topmost calls, and the sums T(D, 0), T(D, 1), ….
 _Entry = tuple[int, int, list[int]]
 
 
 class StepBound:
-    """How many elementary steps (one addition of numbers) may still be taken."""
+    """The budget of elementary steps (one addition of numbers)."""
 
     __slots__ = ("left",)
 
@@ -24,24 +24,24 @@ class StepBound:
 
     @property
     def share(self) -> int:
-        """What one attempt may take: half, so that something is always left for the next."""
+        """The budget of one attempt: half, so that something is always left for the next."""
         return self.left // 2
 
 
 def partitions_by_length(
     mask: int, below: Sequence[int], above: Sequence[int], bound: StepBound, limit: int
 ) -> list[int] | None:
-    """At index k the number of paths of ``mask`` in k batches; None when that takes more than ``limit`` steps.
+    """Return, at index k, the number of paths of ``mask`` in k batches; None if that takes more than ``limit`` steps.
 
     The paths that end with the down-set D are those that end with D without its last batch, over all non-empty sets of
     calls that nothing in D depends on. The subsets are not walked one by one: T(D, c) sums over those among the c
-    latest of D's topmost calls, and T(D, c) = T(D, c-1) + T(D without the c-th, c-1). All lengths are carried in one
+    latest of D's topmost calls, and T(D, c) = T(D, c-1) + T(D without the c-th, c-1). All lengths are kept in one
     integer, each in a field of its own, so a step is one addition.
 
-    Calls with the same calls below and above them (twins) are interchangeable: only down-sets that hold the first few
-    of them are kept, and b out of c twins leave in C(c, b) ways.
+    Calls with the same calls below and above them (twins) are interchangeable: only down-sets with the first few of
+    them are kept, and b out of c twins leave in C(c, b) ways.
     """
-    # Twins stand side by side, so that the first few of them are the lower bits of theirs.
+    # Twins are adjacent, so that the first few of them are the lower bits of theirs.
     elements = sorted(positions(mask), key=lambda v: ((below[v] & mask).bit_count(), below[v] & mask, above[v] & mask))
     rank = {v: i for i, v in enumerate(elements)}
     size = len(elements)
@@ -50,9 +50,9 @@ def partitions_by_length(
     twins = _twins(down, up)
     # Only what depends directly on a call can become ready by it.
     covers = [over & ~_union(up, over) for over in up]
-    # There are fewer ordered partitions of n things than n! 2^n, so no field runs over into the next.
+    # There are fewer ordered partitions of n things than n! 2^n, so no field overflows into the next.
     width = (factorial(size) << size).bit_length() + 1
-    # Adding long integers takes longer; so many bits are added in the time that a step's bookkeeping takes.
+    # Adding long integers takes longer; this many bits are added in the time of one step's bookkeeping.
     weight = 2 + size * width // 4096
     steps = 0
     ready = sum(1 << i for i in range(size) if not down[i])
@@ -108,7 +108,7 @@ def partitions_by_length(
 
 
 def _without_twins(levels: Sequence[dict[int, _Entry]], done: int, members: int, taken: int) -> int:
-    """What a set of twins adds to the sums: one, two or all of them leave, the last ones first."""
+    """Return what a set of twins adds to the sums: one, two or all of them leave, the last ones first."""
     total, count = 0, members.bit_count()
     for leaving in range(1, count + 1):
         last = 1 << members.bit_length() - 1
@@ -119,7 +119,7 @@ def _without_twins(levels: Sequence[dict[int, _Entry]], done: int, members: int,
 
 
 def _union(sets: Sequence[int], chosen: int) -> int:
-    """The union of the sets at the positions of ``chosen``."""
+    """Return the union of the sets at the positions of ``chosen``."""
     union = 0
     for i in positions(chosen):
         union |= sets[i]

@@ -1,9 +1,9 @@
-"""Where the steps of a task stand in a drawing, and which way the lines between them take.
+"""Compute where a drawing places the steps of a task, and the lines between them.
 
-Columns are batches: a step stands in the earliest batch it can run in. Within a column steps are sorted by the mean
-place of their neighbours, sweep after sweep, and the order with the fewest crossings is kept (the barycentre heuristic
-of Sugiyama, Tagawa and Toda, 1981). A line that passes columns has a lane of its own in each, so that it runs behind no
-step. The same graph always gives the same drawing. All measures are whole pixels.
+Columns are batches: a step is in the earliest batch it can run in. Within a column, steps are sorted by the mean
+position of their neighbours, sweep after sweep, and the order with the fewest crossings is kept (the barycentre
+heuristic of Sugiyama, Tagawa and Toda, 1981). A line that passes columns has a lane of its own in each, so that it does
+not run behind a step. The same graph always gives the same drawing. All measures are whole pixels.
 """
 
 from bisect import bisect_right, insort
@@ -19,15 +19,16 @@ COLUMN_GAP, ROW_GAP = 64, 18
 MARGIN, HEAD = 12, 26
 #: Height of the lane of a line that passes a column.
 LANE = 12
-#: Lanes of one drawing; what finds none is drawn as an arch. A drawing with more is a thicket whatever is done to it.
+#: Most lanes of one drawing; a line without a lane is drawn as an arch. With more lines the drawing is unreadable
+#: anyway.
 MOST_LANES = 96
-#: Times the columns are sorted, there and back.
+#: Sweeps over the columns, there and back.
 SWEEPS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One step: the corner at the upper left, its column (from 0), and whether it is on the longest chain shown."""
+    """One step: its upper left corner, its column (from 0), and whether it is on the longest chain shown."""
 
     id: str
     x: int
@@ -52,7 +53,7 @@ class Line(NamedTuple):
 
     @property
     def between(self) -> bool:
-        """Whether the label stands between two columns, where there is little room."""
+        """Whether the label is between two columns, where there is little room."""
         return (self.at[0] - MARGIN) % (BOX_WIDTH + COLUMN_GAP) > BOX_WIDTH
 
 
@@ -75,15 +76,15 @@ class Drawing:
 
 
 def lay_out(graph: Graph, extra: Collection[tuple[str, str]] = ()) -> Drawing:
-    """The drawing of a graph. ``extra``: pairs (id, id it would depend on) that are drawn but move no step to another
-    column: suggestions, and lines that would close a circle. Raises KeyError for an id that is not in the graph.
+    """Return the drawing of a graph. ``extra``: pairs (id, id it would depend on) that are drawn but move no step to
+    another column: suggestions, and lines that would close a cycle. Raises KeyError for an id that is not in the graph.
     """
     place = {node: i for i, node in enumerate(graph.ids)}
     depth = [graph.columns[node] for node in graph.ids]
     implied = {(i, j) for i, spare in enumerate(graph.implied) for j in positions(spare)}
     edges = [(i, j) for i, need in enumerate(graph.needs) for j in positions(need)]
     others = [(place[node], place[needs]) for node, needs in extra]
-    # The shortest come first, and those that matter most: what is left without a lane is the least of them.
+    # The shortest come first, then those that matter most; the least important ones are left without a lane.
     rank = {edge: number for number, edge in enumerate(dict.fromkeys([*edges, *others]))}
     wanted = sorted(rank, key=lambda edge: (edge in implied, depth[edge[0]] - depth[edge[1]], rank[edge]))
     layers = _Layers(depth)
@@ -121,8 +122,8 @@ def lay_out(graph: Graph, extra: Collection[tuple[str, str]] = ()) -> Drawing:
 
 
 def critical_chain(graph: Graph) -> list[int]:
-    """The positions of one longest chain, first to last; of several the one that ends, and goes on, earliest in the
-    document. Empty where nothing depends on anything.
+    """Return the positions of one longest chain, first to last; of several, the one that ends, and continues, earliest
+    in the document. Empty if nothing depends on anything.
     """
     depth = [graph.columns[node] for node in graph.ids]
     if not any(depth):
@@ -135,7 +136,7 @@ def critical_chain(graph: Graph) -> list[int]:
 
 
 class _Layers:
-    """The columns with what stands in them: steps (their positions) and lanes (numbers from there on)."""
+    """The columns and their contents: steps (their positions) and lanes (numbers after those)."""
 
     def __init__(self, depth: Sequence[int]) -> None:
         self.depth = depth
@@ -151,7 +152,7 @@ class _Layers:
         return BOX_HEIGHT if item < len(self.depth) else LANE
 
     def thread(self, node: int, needs: int) -> list[int] | None:
-        """Lay the lanes of one line; None where it does not lead forward, or where the lanes are used up."""
+        """Lay the lanes of one line; None if it does not lead forward, or if the lanes are used up."""
         first, last = self.depth[needs], self.depth[node]
         count = last - first - 1
         if count < 0 or self._next - len(self.depth) + count > MOST_LANES:
@@ -167,7 +168,7 @@ class _Layers:
         return lanes
 
     def sort(self) -> int:
-        """Order each column; returns the crossings left."""
+        """Order each column; return the crossings left."""
         best = [list(items) for items in self.items]
         fewest = self._crossings()
         for sweep in range(SWEEPS):
@@ -188,7 +189,7 @@ class _Layers:
         return fewest
 
     def spread(self) -> dict[int, float]:
-        """The height of each item's middle: near the mean of its neighbours, in the order found."""
+        """Return the height of each item's middle: near the mean of its neighbours, in the order found."""
         centre: dict[int, float] = {}
         for items in self.items:
             y = 0.0
@@ -201,7 +202,7 @@ class _Layers:
             for items in self.items if sweep % 2 == 0 else reversed(self.items):
                 wanted = []
                 for item in items:
-                    # First from one side, to straighten chains; in the end from both.
+                    # First from one side, to straighten chains; finally from both.
                     near = self._before[item] if sweep % 2 == 0 else self._after[item]
                     if sweep >= SWEEPS - 2:
                         near = self._before[item] + self._after[item]
@@ -224,7 +225,8 @@ class _Layers:
 
 
 def keep_apart(wanted: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """The places nearest to ``wanted`` (by least squares) that are at least ``gaps`` apart, in the same order.
+    """Return the positions nearest to ``wanted`` (by least squares) that are at least ``gaps`` apart, in the same
+    order.
 
     Isotonic regression by pooling neighbours that would come too close.
     """
@@ -244,20 +246,20 @@ def keep_apart(wanted: Sequence[float], gaps: Sequence[float]) -> list[float]:
 
 
 class _Router:
-    """Draws lines between boxes that have their places. ``right`` is how far they reach."""
+    """Draws lines between placed boxes. ``right`` is how far they reach."""
 
     def __init__(self, left: Sequence[int], middle: dict[int, int], depth: Sequence[int]) -> None:
         self.left, self.middle, self.depth = left, middle, depth
         self.right = 0
 
     def route(self, node: int, needs: int, lanes: list[int] | None) -> tuple[str, tuple[int, int]]:
-        """The path from the box of ``needs`` to that of ``node``, and the place of its label."""
+        """Return the path from the box of ``needs`` to that of ``node``, and the position of its label."""
         x1, x2 = self.left[self.depth[needs]] + BOX_WIDTH, self.left[self.depth[node]]
         y1, y2 = self.middle[needs], self.middle[node]
         if lanes is not None:
             return self._through(x1, y1, x2, y2, lanes, self.depth[needs] + 1)
         if self.depth[node] > self.depth[needs]:
-            # No lane was left: an arch over what stands between.
+            # No lane was left: draw an arch over what is between.
             x1 -= BOX_WIDTH // 2
             x2 += BOX_WIDTH // 2
             y1 -= BOX_HEIGHT // 2
@@ -267,7 +269,7 @@ class _Router:
                 top = 2
             return f"M{x1} {y1}C{x1} {top} {x2} {top} {x2} {y2}", ((x1 + x2) // 2, (y1 + y2 + 6 * top) // 8)
         if self.depth[node] == self.depth[needs]:
-            # Out at the right and in again: a bow as wide as the way is long.
+            # Out at the right and back in: a curve as wide as the distance.
             x2 = x1
             bow = x1 + min(30 + abs(y2 - y1) // 6, COLUMN_GAP + 40)
             self.right = max(self.right, bow)

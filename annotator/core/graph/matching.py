@@ -1,7 +1,7 @@
-"""Whether a trajectory is a legal path of a task's tool graph, followed batch by batch.
+"""Follow a trajectory batch by batch: is it a legal path of a task's tool graph?
 
-A predicted batch must map one to one onto ready calls. Where a tool repeats there may be several such maps, and which
-was meant may show only later; so the set of all possible states is kept (a state is the set of calls done), not one
+A predicted batch must map one to one onto ready calls. If a tool repeats there may be several such maps, and which one
+was meant may only show later; so the set of all possible states is kept (a state is the set of calls done), not one
 matching. States that differ only in which of several interchangeable calls ran are kept once.
 """
 
@@ -16,9 +16,9 @@ from annotator.core.graph.enumeration import ids_of, ready_mask
 from annotator.core.graph.interchange import Interchange
 from annotator.core.schema.canonical import canonical, without_kinds
 
-#: A call as it is given: ``name`` and ``arguments`` (any JSON value); reference calls also have ``id``.
+#: A predicted call: ``name`` and ``arguments`` (any JSON value); reference calls also have ``id``.
 Call = Mapping[str, Any]
-#: Whether a predicted call (first) does what the reference call (second) does. Only asked where the names are equal.
+#: Whether a predicted call (first) does what the reference call (second) does. Called only if the names are equal.
 Comparer = Callable[[Call, Call], bool]
 
 #: A batch that could be understood in more ways than this is not decided.
@@ -54,9 +54,9 @@ class Waiting:
 class Deviation:
     """Where a trajectory leaves every legal path.
 
-    ``batch`` and ``call`` are positions counted from 0 (``call`` is None where the batch as a whole is meant).
-    ``calls`` are the reference calls meant by the reason, ``ready`` those that could have run instead, ``waiting`` the
-    others that are left.
+    ``batch`` and ``call`` are positions counted from 0 (``call`` is None for the batch as a whole). ``calls`` are the
+    reference calls that the reason is about, ``ready`` those that could have run instead, ``waiting`` the other
+    remaining ones.
     """
 
     batch: int
@@ -98,7 +98,7 @@ class Report:
 
 
 def same_call(predicted: Call, reference: Call) -> bool:
-    """The default comparer: equal canonical JSON of the arguments (key order and 1 or 1.0 make no difference)."""
+    """Compare arguments by canonical JSON, ignoring key order and 1 or 1.0: the default comparer."""
     return _written(predicted) == _written(reference)
 
 
@@ -135,7 +135,7 @@ class Matcher:
         return Interchange(self.graph, self._kinds)
 
     def start(self) -> MatchState:
-        """Nothing has run."""
+        """Return the state before anything has run."""
         return MatchState()
 
     def match(self, batches: Sequence[Sequence[Call]]) -> Report:
@@ -148,14 +148,14 @@ class Matcher:
         return self.report(state)
 
     def report(self, state: MatchState) -> Report:
-        """What is to be said when the trajectory ends in ``state``; calls left over are a deviation, too."""
+        """Return the verdict if the trajectory ends in ``state``; remaining calls are a deviation, too."""
         total = len(self.graph.ids)
         deviation = state.deviation
         if deviation is None and state.matched < total:
             ready, waiting = self._open(state.possible)
             left = total - state.matched
             calls = "one call" if left == 1 else f"{left} calls"
-            sentence = f"The trajectory ends with {calls} left; ready: {', '.join(ready)}."
+            sentence = f"The trajectory ends with {calls} left to run; ready: {', '.join(ready)}."
             deviation = Deviation(state.batches, None, Obstacle.INCOMPLETE, sentence, ready, ready, waiting)
         matched = deviation is None
         return Report(
@@ -167,17 +167,17 @@ class Matcher:
         )
 
     def can_be_optimal(self, state: MatchState) -> bool:
-        """Whether some optimal path still leads on from here."""
+        """Return whether an optimal path still continues from here."""
         if state.deviation:
             return False
         return any(state.batches + self._batches_left(done) <= self.graph.fewest_batches for done in state.possible)
 
     def step(self, state: MatchState, batch: Sequence[Call]) -> MatchState:
-        """The state after one more predicted batch. After a deviation nothing changes any more."""
+        """Return the state after one more predicted batch. After a deviation nothing changes any more."""
         if state.deviation:
             return state
         if not batch:
-            return self._deviated(state, None, Obstacle.EMPTY, "the batch holds no call", ())
+            return self._deviated(state, None, Obstacle.EMPTY, "the batch has no calls", ())
         allowed = [self._accepting(call) for call in batch]
         # Pairs (done with this batch, what could run when it began).
         possible = {(done, ready_mask(self.graph, done)) for done in state.possible}
@@ -192,7 +192,7 @@ class Matcher:
             if len(following) > 1:
                 images += len(following)
                 if images > MAX_STATES:
-                    words = f"there are more than {MAX_STATES:,} ways to understand the batch so far"
+                    words = f"the batch so far can be understood in more than {MAX_STATES:,} ways"
                     return self._deviated(state, number, Obstacle.NOT_DECIDED, words, ())
                 following = self._interchange.merged(following)
             possible = following
@@ -203,7 +203,9 @@ class Matcher:
         return MatchState(tuple(sorted(done for done, _ in merged)), state.batches + 1)
 
     def _accepting(self, predicted: Call) -> int:
-        """The reference calls a predicted call can stand for, as a bitset; the comparer is asked once for each kind."""
+        """Return the reference calls a predicted call can stand for, as a bitset; the comparer is asked once for each
+        kind.
+        """
         same_name = self._by_name.get(predicted["name"], 0)
         if self.comparer is same_call:
             return self._equal.get((predicted["name"], _written(predicted)), 0) if same_name else 0
@@ -217,18 +219,18 @@ class Matcher:
         return mask
 
     def _obstacle(self, state: MatchState, predicted: Call, accepting: int) -> tuple[Obstacle, str, tuple[str, ...]]:
-        """Why this call fits nothing that is free, in the state in which most of what it could mean is ready."""
+        """Explain why this call fits no free call, in the state in which most of its candidates are ready."""
         name, graph = predicted["name"], self.graph
         same_name = self._by_name.get(name, 0)
         if not same_name:
             return Obstacle.UNKNOWN_TOOL, f"the task has no call of {name}", ()
         if not accepting:
             calls = ids_of(graph, same_name)
-            return Obstacle.ARGUMENTS, f"its arguments are not those of {' or '.join(calls)}", calls
+            return Obstacle.ARGUMENTS, f"its arguments differ from those of {' or '.join(calls)}", calls
         done = max(state.possible, key=lambda one: (accepting & ready_mask(graph, one)).bit_count())
         if accepting & ready_mask(graph, done):
             calls = ids_of(graph, accepting & ready_mask(graph, done))
-            return Obstacle.TAKEN, f"{', '.join(calls)} was already taken by an earlier call of the batch", calls
+            return Obstacle.TAKEN, f"{', '.join(calls)} was already matched by an earlier call of the batch", calls
         if accepting & ~done:
             calls = ids_of(graph, accepting & ~done)
             first = next(positions(accepting & ~done))
@@ -248,7 +250,9 @@ class Matcher:
         return MatchState(state.possible, state.batches, deviation)
 
     def _open(self, possible: Sequence[int]) -> tuple[tuple[str, ...], tuple[Waiting, ...]]:
-        """What could run in one of the possible states, and what the other calls still wait for in all of them."""
+        """Return what could run in one of the possible states, and what the other calls still wait for in
+        all of them.
+        """
         graph = self.graph
         ready, unfinished = 0, 0
         for done in possible:

@@ -1,14 +1,14 @@
 """Which paths the evaluators published with C3-Bench and WildToolBench list, and which legal ones they reject.
 
 They enumerate the paths of a task and then follow a prediction through the list. On the way they merge calls of one
-tool, by these rules (ours, from how they behave; all of the shared parity data agrees):
+tool, by these rules (ours, derived from their behaviour; all of the shared parity data agrees):
 
-- Of the ready calls, in file order, those of one tool that stand side by side are a *run*.
+- Of the ready calls, in file order, adjacent calls of one tool are a *run*.
 - Of several batches with the same tools in the same order only the first is kept.
 - A batch that begins inside a run of two or more calls must begin with all of that run.
 - A single call at the head of such a run stands for the whole run, one call after the other, nothing in between.
 
-Where no two calls of one tool can ever be ready together none of this bites, and the list is that of all legal paths.
+If no two calls of one tool can ever be ready together, none of this matters, and the list has all legal paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ _MOVE = 10
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What the published code does next: ``batches`` of positions as bitsets, one batch or a run call by call."""
+    """A next move of the published code: ``batches`` of positions as bitsets, one batch or a run call by call."""
 
     batches: tuple[int, ...]
 
@@ -42,11 +42,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class PublishedLint:
-    """What becomes of a task's legal paths in the published evaluators.
+    """How the published evaluators treat a task's legal paths.
 
-    ``legal`` and ``listed`` count all legal paths and those the evaluators know; ``rejected`` is the difference.
-    ``examples`` are some of the rejected ones, optimal ones first. ``fewest`` and ``published_fewest`` are the
-    numbers of batches a path needs to be optimal, in truth and for them; None where it is not known.
+    ``legal`` and ``listed`` count all legal paths and those that the evaluators know; ``rejected`` is the difference.
+    ``examples`` are some of the rejected ones, optimal ones first. ``fewest`` and ``published_fewest`` are the numbers
+    of batches of an optimal path, in truth and for them; None if unknown.
     """
 
     legal: Count
@@ -58,7 +58,7 @@ class PublishedLint:
 
     @property
     def clean(self) -> bool:
-        """Whether every legal path is accepted, for certain."""
+        """Whether every legal path is certainly accepted."""
         return self.rejected == Count(0)
 
     @property
@@ -68,15 +68,15 @@ class PublishedLint:
 
     @property
     def sentence(self) -> str:
-        """What to say about the task."""
+        """Return the result for the task as sentences."""
         if self.clean:
             return "The published evaluators accept every legal path."
         if self.rejected.at_least is None and not self.examples:
-            return "Whether the published evaluators reject legal paths could not be counted within the bound."
+            return "It is not known whether the published evaluators reject legal paths: counting them takes too long."
         which = f"{self.rejected} of {self.legal}" if self.rejected.at_least else "some"
-        words = f"The published evaluators reject {which} legal paths: they merge calls of one tool."
+        words = f"The published evaluators reject {which} legal paths, because they merge calls of one tool."
         if self.optimum_differs:
-            words += f" They take {self.published_fewest} batches for the fewest; {self.fewest} suffice."
+            words += f" They need at least {self.published_fewest} batches; {self.fewest} are enough."
         return words
 
 
@@ -93,7 +93,7 @@ class PublishedCode:
 
     @cached_property
     def merges(self) -> bool:
-        """Whether two calls of one tool can ever be ready together; if not, all legal paths are listed."""
+        """Return whether two calls of one tool can ever be ready together; if not, all legal paths are listed."""
         same: dict[str, int] = {}
         for i, name in enumerate(self.names):
             same[name] = same.get(name, 0) | 1 << i
@@ -106,7 +106,7 @@ class PublishedCode:
         )
 
     def moves(self, done: int) -> Iterator[Move]:
-        """What the published code may do next; each set of calls once, lazily, in no particular order."""
+        """Yield the next moves of the published code; each set of calls once, lazily, in no particular order."""
         ready = list(positions(ready_mask(self.graph, done)))
         names = [self.names[i] for i in ready]
         # At each place the next one of every tool at or after it: the first batch with given tools takes these.
@@ -128,12 +128,12 @@ class PublishedCode:
                 stack += [(then + 1, batch | 1 << ready[then]) for then in following[place].values()]
 
     def count(self) -> tuple[Count, int | None]:
-        """The paths listed, and the fewest batches of one of them; TOO_MANY and None past the bound."""
+        """Return the paths listed, and the fewest batches of one of them; TOO_MANY and None past the bound."""
         if not self.merges:
             return PathCounter(self.graph, self.bound).tally().total, self.graph.fewest_batches
         counts: dict[int, tuple[int, int]] = {self._everything: (1, 0)}
         steps = 0
-        # A state is finished when all states after it are; the stack keeps Python's frames out of it.
+        # A state is finished when all states after it are; the explicit stack avoids Python's recursion limit.
         stack: list[tuple[int, list[Move] | None]] = [(0, None)]
         while stack:
             done, moves = stack.pop()
@@ -155,7 +155,7 @@ class PublishedCode:
         return Count(total), fewest
 
     def lists(self, path: Path) -> bool:
-        """Whether a legal path (batches of ids) stands in the published list."""
+        """Return whether a legal path (batches of ids) is in the published list."""
         place = {call: 1 << i for i, call in enumerate(self.graph.ids)}
         left = [sum(place[call] for call in batch) for batch in path]
         done, at = 0, 0
@@ -168,7 +168,7 @@ class PublishedCode:
         return True
 
     def _taken(self, done: int, batches: Sequence[int]) -> int:
-        """How many of the batches to come are one move; 0 where the published code has no such move."""
+        """Return how many of the coming batches are one move; 0 if the published code has no such move."""
         ready = list(positions(ready_mask(self.graph, done)))
         names = [self.names[i] for i in ready]
         chosen = [place for place, i in enumerate(ready) if batches[0] >> i & 1]
@@ -187,9 +187,9 @@ class PublishedCode:
 
 
 def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examples: int = 3) -> PublishedLint:
-    """What the published evaluators make of a graph; ``names`` are the tools of its calls, in file order.
+    """Return how the published evaluators treat a graph; ``names`` are the tools of its calls, in file order.
 
-    Raises ValueError where there is not one name for each call. Takes at most about ``bound`` steps for each count;
+    Raises ValueError without exactly one name for each call. Takes at most about ``bound`` steps for each count;
     examples are looked for among the first legal paths only.
     """
     code = PublishedCode(graph, names, bound)
@@ -205,7 +205,7 @@ def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examp
 
 
 def _gravest_first(graph: Graph) -> Iterator[Path]:
-    """Optimal paths, then the others; of each only so many as can be looked at."""
+    """Yield optimal paths, then the others; of each only so many as can be looked at."""
     yield from islice(optimal_paths(graph), _LOOKED_AT)
     fewest = graph.fewest_batches
     yield from (path for path in islice(paths(graph), _LOOKED_AT) if len(path) > fewest)

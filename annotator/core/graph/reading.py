@@ -1,4 +1,4 @@
-"""From a task's steps to its graph, with every problem as data."""
+"""Read a task's graph from its steps; every problem is returned as data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from annotator.core.graph.dag import Graph, find_cycle
 
-#: More calls than this in one task are refused: nobody can review them, and counting paths is bounded by it.
+#: A task with more calls is refused: nobody can review it, and counting paths is bounded by it.
 MAX_CALLS = 64
 #: Calls, clarifications and answers together.
 MAX_STEPS = 128
-#: Readings of tasks with no more steps, and of no step with more dependencies, are kept.
+#: Readings of tasks with at most this many steps, and dependencies of a step, are cached.
 _FEW = 16
 
-#: A step's id and the ids it depends on; None where nobody has said.
+#: A step's id and the ids it depends on; None if not annotated.
 Link = tuple[str, tuple[str, ...] | None]
 
 
@@ -30,7 +30,9 @@ class GraphProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphProblem:
-    """What is wrong with the dependencies of ``step``; ``ids`` are the ids meant (of a cycle: all, in its order)."""
+    """What is wrong with the dependencies of ``step``; ``ids`` are the ids concerned (of a cycle: all, in
+    its order).
+    """
 
     kind: GraphProblemKind
     step: str
@@ -40,10 +42,9 @@ class GraphProblem:
 class GraphReading(NamedTuple):
     """What could be read of a task's graph.
 
-    ``graph`` holds all steps with every lawful edge (invalid ones are left out), and is None where ids are used twice,
-    there are too many steps, or the edges run in a circle. ``unannotated`` are the ids of steps whose ``depends_on``
-    is null: they stand in the graph as if they depended on nothing. ``needed`` is a bitset of the positions of steps
-    that some other step depends on.
+    ``graph`` has all steps with every valid edge (invalid ones are left out); None if ids are used twice, there are too
+    many steps, or the edges form a cycle. ``unannotated`` are the ids of steps whose ``depends_on`` is null: in the
+    graph they depend on nothing. ``needed`` is a bitset of the positions of steps that some other step depends on.
     """
 
     graph: Graph | None
@@ -53,14 +54,14 @@ class GraphReading(NamedTuple):
 
 
 def read_graph(steps: Sequence[Mapping[str, Any]]) -> GraphReading:
-    """The graph of one task's ``steps`` (dicts with ``id``, ``type``, ``depends_on`` as in the document)."""
+    """Return the graph of one task's ``steps`` (dicts with ``id``, ``type``, ``depends_on`` as in the document)."""
     few = len(steps) <= _FEW
     links: list[Link] = []
     for step in steps:
         needs = step["depends_on"]
         few = few and (needs is None or len(needs) <= _FEW)
         links.append((step["id"], None if needs is None else tuple([need["id"] for need in needs])))
-    # What labels, checks and topology ask for is read once, and so are the tasks of a file that are built alike.
+    # Labels, checks and topology ask for the same reading, and many tasks of a file are built alike.
     return _read_few(tuple(links)) if few else _read(tuple(links), sum(step["type"] == "call" for step in steps))
 
 
@@ -93,7 +94,7 @@ def _read(links: tuple[Link, ...], calls: int) -> GraphReading:
                     problems.append(GraphProblem(_problem_kind(i, j), step, (dependency,)))
         needs.append(mask)
         needed |= mask
-    # Steps that only look back cannot run in a circle.
+    # Steps that only depend on earlier ones cannot form a cycle.
     cycle = find_cycle(needs) if forward else []
     if cycle:
         ids = tuple(links[i][0] for i in cycle)

@@ -1,4 +1,4 @@
-"""The figures of one tool graph as a row: what it accepts, and what the published evaluators make of it."""
+"""The figures of one tool graph as a row: its legal paths, and how the published evaluators treat them."""
 
 import json
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ MAX_LISTED = 1_000
 
 
 class NotAGraph(ValueError):
-    """A record that describes no tool graph; the message says what is wrong, in a sentence."""
+    """A record that does not describe a tool graph; the message says what is wrong."""
 
 
 def graph_row(record: object, bound: int = STEPS) -> dict[str, int | str | None]:
-    """The row of a record ``{"names": [tool, …], "dependencies": [[position, …], …]}``, one entry for each call.
+    """Return the row of a record ``{"names": [tool, …], "dependencies": [[position, …], …]}``, one entry for each call.
 
-    Positions count from 0. ``optimal_steps`` and ``max_steps`` are numbers of batches. A count is None where it takes
-    more than ``bound`` steps or there are more than 64 calls; the topology is None without calls. Raises NotAGraph.
+    Positions count from 0. ``optimal_steps`` and ``max_steps`` are numbers of batches. A count is None if it takes more
+    than ``bound`` steps or there are more than 64 calls; the topology is None without calls. Raises NotAGraph.
     """
     names, graph = read_record(record)
     listed: int | None = None
@@ -43,21 +43,21 @@ def graph_row(record: object, bound: int = STEPS) -> dict[str, int | str | None]
 
 
 def read_record(record: object) -> tuple[list[str], Graph]:
-    """The tool names and the graph of a record; ids are the positions as text. Raises NotAGraph."""
+    """Return the tool names and the graph of a record; ids are the positions as text. Raises NotAGraph."""
     if not isinstance(record, Mapping):
-        raise NotAGraph("A graph is a JSON object with “names” and “dependencies”.")
+        raise NotAGraph("A graph must be a JSON object with “names” and “dependencies”.")
     names, dependencies = (_listed(record, key) for key in ("names", "dependencies"))
     if len(names) != len(dependencies):
         found = f"{len(names)} and {len(dependencies)} entries"
-        raise NotAGraph(f"“names” and “dependencies” have {found}; each call needs one of both.")
+        raise NotAGraph(f"“names” and “dependencies” have {found}. Each call needs one entry in both.")
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name:
-            raise NotAGraph(f"The name of call {i} is not a tool's name.")
+            raise NotAGraph(f"The name of call {i} is not a tool name.")
     needs = [_need(i, needed, len(names)) for i, needed in enumerate(dependencies)]
     cycle = find_cycle(needs)
     if cycle:
         circle = " → ".join(str(i) for i in [*cycle, cycle[0]])
-        raise NotAGraph(f"The dependencies run in a circle ({circle}); take one of them out.")
+        raise NotAGraph(f"The dependencies form a cycle ({circle}). Remove one of them.")
     return names, Graph(tuple(str(i) for i in range(len(names))), tuple(needs))
 
 
@@ -68,7 +68,7 @@ def _listed(record: Mapping[str, Any], key: str) -> list[Any]:
     if not isinstance(value, list):
         raise NotAGraph(f"“{key}” is not a list.")
     if len(value) > MAX_LISTED:
-        raise NotAGraph(f"“{key}” has {len(value):,} entries; at most {MAX_LISTED:,} calls are read.")
+        raise NotAGraph(f"“{key}” has {len(value):,} entries. The limit is {MAX_LISTED:,} calls.")
     return value
 
 
@@ -78,12 +78,12 @@ def _need(call: int, needed: object, calls: int) -> int:
     mask = 0
     for other in needed:
         if not isinstance(other, int) or isinstance(other, bool):
-            raise NotAGraph(f"Call {call} depends on {json.dumps(other):.40}, which is no position.")
+            raise NotAGraph(f"Call {call} depends on {json.dumps(other):.40}, which is not a position.")
         if not 0 <= other < calls:
-            raise NotAGraph(f"Call {call} depends on {other}, but there are only calls 0 to {calls - 1}.")
+            raise NotAGraph(f"Call {call} depends on {other}, but calls are numbered 0 to {calls - 1}.")
         if other == call:
             raise NotAGraph(f"Call {call} depends on itself.")
         if mask >> other & 1:
-            raise NotAGraph(f"Call {call} depends on {other} twice; name it once.")
+            raise NotAGraph(f"Call {call} lists {other} twice. Remove one.")
         mask |= 1 << other
     return mask

@@ -16,10 +16,10 @@ class Topology(StrEnum):
 
 
 def call_graph(steps: Sequence[Mapping[str, Any]], reading: GraphReading) -> Graph | None:
-    """The graph over the calls alone: clarifications and answers are contracted, what led through them stays.
+    """Return the graph over the calls alone: clarifications and answers are contracted, paths through them stay.
 
-    None while it is not known: the reading has no graph or has problems, or the dependencies of a call, or of a
-    clarification or answer that some call waits for, are not annotated.
+    None if it is not known: the reading has no graph or has problems, or dependencies are not annotated (of a call, or
+    of a clarification or answer that some call waits for).
     """
     graph = reading.graph
     if graph is None or reading.problems:
@@ -51,7 +51,7 @@ def topology_of(calls: Graph | None) -> Topology | None:
 
 
 def derive_topology(steps: Sequence[Mapping[str, Any]]) -> Topology | None:
-    """The topology of a task's steps; None where it has no call or its dependencies are invalid or not annotated."""
+    """Return the topology of a task's steps; None without calls or if dependencies are invalid or not annotated."""
     if not any(step["type"] == "call" for step in steps):
         return None
     return topology_of(call_graph(steps, read_graph(steps)))

@@ -118,9 +118,9 @@ def test_only_what_can_still_be_optimal() -> None:
     ("path", "held", "words"),
     [
         ("s9", "", "Batch 1: there is no call s9."),
-        ("s1;s3", "s1", "Batch 2: s3 depends on s0, s2, not run before it."),
+        ("s1;s3", "s1", "Batch 2: s3 needs s0, s2 to run first."),
         ("s1;s1", "s1", "Batch 2: s1 has already run."),
-        ("s0,s0", "", "Batch 1: s0 is named twice."),
+        ("s0,s0", "", "Batch 1: s0 is listed twice."),
         (";;", "", "Batch 1: there is no call ."),
         ("s1;s0,s2;s3;s4", "s1;s0,s2;s3", "Batch 4: there is no call s4."),
         ("<b>", "", "Batch 1: there is no call <b>."),

@@ -95,7 +95,7 @@ def test_htmx_gets_the_part_it_asks_for(team: Team) -> None:
     ("query", "words"),
     [
         ({"path": "s9"}, "Batch 1: there is no call s9."),
-        ({"path": "s3"}, "Batch 1: s3 depends on s0, s2, not run before it."),
+        ({"path": "s3"}, "Batch 1: s3 needs s0, s2 to run first."),
         ({"path": "s1;s1"}, "Batch 2: s1 has already run."),
         ({"path": ";".join(["s1"] * 5000)}, "Batch 2: s1 has already run."),
     ],

@@ -31,7 +31,7 @@ def test_a_sound_graph_has_no_finding() -> None:
             "graph.cycle",
             two("s1", "s0"),
             "/steps/s0/depends_on",
-            "These steps wait for each other in a circle: s0 → s1 → s0. Drop one of the dependencies.",
+            "These steps wait for each other: s0 → s1 → s0. Remove one of the dependencies.",
         ),
         (
             "graph.dangling",
@@ -39,42 +39,47 @@ def test_a_sound_graph_has_no_finding() -> None:
             "/steps/s1/depends_on",
             "s1 depends on “s9”, but this task has no such step.",
         ),
-        ("graph.self_dependency", two("s0", ""), "/steps/s0/depends_on", "s0 depends on itself; drop that dependency."),
+        (
+            "graph.self_dependency",
+            two("s0", ""),
+            "/steps/s0/depends_on",
+            "s0 depends on itself. Remove that dependency.",
+        ),
         (
             "graph.duplicate_dependency",
             two("", "s0 s0"),
             "/steps/s1/depends_on",
-            "s1 names its dependency on s0 twice; drop one.",
+            "s1 lists its dependency on s0 twice. Remove one.",
         ),
         (
             "graph.not_annotated",
             two("", None),
             "/steps/s1/depends_on",
-            "Say what s1 depends on, or that it depends on nothing.",
+            "Choose what s1 depends on, or “nothing”.",
         ),
         (
             "graph.redundant_edge",
             two("", "s0"),
             "/steps/a/depends_on",
-            "That a depends on “s0” follows from its other dependencies.",
+            "The dependency of a on “s0” follows from its other dependencies.",
         ),
         (
             "graph.answer_last",
             with_steps(answer(""), call("s0", "translate", text="x")),
             "/steps/a",
-            "The answer a must be the last step; s0 comes after it.",
+            "The answer a must be the last step, but s0 comes after it.",
         ),
         (
             "graph.answer_last",
             with_steps(call("s0", "translate", "a", text="x"), answer("")),
             "/steps/s0/depends_on",
-            "s0 waits for the answer, which ends the task; drop that dependency.",
+            "s0 depends on the answer, which ends the task. Remove that dependency.",
         ),
         (
             "graph.several_answers",
             with_steps({**answer(""), "id": "b"}, answer("")),
             "/steps/b",
-            "The task has 2 answers; keep one, as its last step.",
+            "The task has 2 answers. Keep one, as its last step.",
         ),
     ],
 )
@@ -113,7 +118,7 @@ def test_a_task_with_more_steps_than_anybody_reviews() -> None:
     assert of("graph.too_many_steps", with_steps(*calls, answer(""))) == [
         (
             "/tasks/t1/steps",
-            "The task has 65 calls in 66 steps; 64 calls and 128 steps are the most that is checked. Split the task.",
+            "The task has 65 calls in 66 steps. The limit is 64 calls and 128 steps. Split the task.",
         )
     ]
     assert of("graph.too_many_steps", with_steps(*calls[:64], answer(""))) == []

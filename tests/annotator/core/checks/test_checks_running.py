@@ -128,7 +128,8 @@ def test_every_check_says_what_it_is() -> None:
     }
     for info in checks:
         assert info.id.startswith(f"{info.family}.")
-        assert info.title and not info.title.endswith(".")
+        assert info.title
+        assert not info.title.endswith(".")
         assert info.description.endswith((".", ".)"))
         assert "  " not in info.description
         assert set(info.severities) == set(STAGES)

@@ -138,7 +138,7 @@ def test_a_cycle_is_found_exactly_when_there_is_one(masks: list[int]) -> None:
     else:
         assert len(set(cycle)) == len(cycle)
         assert all(needs[a] >> b & 1 for a, b in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        with pytest.raises(ValueError, match="circle"):
+        with pytest.raises(ValueError, match="cycle"):
             Graph(tuple("abcdef"), tuple(needs))
 
 

@@ -62,10 +62,10 @@ class TestAfter:
     @pytest.mark.parametrize(
         ("batches", "sentence"),
         [
-            ([["detail"]], "Batch 1: detail depends on rank, not run before it."),
-            ([["rank", "detail"]], "Batch 1: detail depends on rank, not run before it."),
+            ([["detail"]], "Batch 1: detail needs rank to run first."),
+            ([["rank", "detail"]], "Batch 1: detail needs rank to run first."),
             ([["rank"], ["rank"]], "Batch 2: rank has already run."),
-            ([["rank", "rank"]], "Batch 1: rank is named twice."),
+            ([["rank", "rank"]], "Batch 1: rank is listed twice."),
             ([["rank"], []], "Batch 2 is empty."),
             ([["rank"], ["nothing"]], "Batch 2: there is no call nothing."),
         ],

@@ -121,7 +121,7 @@ class TestArguments:
         report = matcher.match([[call("t", a=1)]])
         assert report.deviation is not None
         assert report.deviation.obstacle == Obstacle.ARGUMENTS
-        assert report.deviation.sentence == "Batch 1, call 1: its arguments are not those of c0; ready: c0."
+        assert report.deviation.sentence == "Batch 1, call 1: its arguments differ from those of c0; ready: c0."
 
     def test_the_comparer_is_asked_only_for_the_same_tool_and_once_for_equal_calls(self) -> None:
         asked = []
@@ -181,10 +181,10 @@ class TestDeviation:
             (["rank", "slide"], (1, 0), Obstacle.NOT_READY, "Batch 2, call 1: slide depends on create, detail, which have not run; ready: create, detail.", 0.25),
             (["rank detail"], (0, 1), Obstacle.NOT_READY, "Batch 1, call 2: detail depends on rank, which has not run; ready: create, rank.", 0.0),
             (["rank", "create rank"], (1, 1), Obstacle.ALREADY_RAN, "Batch 2, call 2: rank has already run; ready: create, detail.", 0.25),
-            (["rank rank"], (0, 1), Obstacle.TAKEN, "Batch 1, call 2: rank was already taken by an earlier call of the batch; ready: create, rank.", 0.0),
+            (["rank rank"], (0, 1), Obstacle.TAKEN, "Batch 1, call 2: rank was already matched by an earlier call of the batch; ready: create, rank.", 0.0),
             (["rank", "search"], (1, 0), Obstacle.UNKNOWN_TOOL, "Batch 2, call 1: the task has no call of search; ready: create, detail.", 0.25),
-            (["rank", ""], (1, None), Obstacle.EMPTY, "Batch 2: the batch holds no call; ready: create, detail.", 0.25),
-            (["rank create", "detail"], (2, None), Obstacle.INCOMPLETE, "The trajectory ends with one call left; ready: slide.", 0.75),
+            (["rank", ""], (1, None), Obstacle.EMPTY, "Batch 2: the batch has no calls; ready: create, detail.", 0.25),
+            (["rank create", "detail"], (2, None), Obstacle.INCOMPLETE, "The trajectory ends with one call left to run; ready: slide.", 0.75),
             (["rank create", "detail", "slide", "slide"], (3, 0), Obstacle.ALREADY_RAN, "Batch 4, call 1: slide has already run; every call has run.", 1.0),
         ],
     )  # fmt: skip

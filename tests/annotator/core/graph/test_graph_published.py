@@ -80,7 +80,10 @@ class TestLint:
         assert (lint.legal, lint.listed, lint.rejected) == (Count(13), Count(2), Count(11))
         assert lint.examples[0] == (("c0",), ("c2",), ("c1",))
         assert len(lint.examples) == 3
-        assert lint.sentence == "The published evaluators reject 11 of 13 legal paths: they merge calls of one tool."
+        assert (
+            lint.sentence
+            == "The published evaluators reject 11 of 13 legal paths, because they merge calls of one tool."
+        )
 
     def test_a_rejected_path_may_be_an_optimal_one(self) -> None:
         # The second a depends on nothing, so it may also wait and run beside b.
@@ -93,6 +96,8 @@ class TestLint:
         lint = lint_published(independent(24), "ab" * 12, bound=1_000)
         assert (lint.listed, lint.rejected, lint.published_fewest) == (TOO_MANY, TOO_MANY, None)
         assert lint.examples
-        assert lint.sentence == "The published evaluators reject some legal paths: they merge calls of one tool."
+        assert (
+            lint.sentence == "The published evaluators reject some legal paths, because they merge calls of one tool."
+        )
         assert not lint.clean
         assert not lint.optimum_differs

@@ -60,29 +60,29 @@ class TestRow:
     @pytest.mark.parametrize(
         ("record", "sentence"),
         [
-            ([], "A graph is a JSON object with “names” and “dependencies”."),
+            ([], "A graph must be a JSON object with “names” and “dependencies”."),
             ({"dependencies": []}, "“names” is missing."),
             ({"names": []}, "“dependencies” is missing."),
             ({"names": "ab", "dependencies": []}, "“names” is not a list."),
             (
                 {"names": ["a"], "dependencies": []},
-                "“names” and “dependencies” have 1 and 0 entries; each call needs one of both.",
+                "“names” and “dependencies” have 1 and 0 entries. Each call needs one entry in both.",
             ),
-            ({"names": [""], "dependencies": [[]]}, "The name of call 0 is not a tool's name."),
+            ({"names": [""], "dependencies": [[]]}, "The name of call 0 is not a tool name."),
             ({"names": ["a"], "dependencies": [None]}, "The dependencies of call 0 are not a list."),
-            ({"names": ["a", "b"], "dependencies": [[], [True]]}, "Call 1 depends on true, which is no position."),
-            ({"names": ["a", "b"], "dependencies": [[], ["0"]]}, 'Call 1 depends on "0", which is no position.'),
-            ({"names": ["a", "b"], "dependencies": [[], [2]]}, "Call 1 depends on 2, but there are only calls 0 to 1."),
-            ({"names": ["a"], "dependencies": [[-1]]}, "Call 0 depends on -1, but there are only calls 0 to 0."),
+            ({"names": ["a", "b"], "dependencies": [[], [True]]}, "Call 1 depends on true, which is not a position."),
+            ({"names": ["a", "b"], "dependencies": [[], ["0"]]}, 'Call 1 depends on "0", which is not a position.'),
+            ({"names": ["a", "b"], "dependencies": [[], [2]]}, "Call 1 depends on 2, but calls are numbered 0 to 1."),
+            ({"names": ["a"], "dependencies": [[-1]]}, "Call 0 depends on -1, but calls are numbered 0 to 0."),
             ({"names": ["a"], "dependencies": [[0]]}, "Call 0 depends on itself."),
-            ({"names": ["a", "b"], "dependencies": [[], [0, 0]]}, "Call 1 depends on 0 twice; name it once."),
+            ({"names": ["a", "b"], "dependencies": [[], [0, 0]]}, "Call 1 lists 0 twice. Remove one."),
             (
                 {"names": ["a", "b", "c"], "dependencies": [[1], [2], [0]]},
-                "The dependencies run in a circle (0 → 1 → 2 → 0); take one of them out.",
+                "The dependencies form a cycle (0 → 1 → 2 → 0). Remove one of them.",
             ),
             (
                 {"names": ["a"] * (MAX_LISTED + 1), "dependencies": []},
-                "“names” has 1,001 entries; at most 1,000 calls are read.",
+                "“names” has 1,001 entries. The limit is 1,000 calls.",
             ),
         ],
     )  # fmt: skip
@@ -111,7 +111,7 @@ class TestCommand:
         done = run(*arguments, text=f"nothing\n{json.dumps(loop)}\n{json.dumps(SLIDES)}\n")
         assert [json.loads(line) for line in done.stdout.splitlines()] == [
             {"error": "Line 1 is not JSON: invalid literal, expected 'null'."},
-            {"error": "Line 2: The dependencies run in a circle (0 → 1 → 0); take one of them out."},
+            {"error": "Line 2: The dependencies form a cycle (0 → 1 → 0). Remove one of them."},
             SLIDES_ROW,
         ]
         assert (done.returncode, done.stderr) == (1, "Graphs read: 3; refused: 2.\n")
