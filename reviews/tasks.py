@@ -13,7 +13,7 @@ from reviews.services.statistics.all_counts import fold
 #: Jobs of these kinds are run by whoever has read this module.
 JOBS = (_PLANS,)
 #: Portions one run of the task folds; the next run goes on.
-MOST_PORTIONS = 50
+MAX_PORTIONS = 50
 
 
 @shared_task(name="reviews.tasks.tidy_claims")
@@ -27,7 +27,7 @@ def tidy_claims() -> None:
 def fold_counts() -> None:
     """Count what people did, and say where reviewers have begun to disagree too often."""
     if fold():
-        for _ in range(1, MOST_PORTIONS):
+        for _ in range(1, MAX_PORTIONS):
             if not fold():
                 break
         watch_all_discrepancies()

@@ -29,7 +29,7 @@ RULES = (
         "a file of another server",
     ),
 )
-LONGEST = 120
+MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = (
     "templates/annotator",
@@ -77,8 +77,8 @@ def template_problems(text: str) -> Iterator[tuple[int, str]]:
         for found in pattern.finditer(visible):
             yield visible.count("\n", 0, found.start()) + 1, sentence
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > LONGEST:
-            yield number, f"{len(line)} characters in a line: at most {LONGEST}"
+        if len(line) > MAX_LENGTH:
+            yield number, f"{len(line)} characters in a line: at most {MAX_LENGTH}"
 
 
 def blanked(found: re.Match[str]) -> str:

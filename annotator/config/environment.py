@@ -20,9 +20,9 @@ env = environ.Env()
 _YES, _NO = ("1", "true", "yes", "y", "on", "ok"), ("0", "false", "no", "n", "off")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 #: A century: what is older than that is older than any date.
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 #: PostgreSQL counts milliseconds in 31 bits.
-MOST_SECONDS = 2_000_000
+MAX_SECONDS = 2_000_000
 
 
 def text(name: str, *, default: str = "") -> str:
@@ -50,12 +50,12 @@ def whole(name: str, *, default: int, least: int = 0, most: int = 10**9 - 1) -> 
 
 def days(name: str, *, default: int) -> int:
     """How many days something is kept."""
-    return whole(name, default=default, most=MOST_DAYS)
+    return whole(name, default=default, most=MAX_DAYS)
 
 
 def seconds(name: str, *, default: int, least: int = 0) -> int:
     """How long something may take."""
-    return whole(name, default=default, least=least, most=MOST_SECONDS)
+    return whole(name, default=default, least=least, most=MAX_SECONDS)
 
 
 def names(name: str, *, default: list[str]) -> list[str]:

@@ -25,9 +25,9 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, ThreadWorker
 #: Seconds until the head of a request has to be there, and the rest of it.
 HEAD_SECONDS, BODY_SECONDS = 10.0, 600.0
 #: Bytes of a head, and of what is taken in of a body before a thread goes on.
-MOST_HEAD, MOST_BODY = 2**16, 10 * 10**6
+MAX_HEAD, MAX_BODY = 2**16, 10 * 10**6
 #: Connections that may be sending at a time, and bytes of theirs: then the one that has sent longest is closed.
-MOST_SENDING, MOST_HELD = 500, 100 * 10**6
+MAX_CONNECTIONS, MAX_BUFFERED = 500, 100 * 10**6
 #: Seconds that a thread waits for somebody to take the next piece of an answer, or to send more of a large body.
 STALLED_SECONDS = 20
 #: Bytes of such a piece; who takes them more slowly than that is given up.
@@ -39,7 +39,7 @@ LARGE, LARGE_SECONDS = 4 * 10**6, 600
 LEAVING_SECONDS = 2
 #: Requests of one person that wait for a thread: those beyond them go on, and are refused where the person has nearly
 #: all threads (``annotator.views.slow``). And sessions and tokens whose owner is remembered.
-MOST_WAITING, MOST_KNOWN = 50, 10_000
+MAX_WAITING, MAX_KNOWN = 50, 10_000
 
 _LOG = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class _Coming:
         head = bytes(self.data[: self.body])
         length = _LENGTH.search(head)
         # Of a number as long as a line the first digits say enough; gunicorn reads zeros before it, too.
-        self.wanted = min(int(length[1].lstrip(b"0")[:18] or 0), MOST_BODY) if length else 0
+        self.wanted = min(int(length[1].lstrip(b"0")[:18] or 0), MAX_BODY) if length else 0
         self.chunked = _CHUNKED.search(head) is not None
         self.until = time.monotonic() + BODY_SECONDS
         return True
@@ -124,13 +124,13 @@ class _Coming:
             return False
         there = len(self.data) - self.body
         if self.chunked:
-            return there >= MOST_BODY or self.data.endswith(b"0\r\n\r\n")
+            return there >= MAX_BODY or self.data.endswith(b"0\r\n\r\n")
         return there >= self.wanted
 
     @property
     def too_long(self) -> bool:
         """Whether its head has no end where it must: gunicorn would go on waiting for that, with a thread."""
-        return not self.body and len(self.data) > MOST_HEAD
+        return not self.body and len(self.data) > MAX_HEAD
 
 
 class PatientWorker(ThreadWorker):
@@ -160,7 +160,7 @@ class PatientWorker(ThreadWorker):
         answer = application(environ, start_response)
         credential = environ["gunicorn.socket"].credential
         if credential and "assay.person" in environ:
-            if len(self._whose) >= MOST_KNOWN:
+            if len(self._whose) >= MAX_KNOWN:
                 self._whose.clear()
             self._whose[credential] = environ["assay.person"]
         return answer
@@ -176,7 +176,7 @@ class PatientWorker(ThreadWorker):
         begun = conn.parser.unreader.take_buffered() if conn.parser is not None else b""
         if begun:
             self._take(conn, coming, begun)
-        while len(self._coming) > MOST_SENDING or self._held > MOST_HELD:
+        while len(self._coming) > MAX_CONNECTIONS or self._held > MAX_BUFFERED:
             self._drop(next(iter(self._coming)))
 
     def _receive(self, conn: Any, _socket: Any) -> None:
@@ -194,7 +194,7 @@ class PatientWorker(ThreadWorker):
             self._take(conn, coming, data)
         else:
             self._drop(conn)
-        while self._held > MOST_HELD:
+        while self._held > MAX_BUFFERED:
             self._drop(next(iter(self._coming)))
 
     def _take(self, conn: Any, coming: _Coming, data: bytes) -> None:
@@ -225,7 +225,7 @@ class PatientWorker(ThreadWorker):
         who = self._whose.get(credential, credential)
         if not credential:
             super().enqueue_req(conn)
-        elif self._served[who] >= self._most_of(who) and len(self._waiting[who]) < MOST_WAITING:
+        elif self._served[who] >= self._most_of(who) and len(self._waiting[who]) < MAX_WAITING:
             self._waiting[who].append(conn)
         else:
             self._serve(who, conn)

@@ -285,9 +285,9 @@ if not EMBEDDED:
     SECURE_HSTS_SECONDS = given.whole("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 # Of a whole request, files included, but from those who may send large ones; deploy/Caddyfile has the same limit.
-MOST_SENT = 10 * 10**6
+MAX_REQUEST_BYTES = 10 * 10**6
 # Of a form from somebody who is not signed in: reading 8 MB of one takes seconds of computing.
-MOST_SENT_BY_STRANGERS = 100_000
+MAX_ANONYMOUS_REQUEST_BYTES = 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20

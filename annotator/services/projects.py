@@ -33,7 +33,7 @@ SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settin
 _CHECK = "the check "
 MAX_GUIDELINE = 200_000
 #: Invitations of a project that wait for somebody: each stands in the list in which it can be revoked.
-MOST_OPEN_INVITATIONS = 100
+MAX_OPEN_INVITATIONS = 100
 
 
 @cache
@@ -310,9 +310,9 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
     with transaction.atomic():
         # Counted and written by one at a time.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        if open_invitations(project=project).count() >= MOST_OPEN_INVITATIONS:
+        if open_invitations(project=project).count() >= MAX_OPEN_INVITATIONS:
             raise Invalid(
-                f"{MOST_OPEN_INVITATIONS} invitations of this project are open, and no more can be; revoke those that "
+                f"{MAX_OPEN_INVITATIONS} invitations of this project are open, and no more can be; revoke those that "
                 "nobody needs."
             )
         invitation = Invitation.objects.create(

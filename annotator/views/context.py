@@ -17,7 +17,7 @@ from annotator.services.accounts.accounts import demo_people
 from annotator.services.notices.notices import unread_count
 
 #: Projects in the menu; the list of projects has the others.
-MOST_PROJECTS = 20
+MAX_PROJECTS = 20
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
         member = cache(partial(_member_state, user))
         context |= {
             "project": project,
-            "projects": SimpleLazyObject(lambda: member().projects[:MOST_PROJECTS]),
+            "projects": SimpleLazyObject(lambda: member().projects[:MAX_PROJECTS]),
             "nav": SimpleLazyObject(lambda: _entries(request, project, member())),
         }
     return context

@@ -84,8 +84,8 @@ class SizeMiddleware:
         length = request.META.get("CONTENT_LENGTH") or "0"
         if request.path_info.startswith("/api/") or not length.isdecimal():
             return None
-        if int(length) <= settings.MOST_SENT:
-            if int(length) > settings.MOST_SENT_BY_STRANGERS and not request.user.is_authenticated:
+        if int(length) <= settings.MAX_REQUEST_BYTES:
+            if int(length) > settings.MAX_ANONYMOUS_REQUEST_BYTES and not request.user.is_authenticated:
                 # The same answer as everywhere for people whose session has ended.
                 return redirect_to_login(request.get_full_path())
             return None
@@ -95,7 +95,7 @@ class SizeMiddleware:
             except Busy as busy:
                 return refuse_for_now(request, busy)
             return None
-        most = settings.MOST_SENT // 10**6
+        most = settings.MAX_REQUEST_BYTES // 10**6
         sentence = _(
             "The request is larger than %(most)s MB. Only imports by administrators may be larger. Send less at a time."
         ) % {"most": most}

@@ -46,7 +46,7 @@ class DoorHandler(FileUploadHandler):
     def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: Any, **kwargs: Any) -> None:
         # For pages, SizeMiddleware did this before. For the API, the sender is known only now.
         request: HttpRequest = self.request  # type: ignore[assignment]
-        if content_length > settings.MOST_SENT and request.path_info.startswith("/api/"):
+        if content_length > settings.MAX_REQUEST_BYTES and request.path_info.startswith("/api/"):
             request.place.enter_context(take_a_place(request))  # type: ignore[attr-defined]
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:

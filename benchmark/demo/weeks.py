@@ -176,7 +176,9 @@ def _make_gold(cast: Cast) -> None:
                     making.make_gold_item(actor=cast.administrator, project=cast.project, source=source, stage=CROSS)
                 verified.remove(source)
                 break
-    settings.set_gold_rate(actor=cast.administrator, project=cast.project, stage=CROSS, rate=settings.MOST, reveal=True)
+    settings.set_gold_rate(
+        actor=cast.administrator, project=cast.project, stage=CROSS, rate=settings.MAX_RATE, reveal=True
+    )
 
 
 def _is_test_of(cast: Cast, source: Dialogue, person: User) -> bool:

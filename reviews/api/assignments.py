@@ -24,7 +24,7 @@ from reviews.services.queue import pauses
 class PlanInputSerializer(Input):
     action = serializers.ChoiceField(PlanAction.choices)
     slots = serializers.ListField(
-        child=StrictCharField(max_length=12), max_length=plans.MOST, allow_empty=False, help_text="Ids of slots."
+        child=StrictCharField(max_length=12), max_length=plans.MAX_SLOTS, allow_empty=False, help_text="Ids of slots."
     )
     to = serializers.ListField(
         child=StrictCharField(max_length=12),
@@ -42,7 +42,7 @@ class PauseInputSerializer(Input):
 
     person = StrictCharField(required=False, default="", allow_blank=True, max_length=12, help_text="Id of a person.")
     stage = StrictCharField(required=False, default="", allow_blank=True, max_length=40, help_text="Key of a stage.")
-    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=pauses.MOST_REASON)
+    reason = StrictCharField(required=False, default="", allow_blank=True, max_length=pauses.MAX_REASON)
 
 
 class AssignedSlotSerializer(serializers.Serializer[Any]):

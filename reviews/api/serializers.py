@@ -11,7 +11,7 @@ from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.waivers import MAX_REASON as MAX_WAIVER_REASON
 
 #: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer comments.
-MOST = 500
+MAX_ENTRIES = 500
 MAX_ANCHOR = 600
 MAX_REASON = 4000
 
@@ -85,7 +85,9 @@ class SubmissionSerializer(TokenSerializer):
         default=dict,
         help_text="The same with a note: what is wrong where the answer is no. A note beside a yes is refused.",
     )
-    named_errors = serializers.ListField(child=NamedErrorSerializer(), required=False, default=list, max_length=MOST)
+    named_errors = serializers.ListField(
+        child=NamedErrorSerializer(), required=False, default=list, max_length=MAX_ENTRIES
+    )
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
     rulings = BoundedDictField(
         child=RulingInputSerializer(),

@@ -133,9 +133,9 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
     posted = request.POST
     if posted.get("all"):
         filters = Filters.of(posted, project=project, stages=stage_titles(project))
-        slots = lists.matching(project=project, filters=filters, limit=plans.MOST)
+        slots = lists.matching(project=project, filters=filters, limit=plans.MAX_SLOTS)
     else:
-        ticked = posted.getlist("slot")[: plans.MOST + 1]
+        ticked = posted.getlist("slot")[: plans.MAX_SLOTS + 1]
         slots = list(Slot.objects.filter(project=project, public_id__in=ticked).values_list("pk", flat=True))
     priority = posted.get("to_priority", "")
     try:

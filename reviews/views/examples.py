@@ -28,7 +28,7 @@ def example_list(request: PageRequest) -> HttpResponse:
     stage, policy = one_of(request.GET, "stage", stages), one_of(request.GET, "policy", POLICY_LABELS)
     found = [
         one
-        for one in examples.visible_examples(actor=request.user, project=request.project)[: examples.MOST]
+        for one in examples.visible_examples(actor=request.user, project=request.project)[: examples.MAX_EXAMPLES]
         if (not stage or not one.stages or stage in one.stages)
         and (not policy or not one.policies or policy in one.policies)
     ]

@@ -24,7 +24,7 @@ from reviews.services.sampling import draws
 from reviews.services.statistics.access import oversees
 
 #: Unread notices on one's own page; the others are one click away.
-_MOST_NOTICES = 10
+_MAX_NOTICES = 10
 _TONES = {
     "candidate": "neutral",
     "in_review": "info",
@@ -43,7 +43,7 @@ def home(request: PageRequest) -> HttpResponse:
         progress.read_my_work(actor=request.user, project=project)
         for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
     ]
-    waiting = unread_notices(actor=request.user, limit=_MOST_NOTICES)
+    waiting = unread_notices(actor=request.user, limit=_MAX_NOTICES)
     # What somebody holds comes before anything new.
     resume = next((claim for row in rows for claim in row.claims), None)
     first = None if resume else next((row for row in rows if row.total), None)

@@ -14,7 +14,7 @@ from gunicorn.config import Config
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 from annotator.config import patient_worker
-from annotator.config.patient_worker import MOST_BODY, PatientWorker, _Coming, _Socket
+from annotator.config.patient_worker import MAX_BODY, PatientWorker, _Coming, _Socket
 from annotator.views import slow
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
@@ -43,12 +43,12 @@ def test_a_request_is_handed_on_when_it_has_come():
         False, False, True,
     ]  # fmt: skip
     large = b"POST / HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n"
-    assert taken(large, b"a" * (MOST_BODY - 1), b"a") == [False, False, True]
+    assert taken(large, b"a" * (MAX_BODY - 1), b"a") == [False, False, True]
     # As gunicorn reads them: with zeros before it, and as long as a line.
     zeros = b"POST / HTTP/1.1\r\nContent-Length: %s3 \r\n\r\n" % (b"0" * 30)
     assert taken(zeros, b"ab", b"c") == [False, False, True]
     assert taken(zeros.replace(b"3", b"0")) == [True]
-    assert taken(zeros.replace(b"0", b"9"), b"a" * (MOST_BODY - 1), b"a") == [False, False, True]
+    assert taken(zeros.replace(b"0", b"9"), b"a" * (MAX_BODY - 1), b"a") == [False, False, True]
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_of_one_person_half_of_the_threads_is_the_most_and_the_rest_of_what_they
         assert served[9:] == [later[1], again[2]]
         worker.finish_request(others[0], ended())
         assert (worker._served, worker._waiting, worker._who) == ({}, {}, {})
-        monkeypatch.setattr(patient_worker, "MOST_WAITING", 1)
+        monkeypatch.setattr(patient_worker, "MAX_WAITING", 1)
         # Beyond these they go on, to be refused.
         assert [send("Cookie: sessionid=a") in served for _ in range(4)] == [True, True, False, True]
 
@@ -261,8 +261,8 @@ def test_requests_that_dawdle_take_no_thread(site):
             # That nobody has read a body is no reason to close: a proxy told whoever came next on it 502.
             assert (answer.status, answer.getheader("Connection")) == (status, "keep-alive")
         # Of this one not all has come when it is answered, and where a chunked one ends nobody has looked.
-        for length in (f"Content-Length: {MOST_BODY + 1}", "Transfer-Encoding: chunked"):
-            begun = begin(site, f"POST {SIGN_IN} HTTP/1.1", FORM, length, body=b"\r\n" + b"0" * MOST_BODY)
+        for length in (f"Content-Length: {MAX_BODY + 1}", "Transfer-Encoding: chunked"):
+            begun = begin(site, f"POST {SIGN_IN} HTTP/1.1", FORM, length, body=b"\r\n" + b"0" * MAX_BODY)
             assert b"\r\nConnection: close\r\n" in stack.enter_context(begun).recv(512)
         # Who has dawdled is served when the rest comes; whoever asks first whether to send, is told to.
         slow.sendall(b"a" * 993)

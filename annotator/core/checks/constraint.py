@@ -9,7 +9,7 @@ from annotator.core.checks.case_context import CaseContext
 from annotator.core.checks.context import Context
 from annotator.core.checks.registry import Check, register
 from annotator.core.constraints.case import title
-from annotator.core.constraints.feasibility import MOST_UNKNOWN
+from annotator.core.constraints.feasibility import MAX_UNKNOWN
 from annotator.core.constraints.replay import Status
 from annotator.core.constraints.taxonomy import find_category
 from annotator.core.findings import Finding, Severity
@@ -114,7 +114,7 @@ class UnsolvedTool(CaseCheck):
     def look(self, context: CaseContext) -> Iterator[Finding]:
         names = context.toolset.names
         unknown = (name for name in context.document["unsolved_set"] or () if name not in context.toolset.tools)
-        for name in islice(unknown, MOST_UNKNOWN):
+        for name in islice(unknown, MAX_UNKNOWN):
             meant = closest(name, names)
             hint = f" Did you mean {meant}?" if meant else ""
             message = f"The unsolved set names “{cut(name)}”, but the case has no such tool.{hint}"

@@ -12,7 +12,7 @@ _QUOTED = re.compile(
 )
 
 #: Fewer foreign characters (Chinese) or words (English) than this count as a name.
-_FEWEST_CHARACTERS, _FEWEST_WORDS = 6, 6
+_MIN_CHARACTERS, _MIN_WORDS = 6, 6
 
 
 def foreign_text(text: str, language: str) -> str | None:
@@ -26,10 +26,10 @@ def foreign_text(text: str, language: str) -> str | None:
             return None
         text = _QUOTED.sub(" ", text)
         characters = len(_CHINESE.findall(text))
-        if characters >= _FEWEST_CHARACTERS and characters > len(_WORD.findall(text)):
+        if characters >= _MIN_CHARACTERS and characters > len(_WORD.findall(text)):
             return max((str(run[0]) for run in _CHINESE_RUN.finditer(text)), key=len)
         return None
     if _CHINESE.search(text):
         return None
     text = _QUOTED.sub(" ", text)
-    return text if len(_WORD.findall(text)) >= _FEWEST_WORDS else None
+    return text if len(_WORD.findall(text)) >= _MIN_WORDS else None

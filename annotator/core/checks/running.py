@@ -25,7 +25,7 @@ from annotator.core.validators.trial import Outcome
 
 _DEFAULT = CheckSettings()
 #: Findings of one check reported for one document; pages show all of them.
-MOST_TOLD = 300
+MAX_LISTED = 300
 _FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
 _STEP_FIELDS = (
     *("id", "type", "name", "arguments", "question", "user_reply", "answer_type", "text", "observation"),
@@ -63,13 +63,13 @@ def run_checks(
     findings: list[Finding] = []
     for check in checks:
         if check.only_with is None or getattr(context, check.only_with):
-            found = list(islice(check.run(context), MOST_TOLD + 1))
-            if len(found) > MOST_TOLD:
+            found = list(islice(check.run(context), MAX_LISTED + 1))
+            if len(found) > MAX_LISTED:
                 more = (
-                    f"“{check.title}” applies to more than {MOST_TOLD} places. Only the first ones are "
+                    f"“{check.title}” applies to more than {MAX_LISTED} places. Only the first ones are "
                     "listed; correct these to see the others."
                 )
-                found[MOST_TOLD] = check.found(context, "", document, more)
+                found[MAX_LISTED] = check.found(context, "", document, more)
             findings.extend(found)
     return in_document_order(document, findings) if len(findings) > 1 else findings
 

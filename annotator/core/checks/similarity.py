@@ -23,7 +23,7 @@ from annotator.core.schema.value_words import cut
 BINS, ROWS = 64, 4
 WIDTH = 3
 #: Texts with fewer shingles are common phrases ("and the second one?") that many dialogues share.
-FEWEST_SHINGLES = 8
+MIN_SHINGLES = 8
 THRESHOLD = 0.8
 
 _TOKEN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
@@ -78,7 +78,7 @@ def bands(shingle_set: frozenset[int]) -> list[int]:
 
     Empty for texts that are too short to compare.
     """
-    if len(shingle_set) < FEWEST_SHINGLES:
+    if len(shingle_set) < MIN_SHINGLES:
         return []
     lowest: list[int | None] = [None] * BINS
     for shingle in shingle_set:

@@ -33,7 +33,7 @@ _SOME_ROUND = re.compile(
     re.I,
 )
 #: Characters of a sentence that are read; the longest published one has 640.
-LONGEST = 2_000
+MAX_LENGTH = 2_000
 _TOOL = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b")
 
 
@@ -49,7 +49,7 @@ def read_claim(text: str) -> Claim:
     """The bounds in a sentence: “at most 3”, “between 15 and 20”, “no fewer than two”, “exactly once”."""
     lows: set[int] = set()
     highs: set[int] = set()
-    rest = _SOME_ROUND.sub(" ", text[:LONGEST])
+    rest = _SOME_ROUND.sub(" ", text[:MAX_LENGTH])
     for pattern in (_BETWEEN, _DASH):
         for match in pattern.finditer(rest):
             lows.add(_number(match[1]))
@@ -67,12 +67,14 @@ def read_claim(text: str) -> Claim:
 
 def named_tools(text: str) -> frozenset[str]:
     """The names in a sentence that are written as tools' names are, with underscores."""
-    return frozenset(_TOOL.findall(text[:LONGEST]))
+    return frozenset(_TOOL.findall(text[:MAX_LENGTH]))
 
 
 def named_units(text: str) -> frozenset[str]:
     """“words”, “characters”, or both, as far as they follow a number or a bound."""
-    return frozenset(unit + "s" for unit in ("word", "character") if re.search(rf"\b{unit}s?\b", text[:LONGEST], re.I))
+    return frozenset(
+        unit + "s" for unit in ("word", "character") if re.search(rf"\b{unit}s?\b", text[:MAX_LENGTH], re.I)
+    )
 
 
 def _matched(match: re.Match[str]) -> int:

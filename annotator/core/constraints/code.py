@@ -10,9 +10,9 @@ from functools import lru_cache
 #: How the published files name the function that judges one constraint.
 PREFIX = "validate"
 #: Python takes a minute for an imported name that fills what code may hold.
-_MOST_DOTS = 1_000
+_MAX_DOTS = 1_000
 #: For each value in a text with values, Python reads that text again from its beginning.
-_MOST_VALUES = 2_000
+_MAX_VALUES = 2_000
 _WITH_VALUES = re.compile(r"""[fF][rR]?['"]""")
 _CONTINUED = re.compile(r"\\\r?\n")
 
@@ -33,10 +33,10 @@ class Outline:
 @lru_cache(maxsize=512)
 def outline(code: str) -> Outline:
     """Read code, never run it."""
-    if any("import" in line and line.count(".") > _MOST_DOTS for line in _CONTINUED.sub("", code).split("\n")):
-        return Outline({}, f"it imports a name with more than {_MOST_DOTS:,} dots")
-    if code.count("{") > _MOST_VALUES and _WITH_VALUES.search(code):
-        return Outline({}, f"it has f-strings, and more than {_MOST_VALUES:,} opening braces")
+    if any("import" in line and line.count(".") > _MAX_DOTS for line in _CONTINUED.sub("", code).split("\n")):
+        return Outline({}, f"it imports a name with more than {_MAX_DOTS:,} dots")
+    if code.count("{") > _MAX_VALUES and _WITH_VALUES.search(code):
+        return Outline({}, f"it has f-strings, and more than {_MAX_VALUES:,} opening braces")
     try:
         with warnings.catch_warnings():
             # An odd escape in a pattern is no problem.

@@ -16,9 +16,9 @@ from annotator.core.wording import counted
 
 ID = "constraint.contradiction"
 #: Contradictions told of one case: pairs of constraints grow with the square of their number.
-MOST = 100
+MAX_FINDINGS = 100
 #: Texts to begin, or to end, with that are compared, of one constraint.
-_MOST_ENDS = 5
+_MAX_ENDS = 5
 _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
     RoundBounds: ("min_round", "max_round"),
     CallBounds: ("min_callTimes", "max_callTimes"),
@@ -29,7 +29,7 @@ _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
 
 def contradictions(case: Case) -> Iterator[Finding]:
     """Contradictions within a constraint and between two, up to a bound; told at the later one."""
-    yield from islice(_all(case), MOST)
+    yield from islice(_all(case), MAX_FINDINGS)
 
 
 def _all(case: Case) -> Iterator[Finding]:
@@ -163,12 +163,12 @@ def _clash(one: Demands, other: Demands) -> str:
                 return f"a response that is JSON as a whole cannot begin with “{start}”"
         if other.form not in ("", "json"):
             return f"a response that is JSON as a whole cannot be {_NAMES[other.form]}"
-    for mine in one.ends[:_MOST_ENDS]:
-        for end in other.ends[:_MOST_ENDS]:
+    for mine in one.ends[:_MAX_ENDS]:
+        for end in other.ends[:_MAX_ENDS]:
             if not (_letters(mine).endswith(_letters(end)) or _letters(end).endswith(_letters(mine))):
                 return f"a response cannot end with both “{mine}” and “{end}”"
-    for mine in one.starts[:_MOST_ENDS]:
-        for start in other.starts[:_MOST_ENDS]:
+    for mine in one.starts[:_MAX_ENDS]:
+        for start in other.starts[:_MAX_ENDS]:
             if not (mine.startswith(start) or start.startswith(mine)):
                 return f"a response cannot begin with both “{mine}” and “{start}”"
     return ""

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from annotator.core.constraints.claims import LONGEST
+from annotator.core.constraints.claims import MAX_LENGTH
 
 _ARTICLE = (
     r"(?:(?:a|an|the|one|any|at least|single|valid|well-formed|complete|properly|formatted|structured|proper)\s+)*"
@@ -57,7 +57,7 @@ class Demands:
 
 def read_demands(text: str) -> Demands:
     """The demands of one sentence or several."""
-    text = text[:LONGEST]
+    text = text[:MAX_LENGTH]
     # What follows a label such as “Answer:” at the end is not known.
     ends = tuple(end for end in _texts(_END, text) if not _OPEN_PLACE.search(end))
     starts = tuple(start for start in _texts(_START, text) if not _OPEN_PLACE.search(start.rstrip(":")))

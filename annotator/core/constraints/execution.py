@@ -23,7 +23,7 @@ from annotator.core.schema.canonical import canonical, without_kinds
 from annotator.core.schema.toolsets import CompiledToolset
 
 #: Characters kept of one text: arguments, result, response.
-LONGEST = 2_000
+MAX_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Returned:
         return self.status == "ok"
 
 
-def clipped(text: str, longest: int = LONGEST) -> str:
+def clipped(text: str, longest: int = MAX_LENGTH) -> str:
     """A text, or its beginning and how long it was."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in all)"
 

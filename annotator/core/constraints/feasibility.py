@@ -38,7 +38,7 @@ _SCENARIO_NAMES = {
     PARALLEL_MULTI_HOP: "parallel chains of several hops",
 }
 #: Tools that there are not, told of one constraint, or of one unsolved set.
-MOST_UNKNOWN = 20
+MAX_UNKNOWN = 20
 #: One round of calls a hop, and the final response; several hops are two at least.
 _ROUNDS = {SINGLE_HOP: 2, PARALLEL_SINGLE_HOP: 2, MULTI_HOP: 3, PARALLEL_MULTI_HOP: 3}
 
@@ -204,7 +204,7 @@ def _unknown_tools(case: Case) -> Iterator[Finding]:
         if category is None or parameters is None:
             continue
         strangers = (name for name in category.tools(parameters) if name not in case.tools)
-        for name in islice(strangers, MOST_UNKNOWN):
+        for name in islice(strangers, MAX_UNKNOWN):
             meant = closest(name, case.tools)
             hint = f"; probably {meant} is meant" if meant else ""
             told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool{hint}."

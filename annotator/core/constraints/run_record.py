@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from annotator.core.constraints.execution import LONGEST, CallRun, RoundRun, Run, clipped
+from annotator.core.constraints.execution import MAX_LENGTH, CallRun, RoundRun, Run, clipped
 from annotator.core.constraints.replay import ConstraintState
 from annotator.core.constraints.rounds import Limits
 
 #: Characters kept of one expected text.
-_LONGEST_EXPECTED = 500
+_MAX_EXPECTED_LENGTH = 500
 
 
 def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
             for position, (one, status) in enumerate(zip(run.constraints, run.statuses, strict=True))
         ],
         "rounds": _rounds(run.rounds),
-        "unsolved": [asdict(each) | {"text": clipped(each.text, _LONGEST_EXPECTED)} for each in run.unsolved],
+        "unsolved": [asdict(each) | {"text": clipped(each.text, _MAX_EXPECTED_LENGTH)} for each in run.unsolved],
         "ending": run.ending,
         "solved": run.solved,
         "found": run.found,
@@ -66,7 +66,7 @@ def _rounds(rounds: list[RoundRun]) -> list[dict[str, Any]]:
 
 def _call(call: CallRun) -> dict[str, Any]:
     arguments = call.arguments
-    if len(json.dumps(arguments, ensure_ascii=False)) > LONGEST:
+    if len(json.dumps(arguments, ensure_ascii=False)) > MAX_LENGTH:
         arguments = clipped(arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False))
     return asdict(call) | {
         "arguments": arguments,

@@ -58,7 +58,7 @@ class Category(ABC, Generic[P]):
 
 
 #: Faults told of one constraint's parameters.
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 _CATEGORIES: dict[str, Category[Any]] = {}
 
 
@@ -115,7 +115,7 @@ def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Para
         parameters: Parameters = category.model.model_validate(given)
     except ValidationError as error:
         raise SchemaProblem(
-            [_problem(place, item) for item in error.errors(include_url=False)[:_MOST_PROBLEMS]]
+            [_problem(place, item) for item in error.errors(include_url=False)[:_MAX_PROBLEMS]]
         ) from None
     return parameters
 

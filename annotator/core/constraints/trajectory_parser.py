@@ -21,7 +21,7 @@ from annotator.core.wording import counted
 MAX_TEXT = 1_000_000
 MAX_ROUNDS = 200
 MAX_CALLS = 500
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 _HOLDERS = ("reference_trajectory", "rounds", "messages")
 
 
@@ -62,7 +62,7 @@ def read_value(value: Any) -> list[dict[str, Any]]:
     else:
         rounds = reading.rounds(value, base)
     if reading.problems:
-        raise SchemaProblem(reading.problems[:_MOST_PROBLEMS])
+        raise SchemaProblem(reading.problems[:_MAX_PROBLEMS])
     if not rounds:
         raise SchemaProblem([Problem(base, "Nothing in it is a call or a final response.")])
     check_size(rounds)

@@ -21,7 +21,7 @@ MARGIN, HEAD = 12, 26
 LANE = 12
 #: Most lanes of one drawing; a line without a lane is drawn as an arch. With more lines the drawing is unreadable
 #: anyway.
-MOST_LANES = 96
+MAX_LANES = 96
 #: Sweeps over the columns, there and back.
 SWEEPS = 4
 
@@ -155,7 +155,7 @@ class _Layers:
         """Lay the lanes of one line; None if it does not lead forward, or if the lanes are used up."""
         first, last = self.depth[needs], self.depth[node]
         count = last - first - 1
-        if count < 0 or self._next - len(self.depth) + count > MOST_LANES:
+        if count < 0 or self._next - len(self.depth) + count > MAX_LANES:
             return None
         lanes = list(range(self._next, self._next + count))
         self._next += count

@@ -31,7 +31,7 @@ MAX_CHARACTERS = 200_000
 #: Values of one observation that are searched.
 MAX_LEAVES = 20_000
 #: Most spans returned for one value in one text.
-MOST_SPANS = 8
+MAX_SPANS = 8
 
 _ESCAPE = re.compile(r'\\[nrt"\\]')
 _WORD = re.compile(r"\w+")
@@ -118,8 +118,8 @@ class Text:
         return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 8))
 
     def hits(self, forms: Forms) -> list[Hit]:
-        """Return where the value appears, at most MOST_SPANS places, best quality first, only in the best form."""
-        return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MOST_SPANS)]
+        """Return where the value appears, at most MAX_SPANS places, best quality first, only in the best form."""
+        return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MAX_SPANS)]
 
     def _spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
         if not forms.foreign:
@@ -304,21 +304,21 @@ class Observation:
         return type(forms.number) is float and "e" in str(forms.number) and bool(self.hits(forms))
 
     def hits(self, forms: Forms) -> list[Hit]:
-        """Return where the value appears, at most MOST_SPANS places: whole values before parts of longer ones."""
+        """Return where the value appears, at most MAX_SPANS places: whole values before parts of longer ones."""
         text = self.text
         found = []
         if forms.number is not None:
-            for path, number in self._numbers.get(forms.number, ())[:MOST_SPANS]:
+            for path, number in self._numbers.get(forms.number, ())[:MAX_SPANS]:
                 same = forms.value == number and isinstance(forms.value, str) == isinstance(number, str)
                 shown = len(str(number))
                 quality = Quality.EXACT if same else Quality.NORMALISED
                 found.append(Hit(0, shown, quality, pointer(path), True))
-        found += self._hits(text, forms, MOST_SPANS)
+        found += self._hits(text, forms, MAX_SPANS)
         found.sort(key=lambda hit: (not hit.whole, _RANK[hit.quality]))
         places: dict[tuple[str | None, int], Hit] = {}
         for hit in found:
             places.setdefault((hit.path, hit.start), hit)
-        return list(places.values())[:MOST_SPANS]
+        return list(places.values())[:MAX_SPANS]
 
     def _hits(self, text: Text, forms: Forms, most: int) -> list[Hit]:
         found = []

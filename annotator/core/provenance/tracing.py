@@ -13,7 +13,7 @@ from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.schema.toolsets import CompiledToolset
 
 #: Sources returned for one value; the nearest come first.
-MOST_SOURCES = 40
+MAX_SOURCES = 40
 #: Values that were searched for everywhere and found nowhere, or were not searched for.
 _NO_SOURCE = frozenset({Origin.NOWHERE, Origin.UNKNOWN})
 
@@ -179,7 +179,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
         for target in _visible(finder, index, found):
             for forms in content_words if found.by_words else (found.forms,):
                 sources += _sources(target, forms, by_words=found.by_words)
-            if len(sources) >= MOST_SOURCES:
+            if len(sources) >= MAX_SOURCES:
                 break
         sources += [_source(target, Hit(*span, Quality.INSIDE)) for target, span in found.inferred]
         if found.given is not None:
@@ -190,7 +190,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
         value=found.forms.value,
         origin=found.origin,
         reason=call.reason_at(pointer),
-        sources=tuple(sources[:MOST_SOURCES]),
+        sources=tuple(sources[:MAX_SOURCES]),
     )
 
 

@@ -22,7 +22,7 @@ from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, S
 BATCH_CALLS = 250
 BATCH_BYTES = 4 << 20
 #: After so many calls that had to be stopped, one by one, the rest of the source's calls is not tried any more.
-MOST_STOPPED = 3
+MAX_STOPPED = 3
 #: Seconds: to get ready, and to hear of a child's end beyond its own time.
 _READY, _GRACE = 15.0, 3.0
 _FOLDER = Path(__file__).resolve().parent
@@ -204,9 +204,9 @@ class _Work:
 
     def _given_up(self) -> CallResult | None:
         """What is said of the calls that are left, where they are not tried any more."""
-        if len(self.stopped) >= MOST_STOPPED:
+        if len(self.stopped) >= MAX_STOPPED:
             last = self.stopped[-1]
-            words = f"Not tried: {MOST_STOPPED} calls before it ended like this. {last.message}".strip()
+            words = f"Not tried: {MAX_STOPPED} calls before it ended like this. {last.message}".strip()
             return CallResult(last.status, message=words, signal=last.signal)
         if time.monotonic() > self.until:
             words = f"Not tried: other calls of this code have taken {self.limits.total:g} seconds."

@@ -25,7 +25,7 @@ from annotator.core.sandbox.host import Sandbox
 from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
 
 #: Bytes of a request or an answer.
-MOST = 64 << 20
+MAX_ANSWER_BYTES = 64 << 20
 #: Prepared interpreters, started as they are needed: code that hangs keeps one busy, not everybody. The container's
 #: memory limit holds as many at their largest.
 AT_ONCE = 3
@@ -121,7 +121,7 @@ def _answer(free: Free, connection: socket.socket) -> None:
         try:
             _send(connection, answer)
         except ValueError:
-            words = f"What the code answered has more than {MOST >> 20} MiB in all; ask it less at once."
+            words = f"What the code answered has more than {MAX_ANSWER_BYTES >> 20} MiB in all; ask it less at once."
             _send(connection, {"unavailable": words})
 
 
@@ -163,7 +163,7 @@ def _run(free: Free, request: dict[str, Any]) -> dict[str, Any]:
 
 def _send(connection: socket.socket, value: Any) -> None:
     data = json.dumps(value).encode()
-    if len(data) > MOST:
+    if len(data) > MAX_ANSWER_BYTES:
         raise ValueError("it is too long")
     connection.sendall(len(data).to_bytes(4, "little") + data)
 
@@ -171,7 +171,7 @@ def _send(connection: socket.socket, value: Any) -> None:
 def _receive(connection: socket.socket) -> Any:
     """The value that comes; None for a sign of life."""
     size = int.from_bytes(_exactly(connection, 4), "little")
-    if size > MOST:
+    if size > MAX_ANSWER_BYTES:
         raise ValueError("it is too long")
     return json.loads(_exactly(connection, size)) if size else None
 

@@ -30,7 +30,7 @@ _GENERIC = re.compile(r"([^\s\[\]<>]+)\s*[\[<](.*)[\]>]", re.DOTALL)
 _OF = re.compile(r"(\S+)\s+of\s+(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"\s*\|\s*|\s*/\s*|\s+or\s+")
 #: A type word longer than this is prose.
-_LONGEST = 80
+_MAX_LENGTH = 80
 
 
 @lru_cache(maxsize=1024)
@@ -42,7 +42,7 @@ def _parse(word: str) -> tuple[tuple[str, ...], Any] | None:
     name = _KNOWN.get(word) or _KNOWN.get(word.removesuffix("s"))
     if name:
         return (name,), None
-    if len(word) > _LONGEST:
+    if len(word) > _MAX_LENGTH:
         return None
     if word.endswith("[]"):
         return ("array",), type_fragment(word[:-2])

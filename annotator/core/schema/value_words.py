@@ -8,7 +8,7 @@ from typing import Any
 
 from annotator.core.schema.exact_json import dumps
 
-_LONGEST = 60
+_MAX_LENGTH = 60
 _TYPES = {
     "string": "a text",
     "number": "a number",
@@ -38,7 +38,7 @@ def quoted(value: Any) -> str:
     return f"“{cut(value)}”" if isinstance(value, str) else cut(dumps(value).decode())
 
 
-def cut(text: str, longest: int = _LONGEST) -> str:
+def cut(text: str, longest: int = _MAX_LENGTH) -> str:
     """``text`` on one line, cut with an ellipsis where it is long."""
     text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
@@ -80,9 +80,9 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     if not names:
         return None
     # Comparing two texts in full is cubic at worst; so that is done once, with the name that shares the most pairs.
-    pairs = _pairs(word[:_LONGEST])
-    near = max(names, key=lambda name: _share(pairs, _pairs(name[:_LONGEST])))
-    alike = difflib.SequenceMatcher(None, word[:_LONGEST], near[:_LONGEST]).ratio() >= 0.75
+    pairs = _pairs(word[:_MAX_LENGTH])
+    near = max(names, key=lambda name: _share(pairs, _pairs(name[:_MAX_LENGTH])))
+    alike = difflib.SequenceMatcher(None, word[:_MAX_LENGTH], near[:_MAX_LENGTH]).ratio() >= 0.75
     return near if alike else None
 
 

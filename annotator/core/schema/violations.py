@@ -14,7 +14,7 @@ from annotator.core.schema.value_words import closest, listed, options, path_nam
 Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enum", "nested", "unknown_key", "rule"]
 
 #: Violations told of one call; a list of ten thousand wrong items is one mistake.
-MOST = 20
+MAX_VIOLATIONS = 20
 #: Alternatives within alternatives that are explained one by one.
 _DEEPEST = 3
 #: Values of one call, times all that its tool's schema holds: each may be held against each, in one go, in which a web
@@ -79,7 +79,7 @@ def find_violations(
         return
     if tries <= min(MAX_TRIED, budget.tried):
         budget.tried -= tries
-        errors = list(islice(tool.validator.iter_errors(arguments), MOST))
+        errors = list(islice(tool.validator.iter_errors(arguments), MAX_VIOLATIONS))
     elif tool.alternatives:
         # The first would hold whatever is wrong by any of them.
         yield Violation("rule", anchor, arguments, _not_checked(tool))
@@ -94,7 +94,7 @@ def find_violations(
         value: Any = arguments
         for step in error.instance_path:
             value = value[step]
-        yield from islice(_explain(tool, error, value, anchor, 0), MOST)
+        yield from islice(_explain(tool, error, value, anchor, 0), MAX_VIOLATIONS)
 
 
 def _first_error(tool: Tool, arguments: dict[str, Any]) -> jsonschema_rs.ValidationError:
@@ -193,7 +193,7 @@ def _alternatives(
     if not fitting:
         yield Violation("wrong_type", here, value, f"“{name}” must be {types(wanted)}, not {shown(value)}.")
     elif len(fitting) == 1 and fitting[0] and depth < _DEEPEST:
-        for inner in islice(fitting[0], MOST):
+        for inner in islice(fitting[0], MAX_VIOLATIONS):
             yield from _explain(tool, inner, inner.instance, anchor, depth + 1)
     elif all(fitting):
         yield Violation("nested", here, value, f"“{name}” fits none of the forms its schema allows: {shown(value)}.")

@@ -37,9 +37,9 @@ _SIGNS: tuple[tuple[Aspect, str], ...] = (
 )  # fmt: skip
 _PATTERNS = tuple((aspect, re.compile(pattern, re.IGNORECASE)) for aspect, pattern in _SIGNS)
 #: Characters of a sentence that are read.
-LONGEST = 2_000
+MAX_LENGTH = 2_000
 
 
 def aspects_of(text: str) -> frozenset[Aspect]:
     """What a constraint's sentence speaks of, as far as its words show it; empty where they do not."""
-    return frozenset(aspect for aspect, pattern in _PATTERNS if pattern.search(text[:LONGEST]))
+    return frozenset(aspect for aspect, pattern in _PATTERNS if pattern.search(text[:MAX_LENGTH]))

@@ -12,7 +12,7 @@ from annotator.core.validators.checking import table as check_table
 _FILLER = "This sentence only makes the response longer than it was meant to be. "
 _LONGER = 40
 #: Words of a text within JSON that is made longer, and characters that the JSON may then have.
-_LONG, _MOST = 200, 100_000
+_LONG, _MAX_LENGTH = 200, 100_000
 _DATES = re.compile(
     r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4}"
     r"|(?:(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -100,7 +100,7 @@ def resized(text: str) -> Iterator[tuple[str, str]]:
         try:
             data = json.loads(text)
             changed = _with_texts(data, words) if isinstance(data, dict | list) else data
-            if changed != data and len(packed := json.dumps(changed, ensure_ascii=False)) <= _MOST:
+            if changed != data and len(packed := json.dumps(changed, ensure_ascii=False)) <= _MAX_LENGTH:
                 yield name, packed
         except (ValueError, RecursionError):
             return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.schema.errors import SchemaProblem
-from annotator.core.validators.aspects import LONGEST
+from annotator.core.validators.aspects import MAX_LENGTH
 from annotator.core.validators.library import FORMS, Form
 
 _QUOTED = re.compile(r"[\"“`]([^\"”`\n]{1,200})[\"”`]|(?<!\w)'([^'\n]{1,200})'(?!\w)")
@@ -22,7 +22,7 @@ class Suggestion:
 
 def suggest(text: str) -> list[Suggestion]:
     """Forms with parameters that the words of a constraint ask for; empty where they are not clear enough."""
-    text = text[:LONGEST]
+    text = text[:MAX_LENGTH]
     lower = text.lower()
     quoted = [a or b for a, b in _QUOTED.findall(text)]
     out: list[Suggestion] = []

@@ -17,7 +17,7 @@ from annotator.presentation.components.signs import ICON_HTML, badge_html, coded
 from annotator.presentation.dialogue import DialogueView, StepView, TaskView
 
 #: A value with more lines than this scrolls in a region of its own, which then takes the focus.
-_MOST_LINES = 12
+_MAX_LINES = 12
 _ROLE_ICONS = {
     "user": "person", "call": "tool", "clarification": "question", "answer": "answer", "system": "info",
 }  # fmt: skip
@@ -191,7 +191,7 @@ def depends_html(step: StepView, task: TaskView) -> str:
 
 def block_html(html: str, label: str, css: str, id: str = "") -> str:
     """A value or a text as it is, in the fixed-width face; ``label`` names it where it scrolls and takes the focus."""
-    scrolls = html.count("\n") >= _MOST_LINES or len(html) > 90 * _MOST_LINES
+    scrolls = html.count("\n") >= _MAX_LINES or len(html) > 90 * _MAX_LINES
     region = f' tabindex="0" role="group" aria-label="{escape(label)}"' if scrolls else ""
     named = f' id="{escape(id)}"' if id else ""
     return f'<pre class="{css}"{named}{region}>{html}</pre>'

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 from annotator.core.schema.indenting import flat, indented
 
 #: Above this size the value is shown without colours; marking every token would only make the page heavy.
-_MOST_COLOURED = 40_000
+_MAX_COLOURED = 40_000
 #: Characters of a value that are shown: of a longer one the beginning.
 MAX_SHOWN = 100_000
 #: Signs on a line, before a list or an object is opened up.
@@ -35,7 +35,7 @@ def json_html(value: Any) -> SafeString:
     if size > MAX_SHOWN:
         note = f"These are the first of {size:,} characters. The editor of this place and the API have all of them."
         return mark_safe(f'{escape(pretty_json(_beginning(value)))}\n<span class="missing">{note}</span>')  # noqa: S308
-    if size > _MOST_COLOURED:
+    if size > _MAX_COLOURED:
         return mark_safe(escape(pretty_json(value)))  # noqa: S308 - escaped
     return mark_safe(  # noqa: S308 - both escape
         indented(value, line=_LINE, name=_coloured_key, scalar=_coloured, width=_width)
@@ -86,7 +86,7 @@ def _width(flat: str) -> int:
 
 def coloured_json(text: str) -> SafeString:
     """What ``json_html`` makes of a value, of a JSON text: one that has signs in it which no value has."""
-    if len(text) > _MOST_COLOURED:
+    if len(text) > _MAX_COLOURED:
         return mark_safe(escape(text))  # noqa: S308 - escaped
     out: list[str] = []
     at = 0

@@ -22,7 +22,7 @@ from annotator.presentation.components.json_text import (
 #: Signs of an excerpt before and behind what is marked.
 AROUND = 36
 #: A longer marked text is cut short in an excerpt.
-_LONGEST = 120
+_MAX_LENGTH = 120
 _START, _END = mark_safe('<mark class="source">'), mark_safe("</mark>")
 
 
@@ -74,8 +74,8 @@ def excerpt(text: str, span: tuple[int, int] | None) -> SafeString:
     start, end = max(0, min(start, len(text))), max(0, min(end, len(text)))
     before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
     shown = text[start:end]
-    if len(shown) > _LONGEST:
-        shown = f"{shown[:_LONGEST]}…"
+    if len(shown) > _MAX_LENGTH:
+        shown = f"{shown[:_MAX_LENGTH]}…"
     return format_html(
         "{}{}{}{}{}{}{}",
         "…" if start > AROUND else "",

@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotator.models import Attempts
 
 FREE = 5
-LONGEST = timedelta(minutes=15)
+MAX_WAIT = timedelta(minutes=15)
 FORGOTTEN = timedelta(days=1)
 
 #: Passwords that one process looks at, at once: of one name from browsers that know it; else of one address and of all.
@@ -35,12 +35,12 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
             key=_key(what, name, address), defaults={"last_at": now, "free_at": now}
         )
         # Later than that was set by a clock that was ahead.
-        if now < row.free_at <= now + LONGEST:
+        if now < row.free_at <= now + MAX_WAIT:
             return math.ceil((row.free_at - now).total_seconds())
         row.count = 1 if now - row.last_at > FORGOTTEN else row.count + 1
         row.last_at = now
         if row.count >= FREE:
-            row.free_at = now + min(LONGEST, timedelta(seconds=2 ** min(row.count - FREE, 30)))
+            row.free_at = now + min(MAX_WAIT, timedelta(seconds=2 ** min(row.count - FREE, 30)))
         row.save()
     return 0
 

@@ -11,7 +11,7 @@ DEVICE_COOKIE = "known_device"
 _DEVICE_SALT = "annotator.known_device"
 _DEVICE_DAYS = 365
 #: People that one browser is known to: colleagues may share a machine.
-_MOST_PEOPLE = 8
+_MAX_PEOPLE = 8
 
 
 def is_known_device(request: HttpRequest, login: str) -> bool:
@@ -25,7 +25,7 @@ def is_known_device(request: HttpRequest, login: str) -> bool:
 def remember_device(request: HttpRequest, response: HttpResponse, person: User) -> None:
     """From now on the browser is known to have signed in as ``person``."""
     others = [(public_id, mark) for public_id, mark in _read_device(request) if public_id != person.public_id]
-    people = [(person.public_id, _mark(person)), *others][:_MOST_PEOPLE]
+    people = [(person.public_id, _mark(person)), *others][:_MAX_PEOPLE]
     response.set_cookie(
         DEVICE_COOKIE,
         signing.dumps(people, salt=_DEVICE_SALT),

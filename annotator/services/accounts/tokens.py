@@ -22,7 +22,7 @@ USE_RESOLUTION = timedelta(minutes=5)
 
 
 #: Of one person, that open something: each stands in the list in which its owner closes it.
-MOST_LIVE = 50
+MAX_LIVE = 50
 
 
 def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tuple[ApiToken, str]:
@@ -40,8 +40,8 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
     with transaction.atomic():
         # Counted and written by one at a time.
         person = User.objects.select_for_update(no_key=True).get(pk=actor.pk)
-        if person.api_tokens.live(timezone.now()).count() >= MOST_LIVE:
-            raise Invalid(f"You have {MOST_LIVE} tokens that work, and no more can be; revoke those that nobody uses.")
+        if person.api_tokens.live(timezone.now()).count() >= MAX_LIVE:
+            raise Invalid(f"You have {MAX_LIVE} tokens that work, and no more can be; revoke those that nobody uses.")
         # Not before: a password that was changed where the clock was ahead would void it as it is made.
         made = timezone.now() if person.tokens_since is None else max(timezone.now(), person.tokens_since)
         token = ApiToken.objects.create(

@@ -11,7 +11,7 @@ from annotator.errors import DomainError
 #: What mail programs and chats put behind a link; it asks for nothing.
 HARMLESS = "utm_"
 #: Names that a sentence lists.
-_MOST = 40
+_MAX_NAMED = 40
 
 
 class UnknownFilter(DomainError):
@@ -71,5 +71,5 @@ def no_place(name: str) -> UnknownFilter:
 
 
 def _listed(names: Collection[str]) -> str:
-    shown = ", ".join(f"“{name}”" for name in list(names)[:_MOST])
-    return shown if len(names) <= _MOST else f"{shown} and {len(names) - _MOST} more"
+    shown = ", ".join(f"“{name}”" for name in list(names)[:_MAX_NAMED])
+    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"

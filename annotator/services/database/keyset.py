@@ -23,7 +23,7 @@ BY_KEY = ("pk",)
 
 _SIGNER = signing.Signer(salt="annotator.keyset")
 #: No cursor is as long; what is longer is not looked at.
-_LONGEST = 200
+_MAX_LENGTH = 200
 _Place = tuple[Any, ...]
 
 
@@ -123,7 +123,7 @@ def _sign(place: _Place) -> str:
 
 
 def _open(cursor: str | None, by: tuple[str, ...]) -> _Place | None:
-    if not cursor or len(cursor) > _LONGEST:
+    if not cursor or len(cursor) > _MAX_LENGTH:
         return None
     try:
         place = _SIGNER.unsign_object(cursor)

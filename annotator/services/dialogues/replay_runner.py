@@ -17,13 +17,13 @@ from annotator.services.dialogues.replays import document_of, key_of
 from annotator.services.jobs.jobs import Running, job_kind
 
 #: Seconds all code of one replay may take; what comes after is not tried. Other jobs wait no longer than this.
-MOST_SECONDS = 30.0
+MAX_SECONDS = 30.0
 #: Seconds between two signs of life.
 _BEAT = 3.0
 #: After so many calls of one tool that had to be stopped it is not tried any more.
-_MOST_STOPPED = 2
+_MAX_STOPPED = 2
 _STOPPED = (Status.TIMEOUT_CPU, Status.TIMEOUT_WALL, Status.MEMORY, Status.CRASHED, Status.OUTPUT_LIMIT)
-_OUT_OF_TIME = f"Not tried: the code of this replay has taken more than {MOST_SECONDS:.0f} seconds."
+_OUT_OF_TIME = f"Not tried: the code of this replay has taken more than {MAX_SECONDS:.0f} seconds."
 
 
 class _Sandbox(Protocol):
@@ -78,7 +78,7 @@ class SandboxRunner:
     ) -> None:
         self.document, self.running, self.total = document, running, total
         self.sandbox = sandbox or shared_sandbox()
-        self.until = time.monotonic() + MOST_SECONDS
+        self.until = time.monotonic() + MAX_SECONDS
         self.beaten = time.monotonic()
         self.done = 0
         self.stopped: Counter[str] = Counter()
@@ -89,8 +89,8 @@ class SandboxRunner:
         source = self.document["tool_codes"].get(name)
         if source is None:
             return Returned("no_code", message=f"The case has no code for the tool {name}.")
-        if self.stopped[name] >= _MOST_STOPPED:
-            words = f"Not tried: {_MOST_STOPPED} calls of {name} had to be stopped before."
+        if self.stopped[name] >= _MAX_STOPPED:
+            words = f"Not tried: {_MAX_STOPPED} calls of {name} had to be stopped before."
             return Returned("not_tried", message=words)
         if self._late():
             return Returned("not_tried", message=_OUT_OF_TIME)

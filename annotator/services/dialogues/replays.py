@@ -14,9 +14,9 @@ from annotator.models.work import JOB_ENDED
 from annotator.services.jobs.jobs import start_job
 
 #: Replays that one person may have under way at once.
-MOST_UNDER_WAY = 3
+MAX_RUNNING = 3
 #: Replays of one dialogue that are kept for one person; older ones go when a new one begins.
-MOST_KEPT = 20
+MAX_STORED = 20
 #: Parts of a case that decide what comes of a replay.
 _PARTS = ("constraints", "tool_codes", "unsolved_set", "answer")
 
@@ -56,7 +56,7 @@ def start_replay(
         for one in under_way:
             if one.dialogue_id == dialogue.pk and one.key == key:
                 return one
-        if len(under_way) >= MOST_UNDER_WAY:
+        if len(under_way) >= MAX_RUNNING:
             raise Conflict(f"You have {len(under_way)} replays under way; wait until one of them has ended.")
         _forget_old(own.filter(dialogue=dialogue))
         job = start_job(
@@ -165,6 +165,6 @@ def _invalid(problem: SchemaProblem) -> Invalid:
 
 def _forget_old(replays: QuerySet[Replay]) -> None:
     """Make room for one more; what was pasted goes with the replay."""
-    old = list(replays.order_by("-pk").values_list("pk", "job")[MOST_KEPT - 1 :])
+    old = list(replays.order_by("-pk").values_list("pk", "job")[MAX_STORED - 1 :])
     ended = Job.objects.filter(pk__in=[job for _, job in old], state__in=JOB_ENDED)
     Replay.objects.filter(pk__in=[pk for pk, _ in old], job__in=ended).delete()

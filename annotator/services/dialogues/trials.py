@@ -22,10 +22,10 @@ KIND = "validators"
 #: Seconds of trying after which a job leaves the rest: others wait for the same worker.
 BUDGET = 20.0
 #: Trials one person may have under way.
-MOST_UNDER_WAY = 3
+MAX_RUNNING = 3
 #: Typed texts in one trial, and their characters.
-MOST_TEXTS = 5
-LONGEST_TEXT = 20_000
+MAX_TEXTS = 5
+MAX_TEXT_LENGTH = 20_000
 
 
 # --- what is known ---------------------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ def start_trials(
     constraint; their verdicts are in the job's result alone. None where everything is known already. Raises Invalid,
     and Conflict when the person has too much under way.
     """
-    if len(texts) > MOST_TEXTS or any(len(text) > LONGEST_TEXT for text in texts):
-        raise Invalid(f"At most {MOST_TEXTS} responses of {LONGEST_TEXT:,} characters are tried at once.")
+    if len(texts) > MAX_TEXTS or any(len(text) > MAX_TEXT_LENGTH for text in texts):
+        raise Invalid(f"At most {MAX_TEXTS} responses of {MAX_TEXT_LENGTH:,} characters are tried at once.")
     if any("\x00" in text for text in texts):
         raise Invalid("A response holds a NUL character, which cannot be stored; remove it.")
     subjects = [one for one in subjects_of(document) if constraint in ("", one.constraint)]
@@ -108,7 +108,7 @@ def start_trials(
             for job in waiting:
                 if job.parameters == parameters:
                     return job
-            if len(waiting) >= MOST_UNDER_WAY:
+            if len(waiting) >= MAX_RUNNING:
                 raise Conflict(f"{len(waiting)} of your trials are still under way; wait until one has ended.")
         return start_job(actor=actor, project=project, kind=KIND, parameters=parameters)
 

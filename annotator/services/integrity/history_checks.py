@@ -14,7 +14,7 @@ from annotator.services.jobs.jobs import Running, job_kind, start_job
 
 JOB = "history"
 #: Dialogues whose chains and versions one step reads; problems that the page names, the others are counted.
-PORTION, MOST_NAMED = 500, 50
+PORTION, MAX_NAMED = 500, 50
 #: What else holds rows against the history, by keys of dialogues; other apps add theirs. The events are sound.
 RECORDS: list[Callable[[Sequence[int]], Iterable[str]]] = []
 #: The same of rows that are no dialogue's.
@@ -83,7 +83,7 @@ def _run(running: Running) -> dict[str, Any]:
     total = Dialogue.objects.filter(project=project).count()
     while keys := _portion(project, after):
         found = list(_problems_among(keys))
-        after, done, count, named = keys[-1], done + len(keys), count + len(found), [*named, *found][:MOST_NAMED]
+        after, done, count, named = keys[-1], done + len(keys), count + len(found), [*named, *found][:MAX_NAMED]
         with running.chunk() as chunk:
             state = {"after": after, "done": done, "count": count, "named": named}
             chunk.advance(done=done, total=total, checkpoint=state)
@@ -91,5 +91,5 @@ def _run(running: Running) -> dict[str, Any]:
     return {
         "events": Event.objects.filter(project=project).count(),
         "problems": count + len(found),
-        "named": [*named, *found][:MOST_NAMED],
+        "named": [*named, *found][:MAX_NAMED],
     }

@@ -32,11 +32,11 @@ from annotator.services.notices.notices import veil_comments
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7
-#: Longer than any mail server is waited for (``EMAIL_TIMEOUT``). The times between attempts grow up to ``LONGEST``, so
-#: that the last is made after three days: a server that says “later” has meant it by then.
+#: Longer than any mail server is waited for (``EMAIL_TIMEOUT``). The times between attempts grow up to ``MAX_PAUSE``,
+#: so that the last is made after three days: a server that says “later” has meant it by then.
 LEASE = timedelta(minutes=10)
-LONGEST = timedelta(hours=16)
-MOST_ATTEMPTS = 12
+MAX_PAUSE = timedelta(hours=16)
+MAX_ATTEMPTS = 12
 #: After so long a round leaves the rest to the next, which beat has not asked for yet: a slow server holds one worker.
 ROUND = timedelta(minutes=5)
 #: Notices that one mail shows; the others are counted.
@@ -54,7 +54,7 @@ def send_due_digests(*, now: datetime | None = None) -> int:
     compose_due(now=now)
     # Those tried longest ago first: what fails does not hold up the others.
     oldest = (F("taken_at").asc(nulls_first=True), "pk")
-    waiting = Digest.objects.filter(sent_at=None, attempts__lt=MOST_ATTEMPTS).order_by(*oldest)
+    waiting = Digest.objects.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS).order_by(*oldest)
     due = [one for one in waiting if one.taken_at is None or not _is_taken(one.taken_at, one.attempts, now)]
     return _send_all(due, now=now) if due else 0
 
@@ -65,7 +65,7 @@ def _is_taken(at: datetime, attempts: int, now: datetime) -> bool:
 
 
 def _pause(attempts: int) -> timedelta:
-    return min(LONGEST, LEASE * (1 << max(0, attempts - 1)))
+    return min(MAX_PAUSE, LEASE * (1 << max(0, attempts - 1)))
 
 
 def _send_all(due: Sequence[Digest], *, now: datetime) -> int:

@@ -16,7 +16,7 @@ from annotator.services.database.keyset import KeyPage, read_page, up_to
 PAGE = 50
 _COMMENTS = (NoticeKind.MENTION, NoticeKind.REPLY, NoticeKind.COMMENT)
 #: More than this is shown as “99+”: nobody counts further, so neither does the database.
-MOST_COUNTED = 99
+MAX_COUNTED = 99
 
 
 def notify(
@@ -104,8 +104,8 @@ def notify_of_events(events: Iterable[Event]) -> None:
 
 
 def unread_count(user: User) -> int:
-    """How many notices wait, up to ``MOST_COUNTED`` + 1: one look at an index of unread ones alone."""
-    return Notice.objects.visible_to(user).unread()[: MOST_COUNTED + 1].count()
+    """How many notices wait, up to ``MAX_COUNTED`` + 1: one look at an index of unread ones alone."""
+    return Notice.objects.visible_to(user).unread()[: MAX_COUNTED + 1].count()
 
 
 def list_notices(

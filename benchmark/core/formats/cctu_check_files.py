@@ -20,7 +20,7 @@ CHECK_CODE = "check_code"
 #: Longest of these files that is read, in bytes.
 MAX_FILE = 1 << 20
 _BOM = "\ufeff"
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 
 _PATH = re.compile(r"(?:.*/)?check_code/([^/]+)/(check_constraint_\d{1,4}\.(?:json|py))")
 
@@ -37,7 +37,7 @@ def is_folder(external_id: str) -> bool:
 
 def is_file_name(name: str) -> bool:
     """Whether a file in a record's folder can have this name."""
-    return len(name) <= _LONGEST_NAME and is_folder(name)
+    return len(name) <= _MAX_NAME_LENGTH and is_folder(name)
 
 
 def paths_of(external_id: str, files: Mapping[str, str]) -> dict[str, bytes]:

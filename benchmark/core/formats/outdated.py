@@ -34,7 +34,7 @@ _NODE = {
     "dependency_list": ("depends_on",),
 }
 #: Shorter texts stand in many a place by chance.
-_LEAST = 3
+_MIN_LENGTH = 3
 _STEPS = 100_000_000
 
 
@@ -229,7 +229,7 @@ class _Speaking:
     """
 
     def __init__(self, texts: set[str]) -> None:
-        self.texts = {text for text in texts if len(text) >= _LEAST}
+        self.texts = {text for text in texts if len(text) >= _MIN_LENGTH}
         self.left = _STEPS
 
     def __call__(self, value: Any) -> bool:
@@ -299,7 +299,7 @@ def _leaves(value: Any) -> Iterator[str]:
             read = _read(one)
             if read is not None:
                 waiting.append(read)
-            elif len(one) >= _LEAST:
+            elif len(one) >= _MIN_LENGTH:
                 yield one.casefold().replace("_", "").replace("-", "").replace(" ", "")
-        elif isinstance(one, int | float) and not isinstance(one, bool) and len(str(one)) >= _LEAST:
+        elif isinstance(one, int | float) and not isinstance(one, bool) and len(str(one)) >= _MIN_LENGTH:
             yield str(one)

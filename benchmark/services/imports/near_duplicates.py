@@ -24,12 +24,12 @@ from benchmark.models import ImportBatch, SimilarityBand
 SLICE, SLICE_CHARACTERS = 200, 8 << 20
 #: Characters of a dialogue that are compared: the shingles of each take a hundred times their room, and there are
 #: those of seventeen times a slice.
-MOST_COMPARED = 20_000
+MAX_COMPARED = 20_000
 #: Dialogues one is compared with, those first that share the most bands: a template used a thousand times is found by
 #: a few of its uses.
-MOST_CANDIDATES = 16
+MAX_CANDIDATES = 16
 #: Rows of one band that are looked at.
-_MOST_IN_BAND = 64
+_MAX_IN_BAND = 64
 
 
 @job_kind("near_duplicates", "Search for near-duplicates", quiet=True, strangers=True)
@@ -66,7 +66,7 @@ def found_on_import(revision: Revision) -> CheckFinding | None:
         gold_role=GoldRole.GOLD
     )
     known = set(earlier.values_list("pk", flat=True))
-    names, texts = _load(set([pk for pk, _ in shared.most_common() if pk in known][:MOST_CANDIDATES]))
+    names, texts = _load(set([pk for pk, _ in shared.most_common() if pk in known][:MAX_CANDIDATES]))
     best = max(((jaccard(own, shingles(text)), -pk) for pk, text in texts.items()), default=(0.0, 0))
     if best[0] < THRESHOLD:
         return None
@@ -104,9 +104,9 @@ def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revis
         pk = revision.dialogue_id
         shared: Counter[int] = Counter()
         for band in own_bands[pk]:
-            shared.update(neighbours[band][:_MOST_IN_BAND])
+            shared.update(neighbours[band][:_MAX_IN_BAND])
             neighbours[band].append(pk)
-        candidates[pk] = [other for other, _ in shared.most_common(MOST_CANDIDATES)]
+        candidates[pk] = [other for other, _ in shared.most_common(MAX_CANDIDATES)]
     others = {other for found in candidates.values() for other in found} - own.keys()
     names, texts = _load(others | own.keys())
     compared = own | {pk: shingles(text) for pk, text in texts.items() if pk not in own}
@@ -131,7 +131,7 @@ def _neighbours(project_id: int, wanted: set[int]) -> dict[int, list[int]]:
     neighbours: dict[int, list[int]] = defaultdict(list)
     rows = SimilarityBand.objects.filter(project=project_id, band__in=wanted, dialogue__archived_at=None)
     for band, dialogue_id in rows.order_by("dialogue_id").values_list("band", "dialogue_id").iterator():
-        if len(neighbours[band]) < _MOST_IN_BAND:
+        if len(neighbours[band]) < _MAX_IN_BAND:
             neighbours[band].append(dialogue_id)
     return neighbours
 
@@ -149,7 +149,7 @@ def _load(pks: set[int]) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def _text(revision: Revision) -> str:
-    return dialogue_text(revision.document())[:MOST_COMPARED]
+    return dialogue_text(revision.document())[:MAX_COMPARED]
 
 
 def _attach(revision: Revision, finding: Any) -> bool:

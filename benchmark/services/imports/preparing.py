@@ -22,7 +22,7 @@ from benchmark.core.formats.cctu_check_files import CHECK_CODE
 from benchmark.core.formats.files import RawLine, RecordError, parse_line
 
 #: Seconds of computing that one record gets. Published records take a hundredth of one.
-MOST_SECONDS = 5.0
+MAX_SECONDS = 5.0
 #: Toolsets by their raw text, so that a toolset which many records share is read once.
 _KEPT_TOOLSETS = 1024
 _TOO_LONG = (
@@ -99,7 +99,7 @@ class Prepared:
 class Preparer:
     """Prepares records, remembering the toolsets it has met."""
 
-    def __init__(self, setup: Setup, *, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, setup: Setup, *, seconds: float = MAX_SECONDS) -> None:
         """``seconds``: of computing, for each record."""
         self._seconds = seconds
         self._reader = READERS[setup.native_format]
@@ -183,7 +183,7 @@ class TookTooLong(BaseException):
 
 
 @contextmanager
-def patience(seconds: float = MOST_SECONDS) -> Iterator[None]:
+def patience(seconds: float = MAX_SECONDS) -> Iterator[None]:
     """Raise TookTooLong once the block has computed for so long: what is hostile, or huge, costs itself alone.
 
     Counted is this process's own time, so that a busy machine rejects nothing. Regular expressions are interrupted,

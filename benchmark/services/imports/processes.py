@@ -24,7 +24,7 @@ from typing import Self, cast
 from benchmark.services.imports.preparing import Chunk, Prepared, Preparer, Setup
 
 _ROOT = Path(__file__).resolve().parents[3]
-_MOST = 8
+_MAX_PROCESSES = 8
 
 
 class Preparers:
@@ -37,7 +37,7 @@ class Preparers:
         """``count``: processes that prepare, this one included; as many as there are cores unless it is named."""
         self._setup = setup
         self._here = Preparer(setup)
-        self._others = min(_MOST, count if count is not None else cpu_count() or 1) - 1
+        self._others = min(_MAX_PROCESSES, count if count is not None else cpu_count() or 1) - 1
         self._children: list[_Child] = []
         self._idle: SimpleQueue[_Child] = SimpleQueue()
         self._threads: ThreadPoolExecutor | None = None

@@ -14,7 +14,7 @@ RESAMPLES = 1000
 SEED = 1
 
 #: Share of resamples that may leave the statistic undefined before there is no interval.
-MOST_UNDEFINED = 0.05
+MAX_UNDEFINED = 0.05
 
 
 def bootstrap(
@@ -36,7 +36,7 @@ def bootstrap(
     if n < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
     found = [one for drawn in multinomial(counts, resamples, seed) if (one := statistic(drawn)) is not None]
-    if len(found) < resamples * (1 - MOST_UNDEFINED):
+    if len(found) < resamples * (1 - MAX_UNDEFINED):
         reason = f"No interval: {resamples - len(found)} of {resamples} resamples leave the statistic undefined."
         return Figure(name, value, n, interval=reason)
     found.sort()

@@ -29,7 +29,7 @@ Features = Sequence[float]
 Measure = Callable[[Sequence[float]], tuple[float, list[float]]]
 
 #: Up to so many patterns of one length all are considered; of longer ones those with one value or two.
-MOST_PATTERNS = 60
+MAX_PATTERNS = 60
 #: How far from the true bound, in units of the statistic, the search may end; and after how many steps it does.
 NEAR, STEPS = 1e-6, 60
 
@@ -71,7 +71,7 @@ def possible_patterns(values: Sequence[Value], size: int) -> Iterator[tuple[Valu
     Of long patterns only those with at most two values: one bound or the other lies where all agree or two camps stand
     against each other.
     """
-    if math.comb(len(values) + size - 1, size) <= MOST_PATTERNS:
+    if math.comb(len(values) + size - 1, size) <= MAX_PATTERNS:
         yield from combinations_with_replacement(values, size)
         return
     yield from ((value,) * size for value in values)

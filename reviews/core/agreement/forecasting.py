@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reviews.core.agreement.figures import LEVEL, t_quantile
 
 #: Days, counted from the first review, before anything is foretold.
-LEAST_DAYS = 10
+MIN_DAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ def forecast(remaining: float, daily: Sequence[int], level: float = LEVEL) -> Fo
     if remaining <= 0:
         return Forecast(reason="Nothing is left to review.")
     n = len(daily)
-    if n < LEAST_DAYS:
-        return Forecast(reason=f"A forecast takes {LEAST_DAYS} whole days of reviews; there are {n} so far.")
+    if n < MIN_DAYS:
+        return Forecast(reason=f"A forecast takes {MIN_DAYS} whole days of reviews; there are {n} so far.")
     mean = sum(daily) / n
     if not mean:
         return Forecast(reason=f"Nobody has handed in a review in the last {n} days, so there is no pace to go by.")

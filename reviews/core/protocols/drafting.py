@@ -31,10 +31,10 @@ from reviews.core.protocols.validation import validate
 Draft = dict[str, Any]
 _PERCENT = Shape(Kind.PERCENT)
 #: Entries of any list a form may make.
-_MOST = 60
+_MAX_ENTRIES = 60
 #: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
 #: of an outcome table is a row of fields on the page, and is held against every combination of verdicts.
-MOST_VALUES = 5_000
+MAX_VALUES = 5_000
 _A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
 #: What an editor may ask of an outcome table.
 TABLES = {"agree": "all reviewers agree", "majority": "a majority decides"}
@@ -71,7 +71,7 @@ def step(draft: Draft, action: str) -> Draft:
         holder, key = _holder(draft, pointer)
         found = holder[key] if holder is not None and _has(holder, key) else None
         make = _NEW.get(_shape(pointer))
-        if isinstance(found, list) and make is not None and len(found) < _MOST:
+        if isinstance(found, list) and make is not None and len(found) < _MAX_ENTRIES:
             found.append(make(draft, pointer))
         return draft
     if name in TABLES:
@@ -118,7 +118,7 @@ def complete(draft: Draft) -> Draft:
 
 def has_too_many_values(draft: Any) -> bool:
     """Whether there is more in it than a form is made of."""
-    left, waiting = MOST_VALUES, [draft]
+    left, waiting = MAX_VALUES, [draft]
     while waiting and left >= 0:
         value = waiting.pop()
         if isinstance(value, dict | list):

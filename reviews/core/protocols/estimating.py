@@ -30,9 +30,9 @@ from reviews.core.protocols.protocol import EntryMode, Outcome, Protocol, Stage,
 TRIALS = 300
 SEED = 20_250_101
 #: Cycles (or rounds) of one stage after which a trial is called endless: what goes round has not come out by then.
-MOST_PASSAGES = 200
+MAX_PASSAGES = 200
 #: Looks after which the chances do not change any more.
-MOST_LOOKS = 4
+MAX_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def estimate(
     """
     given = {stage.key: assumptions.get(stage.key, ASSUMED[stage.kind]) for stage in protocol.stages}
     chances = [
-        [outcome_chances(stage, _after_looks(given[stage.key], looks)) for looks in range(MOST_LOOKS + 1)]
+        [outcome_chances(stage, _after_looks(given[stage.key], looks)) for looks in range(MAX_LOOKS + 1)]
         for stage in protocol.stages
     ]
     certain = all(max(table.values()) > 1 - 1e-12 for tables in chances for table in tables)
@@ -234,7 +234,7 @@ class _Trial:
             self.waiting[0][_State()] += items
         while (place := self._next()) is not None:
             self.passages[place] += 1
-            if self.passages[place] > MOST_PASSAGES:
+            if self.passages[place] > MAX_PASSAGES:
                 self.endless = True
                 self.waiting[place].clear()
                 self.pool[place].clear()
@@ -302,7 +302,7 @@ class _Trial:
     def _review(self, place: int, state: _State, count: int) -> None:
         """One look at items of one stage."""
         self.entered[place] += count
-        stage, looks = self.stages[place], min(state.looks + 1, MOST_LOOKS)
+        stage, looks = self.stages[place], min(state.looks + 1, MAX_LOOKS)
         for outcome, some in _shares(count, self.chances[place][state.looks], self.generator):
             if not some:
                 continue

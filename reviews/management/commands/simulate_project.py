@@ -19,7 +19,7 @@ from reviews.services.simulation.setup import set_up
 from reviews.services.simulation.summary import summarise_play
 
 #: Most dialogues and people of one simulation.
-MOST, MOST_PEOPLE = 100_000, 1000
+MAX_ITEMS, MAX_PEOPLE = 100_000, 1000
 
 
 class Command(SentenceCommand):
@@ -43,7 +43,7 @@ class Command(SentenceCommand):
         preset, slug = options["protocol"], _slug(options)
         if preset not in PRESETS:
             raise Stop(f"There is no protocol called “{preset}”; choose one of: {', '.join(PRESETS)}.")
-        for name, most in (("dialogues", MOST), ("people", MOST_PEOPLE)):
+        for name, most in (("dialogues", MAX_ITEMS), ("people", MAX_PEOPLE)):
             if not 1 <= options[name] <= most:
                 raise Stop(f"--{name} is a number from 1 to {most:,}.")
         if Project.objects.filter(slug=slug).exists():

@@ -36,7 +36,7 @@ from reviews.services.submission.submit import submit_review
 
 MAX_NOTE = 4000
 #: Decisions that one page of a session's summary lists.
-MOST = 300
+PAGE_SIZE = 300
 
 _ADDRESS = re.compile(r"(?:([a-z][a-z0-9_]*)-)?([1-9][0-9]{0,5})")
 
@@ -142,12 +142,12 @@ def read_table(*, actor: User, project: Project, round: Round, start: int | None
         table.decided = made.count()
         if start is None:
             return table
-        table.start = max(0, min(start, table.decided - 1)) // MOST * MOST
+        table.start = max(0, min(start, table.decided - 1)) // PAGE_SIZE * PAGE_SIZE
         table.decisions = list(
             made.select_related("review__person", "review__dialogue")
             .defer("review__dialogue__search_text")
             .prefetch_related("participants", "review__rulings")
-            .order_by("review_id")[table.start : table.start + MOST]
+            .order_by("review_id")[table.start : table.start + PAGE_SIZE]
         )
         rulings = Ruling.objects.filter(review__in=seen, review__session_decision__session=session)
         table.choices = _tally(rulings, "choice")

@@ -28,12 +28,12 @@ from reviews.services.queue.eligibility import Held, refusal
 from reviews.services.queue.notifications import notify_losses_last, notify_plan
 
 #: Slots of one plan.
-MOST = 5000
+MAX_SLOTS = 5000
 #: A plan with more than this is carried out by a job; so many are one chunk of it.
 AT_ONCE = 100
 CHUNK = 25
 #: Refusals and left-out slots that are kept with their reasons; the others are counted.
-MOST_TOLD = 200
+MAX_LISTED = 200
 #: Who gets more than so many is told once of all of them instead of each.
 EACH_TOLD = 5
 JOB = "assignments"
@@ -64,8 +64,8 @@ def make_plan(
         raise Invalid("The reason has at most 500 characters, none of them NUL.")
     if not slots:
         raise Invalid("Nothing is selected; tick items, or choose all that the list shows.")
-    if len(slots) > MOST:
-        raise Invalid(f"More than {MOST:,} items are selected; narrow the list down and do it in parts.")
+    if len(slots) > MAX_SLOTS:
+        raise Invalid(f"More than {MAX_SLOTS:,} items are selected; narrow the list down and do it in parts.")
     people = _people(project, to)
     if action in (PlanAction.REASSIGN, PlanAction.HAND_OVER) and not people:
         raise Invalid("Say who is to have them.")
@@ -158,7 +158,7 @@ def _run(running: Running) -> dict[str, Any]:
                     left_out += 1
                     # A checkpoint is JSON: its keys are texts.
                     missed[str(seen[slot.pk][1])] += 1
-                    if len(skipped) < MOST_TOLD:
+                    if len(skipped) < MAX_LISTED:
                         skipped = [*skipped, [slot.dialogue.external_id, error.sentence]]
             at = min(at + CHUNK, len(order))
             state = {"at": at, "skipped": skipped, "left_out": left_out, "missed": missed}
@@ -332,7 +332,7 @@ def _moved(changed: list[str]) -> Conflict:
     many = "One item has" if len(changed) == 1 else f"{len(changed)} items have"
     return Conflict(
         f"{many} changed since the preview, so nothing was done: {changed[0]} Preview it again.",
-        changed=changed[:MOST_TOLD],
+        changed=changed[:MAX_LISTED],
     )
 
 

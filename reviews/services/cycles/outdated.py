@@ -42,7 +42,7 @@ from reviews.services.transitions.outdated_flags import Scope, flag, flagged, to
 JOB = "send_back_outdated"
 #: Dialogues that the job looks up at a time.
 CHUNK = 20
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -259,5 +259,5 @@ def _preview(rows: DialogueQuerySet) -> Preview:
     return Preview(
         total=sum(counts.values()),
         statuses=[(label, counts[status]) for status, label in labels if status in counts],
-        first=list(rows.defer("search_text").order_by("pk")[:MOST_SHOWN]),
+        first=list(rows.defer("search_text").order_by("pk")[:MAX_SHOWN]),
     )

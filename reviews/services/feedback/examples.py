@@ -21,7 +21,7 @@ from reviews.services.protocols.versions import stage_titles
 MARKERS = {Role.SENIOR_REVIEWER, Role.ADMINISTRATOR}
 MAX_COMMENT = 4000
 #: Examples of one project in use: more than anybody reads.
-MOST = 200
+MAX_EXAMPLES = 200
 
 
 def mark_example(
@@ -71,8 +71,8 @@ def mark_example(
                 # A second click.
                 return known
             raise Conflict("This is an example already; withdraw that one first.")
-        if Example.objects.filter(project=project, withdrawn_at=None).count() >= MOST:
-            raise Conflict(f"A project has at most {MOST} examples; withdraw one that is no use any more.")
+        if Example.objects.filter(project=project, withdrawn_at=None).count() >= MAX_EXAMPLES:
+            raise Conflict(f"A project has at most {MAX_EXAMPLES} examples; withdraw one that is no use any more.")
         example = Example.objects.create(
             project=project,
             dialogue=dialogue,
@@ -156,7 +156,7 @@ def fitting_examples(
     ``without``: the dialogue under review, whose own verified version would give the answer away.
     """
     found = visible_examples(actor=actor, project=project).exclude(dialogue=without)
-    fits = [one for one in found[:MOST] if not one.stages or stage in one.stages]
+    fits = [one for one in found[:MAX_EXAMPLES] if not one.stages or stage in one.stages]
     return sorted(fits, key=lambda one: 0 if set(one.policies) & set(policies) else 2 if one.policies else 1)
 
 

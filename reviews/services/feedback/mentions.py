@@ -13,7 +13,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
 _MENTION = re.compile(r"(?<![\w@./+-])@([\w][\w.@+-]*)")
 _CODE_OR_MENTION = re.compile(f"{_CODE.pattern}|{_MENTION.pattern}", re.S)
 #: People who can be suggested; in larger projects the others are typed.
-MOST_SUGGESTED = 200
+MAX_SUGGESTED = 200
 
 
 def find_mentions(text: str) -> list[str]:
@@ -49,7 +49,7 @@ def suggested_names(project: Project, typed: str = "") -> list[User]:
         people = people.filter(
             Q(username__istartswith=typed) | Q(pseudonym__istartswith=typed) | Q(display_name__istartswith=typed)
         )
-    return list(people.order_by("display_name", "username")[:MOST_SUGGESTED])
+    return list(people.order_by("display_name", "username")[:MAX_SUGGESTED])
 
 
 def _members(project: Project) -> QuerySet[User]:

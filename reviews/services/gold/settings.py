@@ -22,7 +22,7 @@ from reviews.services.queue.gold_claims import behind
 from reviews.services.statistics.counters import write_deltas
 
 #: More would be a burden: half of somebody's work that nobody can use.
-MOST = 0.5
+MAX_RATE = 0.5
 
 
 def set_gold_rate(
@@ -34,8 +34,8 @@ def set_gold_rate(
     stay as they are. Raises Denied, or Invalid for a stage that can have none.
     """
     require_administrator(actor=actor, project=project)
-    if not math.isfinite(rate) or not 0 <= rate <= MOST:
-        sentence = f"The rate is a share from 0 to {100 * MOST:g} % of a person’s claims; 5 % is usual."
+    if not math.isfinite(rate) or not 0 <= rate <= MAX_RATE:
+        sentence = f"The rate is a share from 0 to {100 * MAX_RATE:g} % of a person’s claims; 5 % is usual."
         raise Invalid(sentence, field="rate")
     gold_stage(project, stage)
     with transaction.atomic():

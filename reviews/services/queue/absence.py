@@ -14,7 +14,7 @@ from reviews.services.protocols.versions import parse, roles_of_members
 from reviews.services.queue.order import new_position
 
 #: Slots that one transaction opens, and how many such one call makes of one project.
-PORTION, MOST_PORTIONS = 200, 10
+PORTION, MAX_PORTIONS = 200, 10
 
 
 def free_slots_of_leavers() -> int:
@@ -91,7 +91,7 @@ def free_reserved(
     ``people``: {key of the person: why, for the record}; ``among``: only such slots. Each portion is one transaction.
     """
     count = 0
-    for _ in range(MOST_PORTIONS):
+    for _ in range(MAX_PORTIONS):
         opened = _free_portion(project, people, actor, among or Q())
         count += opened
         if opened < PORTION:

@@ -15,7 +15,7 @@ from reviews.models import AssignmentRules, Pause
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.absence import free_reserved
 
-MOST_REASON = 300
+MAX_REASON = 300
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def pause(
     """
     require_administrator(actor=actor, project=project)
     reason = reason.strip()
-    if len(reason) > MOST_REASON or "\x00" in reason:
-        raise Invalid(f"The reason has at most {MOST_REASON} characters, none of them NUL.", field="reason")
+    if len(reason) > MAX_REASON or "\x00" in reason:
+        raise Invalid(f"The reason has at most {MAX_REASON} characters, none of them NUL.", field="reason")
     titles = stage_titles(project)
     if person is not None and stage:
         raise Invalid("Pause a person or a stage, not both at once.")

@@ -12,7 +12,7 @@ from reviews.services.sampling.draws import member_line, members_of, recompute_d
 from reviews.services.transitions.sealing import reviewed_blind
 
 #: Draws that a page lists; a project that is drawn from once a day has more after a year.
-MOST = 400
+MAX_DRAWS = 400
 REVIEWED_BLIND = (
     "You review a dialogue of this draw blind, and its population says whose work each dialogue is, or how it fared "
     "before. It is open to you when the stage has settled."
@@ -26,7 +26,7 @@ def has_draws(project: Project) -> bool:
 
 def list_draws(project: Project) -> list[Draw]:
     """The newest draws, newest first; never their populations."""
-    return list(Draw.objects.filter(project=project).select_related("actor").order_by("-pk")[:MOST])
+    return list(Draw.objects.filter(project=project).select_related("actor").order_by("-pk")[:MAX_DRAWS])
 
 
 def check_draw(*, actor: User, project: Project, public_id: str) -> tuple[Draw, list[str]]:

@@ -28,7 +28,7 @@ from reviews.services.submission.waivers import waive_all
 
 REASON = "Looked at it: right in this dialogue."
 #: Reviews of one item, on average, after which a simulation is taken not to end.
-MOST_REVIEWS = 60
+MAX_REVIEWS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def draw(play: Play) -> bool:
 def _take_turns(play: Play, tell: Callable[[int], None]) -> None:
     chance = play.world.chance("turns")
     people = list(play.world.people)
-    most = MOST_REVIEWS * len(play.world.items)
+    most = MAX_REVIEWS * len(play.world.items)
     while True:
         chance.shuffle(people)
         sittings = ((person, chance.randint(2, 8)) for person in people)

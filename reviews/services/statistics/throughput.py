@@ -29,7 +29,7 @@ PACE_DAYS = 28
 SHOWN_DAYS = 28
 SHOWN_WEEKS = 26
 #: Items that must have left a stage before what happened to them says how many will come to a later one.
-LEAST_LEFT = 5
+MIN_SETTLED = 5
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def expected_to_follow(
         if not stage.repeats:
             return 1.0
         done = went_on(stage)
-        return counters.get(f"settled:{stage.key}", 0) / done if done >= LEAST_LEFT else stage.consecutive
+        return counters.get(f"settled:{stage.key}", 0) / done if done >= MIN_SETTLED else stage.consecutive
 
     out = 0.0
     for place, stage in enumerate(stages):
@@ -288,9 +288,9 @@ def expected_to_follow(
         items = under_way + pooled
         for later in stages[place + 1 :]:
             done = went_on(stage)
-            if later.in_rounds or (done < LEAST_LEFT and later.entry.mode is EntryMode.ALL):
+            if later.in_rounds or (done < MIN_SETTLED and later.entry.mode is EntryMode.ALL):
                 share = 1.0
-            elif done >= LEAST_LEFT:
+            elif done >= MIN_SETTLED:
                 reached = went_on(later) - counters.get(f"outcome:{later.key}:not_drawn", 0)
                 share = min(1.0, reached / done)
             else:

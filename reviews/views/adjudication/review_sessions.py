@@ -56,7 +56,7 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         "first": next(iter(table.free_for(request.user)), None),
         "progress": f"{table.decided} of {table.total}",
         "until": until,
-        "earlier": f"?from={table.start - review_sessions.MOST}" if table.start else None,
+        "earlier": f"?from={table.start - review_sessions.PAGE_SIZE}" if table.start else None,
         "later": f"?from={until}" if until < table.decided else None,
         "choices": [(_CHOICES[key], count) for key, count in table.choices],
         "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],

@@ -24,7 +24,7 @@ from annotator.views.uploads import takes_files
 from reviews.core.protocols import PRESETS, Protocol, load_preset
 from reviews.core.protocols.differences import Difference, describe_protocol_changes
 from reviews.core.protocols.drafting import (
-    MOST_VALUES,
+    MAX_VALUES,
     TABLES,
     Draft,
     check,
@@ -43,10 +43,10 @@ from reviews.views.protocol.form import Complaints, form_of, shaped
 from reviews.views.protocol.preset_form import parameters_of, preset_cards, preset_from
 
 #: Bytes of a protocol as JSON; the presets have about eight thousand.
-MOST = 400_000
-_TOO_MANY = f"This has more than {MOST_VALUES:,} values; a protocol has much fewer. Take out stages, rows or questions."
+MAX_BYTES = 400_000
+_TOO_MANY = f"This has more than {MAX_VALUES:,} values; a protocol has much fewer. Take out stages, rows or questions."
 #: Items a dry run can be asked for.
-MOST_ITEMS = 10_000_000
+MAX_ITEMS = 10_000_000
 _UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
 
 
@@ -286,11 +286,11 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
 def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
     """Replace the draft by what was pasted or uploaded; where that is no protocol, say why and keep both."""
     upload = request.FILES.get("json_file")
-    raw = upload.read(MOST + 1) if upload else request.POST.get("json", "").encode()
+    raw = upload.read(MAX_BYTES + 1) if upload else request.POST.get("json", "").encode()
     text = raw.decode(errors="replace")
     problems: list[Problem] = []
-    if len(raw) > MOST:
-        problems = [Problem("", f"This is longer than {MOST:,} bytes; a protocol is much shorter.")]
+    if len(raw) > MAX_BYTES:
+        problems = [Problem("", f"This is longer than {MAX_BYTES:,} bytes; a protocol is much shorter.")]
         text = ""
     else:
         try:
@@ -325,8 +325,8 @@ def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
 
 def _posted_draft(posted: QueryDict) -> Draft:
     # What the form adds to a protocol is little beside it.
-    if len(posted.get("base", "")) > 2 * MOST:
-        raise Invalid(f"This is longer than {2 * MOST:,} bytes; a protocol is much shorter.")
+    if len(posted.get("base", "")) > 2 * MAX_BYTES:
+        raise Invalid(f"This is longer than {2 * MAX_BYTES:,} bytes; a protocol is much shorter.")
     try:
         draft = loads(posted.get("base", ""))
     except ValueError:
@@ -344,7 +344,7 @@ def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
     """What the protocol asks of the team, with the assumptions it rests on, as they were typed or as they are known."""
     posted = request.POST
     known, measured = dry_runs.assumptions_for(project=request.project, protocol=found)
-    items = _number(posted.get("run:items"), dry_runs.usual_items(request.project), MOST_ITEMS)
+    items = _number(posted.get("run:items"), dry_runs.usual_items(request.project), MAX_ITEMS)
     assumptions: dict[str, Assumption] = {}
     for stage in found.stages:
         typed = {}

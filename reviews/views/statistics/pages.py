@@ -39,7 +39,7 @@ from reviews.views.statistics.revision_tables import rounds_chart, rounds_table
 
 _LABELS = (*RATED, *OVERLAPPING)
 #: Pairs that the page shows with their figures; the file has them all.
-MOST_PAIRS = 30
+MAX_PAIRS = 30
 
 
 @project_page
@@ -158,7 +158,7 @@ def agreement(request: PageRequest) -> HttpResponse:
         known = list(pairs.items())
         if "csv" not in asked:
             # An interval of each statistic of each pair takes its time, and there are many pairs of fifty people.
-            known = sorted(known, key=lambda one: -sum(count for _, count in one[1].checked()))[:MOST_PAIRS]
+            known = sorted(known, key=lambda one: -sum(count for _, count in one[1].checked()))[:MAX_PAIRS]
         tables["pairs"] = made.pair_table(
             [
                 (str(people[one]), str(people[other]), summarise("verdict", of_pair, pair=True))
@@ -181,7 +181,7 @@ def agreement(request: PageRequest) -> HttpResponse:
                 (f"{people[one].public_id}:{people[other].public_id}", f"{people[one]} and {people[other]}")
                 for one, other in pairs
             ],
-            "most_pairs": MOST_PAIRS,
+            "most_pairs": MAX_PAIRS,
             "sections": sections,
             "missing": [made.LABEL_NAMES[label] for label in chosen if not len(counts[label])],
             "set_aside": AGREEMENT.set_aside(project),

@@ -46,7 +46,7 @@ _LINKS = (
     "merge",
 )
 #: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
-MOST_ACTIVE_SECONDS = 1800
+MAX_ACTIVE_SECONDS = 1800
 #: Stands for the id of a slot where addresses are worked out once for all of them.
 _ANY_SLOT = "0" * 12
 #: Edits that open what they have made.
@@ -226,7 +226,7 @@ def seen_version(request: PageRequest, draft: Draft) -> int:
 def active_seconds(request: PageRequest) -> int:
     """For how long somebody says that they have worked since the last heartbeat."""
     raw = request.POST.get("active_seconds", "")
-    return min(int(raw), MOST_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
+    return min(int(raw), MAX_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
 
 
 def claim_handed_in(request: PageRequest, bench: Workbench) -> Claim:

@@ -179,8 +179,8 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
             return _EMPTY | examples | {"code": source, "function": FUNCTION}
         case "keep" if side in examples:
             text = _response(request, bench.document, constraint)
-            if "row" not in posted and len(text) > trials.LONGEST_TEXT:
-                raise Invalid(f"The response has {len(text):,} characters; {trials.LONGEST_TEXT:,} are the most.")
+            if "row" not in posted and len(text) > trials.MAX_TEXT_LENGTH:
+                raise Invalid(f"The response has {len(text):,} characters; {trials.MAX_TEXT_LENGTH:,} are the most.")
             if text in examples["good"] or text in examples["bad"]:
                 raise Invalid("This response is an example already.")
             examples[side].append(text)

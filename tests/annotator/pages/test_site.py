@@ -754,7 +754,7 @@ def test_a_large_form_of_a_stranger_is_not_read(member, settings, path):
     """Twenty at once of eight million signs, each seconds of computing, kept everybody waiting for half a minute."""
     stranger = Client(enforce_csrf_checks=True)
     stranger.cookies["csrftoken"] = "c" * 32
-    size = settings.MOST_SENT_BY_STRANGERS
+    size = settings.MAX_ANONYMOUS_REQUEST_BYTES
     for length, read in ((size, True), (size + 1, False)):
         sent = EndlessFile(length)
         body = {"wsgi.input": sent, "CONTENT_LENGTH": str(length), "CONTENT_TYPE": "application/x-www-form-urlencoded"}

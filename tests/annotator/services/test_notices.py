@@ -293,7 +293,7 @@ def test_a_mail_that_is_refused_is_tried_again_for_days_but_not_for_ever(team: T
         assert digests.send_due_digests(now=MORNING + timedelta(hours=hour)) == 0
         tried.add(Digest.objects.get().taken_at)
     digest = Digest.objects.get()
-    assert (digest.attempts, digest.error) == (digests.MOST_ATTEMPTS, "label empty or too long")
+    assert (digest.attempts, digest.error) == (digests.MAX_ATTEMPTS, "label empty or too long")
     assert digest.sent_at is None
     assert timedelta(days=3) < max(tried) - min(tried) < timedelta(days=5)
 

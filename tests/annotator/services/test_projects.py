@@ -237,7 +237,7 @@ def test_an_invitation_makes_a_member_once(team):
 
 
 def test_as_many_invitations_are_open_as_their_list_shows(team, client, monkeypatch):
-    monkeypatch.setattr(projects, "MOST_OPEN_INVITATIONS", 2)
+    monkeypatch.setattr(projects, "MAX_OPEN_INVITATIONS", 2)
     first, _ = invite(team, ANNOTATOR)
     invite(team, ANNOTATOR)
     with pytest.raises(Invalid, match="2 invitations of this project are open, and no more can be; revoke"):

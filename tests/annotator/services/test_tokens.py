@@ -55,7 +55,7 @@ def test_tokens_that_are_not_made(person, name, delta, words):
 
 
 def test_whoever_has_as_many_tokens_as_there_may_be_revokes_one_first(person, client, monkeypatch):
-    monkeypatch.setattr(tokens, "MOST_LIVE", 2)
+    monkeypatch.setattr(tokens, "MAX_LIVE", 2)
     monkeypatch.setattr(tokens, "LISTED", 4)
     first, _ = make(person)
     for _ in range(5):

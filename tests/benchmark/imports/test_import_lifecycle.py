@@ -108,7 +108,7 @@ def test_near_duplicates_of_long_dialogues_are_searched_few_at_a_time(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near_duplicates, "SLICE_CHARACTERS", 3000)
-    monkeypatch.setattr(near_duplicates, "MOST_COMPARED", 1000)
+    monkeypatch.setattr(near_duplicates, "MAX_COMPARED", 1000)
     compare = near_duplicates._compare
     slices: list[int] = []
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 HANGING = "def validate_punctuation(response):\n    while True:\n        pass\n"
 GOOD = 50
-#: Colleagues who ask for them: nobody has more than ``trials.MOST_UNDER_WAY`` under way.
+#: Colleagues who ask for them: nobody has more than ``trials.MAX_RUNNING`` under way.
 COLLEAGUES = 17
 
 
@@ -36,7 +36,7 @@ def test_a_validator_that_hangs_costs_its_author_a_sentence_and_nobody_else_a_jo
     team = make_team(annotators=1 + COLLEAGUES)
     adopt_c3(team)
     author, *colleagues = team.annotators
-    bad = [coded(f"{HANGING}# {n}\n") for n in range(trials.MOST_UNDER_WAY)]
+    bad = [coded(f"{HANGING}# {n}\n") for n in range(trials.MAX_RUNNING)]
     for document in bad:
         ask(team, author, document)
     for n, colleague in zip(range(GOOD), itertools.cycle(colleagues), strict=False):

@@ -67,7 +67,7 @@ def decide(team: Team, item: Dialogue, **more: Any) -> Review:
 def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
     team: Team, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_sessions, "MOST", 2)
+    monkeypatch.setattr(review_sessions, "PAGE_SIZE", 2)
     items = [make_item(team, "expert") for _ in range(3)]
     gather(team)
     for item in items:

@@ -132,7 +132,7 @@ def test_single_people_are_for_overseers(team: Team) -> None:
 
 
 def test_of_many_pairs_the_page_shows_those_with_most_in_common(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "MOST_PAIRS", 1)
+    monkeypatch.setattr(statistics, "MAX_PAIRS", 1)
     rejected(team)
     for _ in range(2):
         item = make_item(team, "cross_check")

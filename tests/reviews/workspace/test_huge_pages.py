@@ -6,11 +6,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.core.checks.running import MOST_TOLD
+from annotator.core.checks.running import MAX_LISTED
 from annotator.core.forms.fields import MAX_FIELDS
 from annotator.models import Draft
 from annotator.presentation.components.json_text import MAX_SHOWN
-from annotator.presentation.components.sources import MOST_ROWS
+from annotator.presentation.components.sources import MAX_ROWS
 from reviews.services.queue.claims import claim_slot
 from tests.factories import adopt_c3, begin, make_dialogue, make_document, make_team, open_slot
 
@@ -46,14 +46,14 @@ def test_a_page_of_a_huge_call_shows_a_part_and_says_so(client: Client, name: st
     assert len(page) < 4 * MAX_SHOWN + 3_000_000
     assert page.count('name="op" value="set_argument_form"') == (0 if name in ("keys", "numbers") else 1)
     assert page.count('name="arg:json:') + page.count('name="arg:/') <= MAX_FIELDS
-    assert page.count("<li data-look=") <= MOST_ROWS
-    assert page.count('<li class="finding') <= 2 * (2 * MOST_TOLD)
+    assert page.count("<li data-look=") <= MAX_ROWS
+    assert page.count('<li class="finding') <= 2 * (2 * MAX_LISTED)
     assert ("values are shown" in page) == (name != "observation")
     assert ("The editor of this place and the API have all of them" in page) == (name != "few keys")
     assert ("These are the first 300 fields" in page) == (name == "few keys")
     found = client.get(address, {"at": STEP, "panel": "findings"}).content.decode()
     assert len(found) < 4 * MAX_SHOWN + 2_000_000
-    assert (f"more than {MOST_TOLD} places" in found) == ("keys" in name)
+    assert (f"more than {MAX_LISTED} places" in found) == ("keys" in name)
     assert ("values of this call were looked for" in found) == (name in ("keys", "numbers"))
 
 

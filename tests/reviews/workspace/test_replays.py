@@ -130,7 +130,7 @@ def test_a_tool_that_has_to_be_stopped_is_not_tried_for_ever(sandbox: Sandbox, m
         "not_tried",
     ]
     assert runner.call_tool("read_timetable", {}).status == "no_code"
-    monkeypatch.setattr(replay_runner, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(replay_runner, "MAX_SECONDS", -1.0)
     late = SandboxRunner(case(), None, total=1, sandbox=sandbox)
     assert late.call_tool("find_ferry", {"harbour": "N"}).status == "not_tried"
     assert late.judge(4, ["A."])[0].status == "not_tried"
@@ -182,7 +182,7 @@ def test_asking_twice_is_one_replay_and_few_are_under_way_at_once(team: Team) ->
 
 
 def test_only_the_newest_are_kept(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replays, "MOST_KEPT", 3)
+    monkeypatch.setattr(replays, "MAX_STORED", 3)
     dialogue = item_of(team)
     for _ in range(5):
         replay = start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head)

@@ -149,7 +149,7 @@ def test_a_person_has_few_trials_under_way_and_none_twice(team: Team) -> None:
 
     first = start(CODE)
     assert start(CODE) == first
-    for n in range(trials.MOST_UNDER_WAY - 1):
+    for n in range(trials.MAX_RUNNING - 1):
         start(f"{CODE}# {n}\n")
     with pytest.raises(Conflict, match="still under way"):
         start(f"{CODE}# more\n")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.checks import CheckSettings, Finding, all_checks, run_checks
-from annotator.core.checks.running import MOST_TOLD
+from annotator.core.checks.running import MAX_LISTED
 from annotator.core.comparison.anchors import AnchorMissing, resolve
 from annotator.core.findings import STAGES
 from annotator.core.schema import canonical, load_text, value_hash
@@ -41,15 +41,15 @@ def test_a_finding_at_a_place_too_long_to_be_stored_is_one_of_what_holds_it() ->
 
 def test_of_what_is_wrong_everywhere_the_first_are_told_and_that_there_are_more() -> None:
     """A page of 13,000 findings had 37 MB."""
-    values = {f"k{n}": f"nowhere {5_000 + n}" for n in range(MOST_TOLD + 200)}
+    values = {f"k{n}": f"nowhere {5_000 + n}" for n in range(MAX_LISTED + 200)}
     bad = document(task("t1", None, None, call("s0", "nothing", None, **values)))
     found = [one for one in findings(bad) if one.check == "provenance.no_source"]
-    assert len(found) == MOST_TOLD + 1
+    assert len(found) == MAX_LISTED + 1
     assert found[0].anchor == ""
-    assert f"more than {MOST_TOLD} places" in found[0].message
+    assert f"more than {MAX_LISTED} places" in found[0].message
     assert found[0].severity == found[1].severity
-    few = document(task("t1", None, None, call("s0", "nothing", None, **dict(list(values.items())[:MOST_TOLD]))))
-    assert len([one for one in findings(few) if one.check == "provenance.no_source"]) == MOST_TOLD
+    few = document(task("t1", None, None, call("s0", "nothing", None, **dict(list(values.items())[:MAX_LISTED]))))
+    assert len([one for one in findings(few) if one.check == "provenance.no_source"]) == MAX_LISTED
 
 
 def test_findings_come_in_document_order_then_by_check() -> None:

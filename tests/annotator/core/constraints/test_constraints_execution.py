@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotator.core.constraints.execution import LONGEST, Came, Returned, Run, Solved, run_trajectory
+from annotator.core.constraints.execution import MAX_LENGTH, Came, Returned, Run, Solved, run_trajectory
 from annotator.core.constraints.replay import Ending, Status
 from annotator.core.constraints.run_record import record_of
 from annotator.core.constraints.solving import UnsolvedSet, text_of, yields
@@ -231,7 +231,7 @@ def stored(done: Run) -> Any:
 def test_a_record_is_bounded_and_shows_the_same() -> None:
     done, _ = run(case(), find_ferry={"ferry": "Gull" * 2_000})
     record = stored(done)
-    assert len(record["rounds"][0]["calls"][0]["received"]) < LONGEST + 50
+    assert len(record["rounds"][0]["calls"][0]["received"]) < MAX_LENGTH + 50
     assert record["rounds"][0]["calls"][0]["received"].endswith("(8,013 characters in all)")
     view = present_run(record)
     assert [one.round for one in view.rounds[0].unsolved] == [1, 0]

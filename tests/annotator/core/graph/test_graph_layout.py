@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.graph import Graph
-from annotator.core.graph.layout import BOX_HEIGHT, BOX_WIDTH, MOST_LANES, ROW_GAP, critical_chain, keep_apart, lay_out
+from annotator.core.graph.layout import BOX_HEIGHT, BOX_WIDTH, MAX_LANES, ROW_GAP, critical_chain, keep_apart, lay_out
 
 
 def graph(text: str) -> Graph:
@@ -101,7 +101,7 @@ def test_a_thicket_is_drawn_with_arches_for_want_of_lanes():
     size = 64
     drawing = lay_out(Graph(tuple(f"s{i}" for i in range(size)), tuple((1 << i) - 1 for i in range(size))))
     assert len(drawing.lines) == size * (size - 1) // 2
-    assert sum(line.path.count("H") for line in drawing.lines) <= MOST_LANES
+    assert sum(line.path.count("H") for line in drawing.lines) <= MAX_LANES
     assert all(y >= 0 for line in drawing.lines for y in line.at)
 
 

@@ -118,7 +118,7 @@ def test_a_source_that_always_hangs_is_given_up(sandbox, monkeypatch):
     source = "import time\ndef validate(response):\n    time.sleep(60)\n"
     results = sandbox.run(source, "validate", [Call(("a",))] * 20, limits=Limits(wall=0.3))
     assert {one.status for one in results} == {Status.TIMEOUT_WALL}
-    assert len(children) == host.MOST_STOPPED
+    assert len(children) == host.MAX_STOPPED
     assert sum(one.message.startswith("Not tried: 3 calls before it ended like this.") for one in results) == 17
 
 

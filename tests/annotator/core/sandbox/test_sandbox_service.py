@@ -154,7 +154,7 @@ def test_signs_of_life_come_before_an_answer(monkeypatch):
 
 
 def test_a_request_beyond_all_bounds_is_not_sent(service, monkeypatch):
-    monkeypatch.setattr(service_module, "MOST", 100)
+    monkeypatch.setattr(service_module, "MAX_ANSWER_BYTES", 100)
     with pytest.raises(SandboxUnavailable, match="too long"):
         service.run(SOURCE, "validate", [Call(("x" * 200,))])
 
@@ -164,7 +164,7 @@ def test_an_answer_beyond_all_bounds_is_a_sentence(monkeypatch):
         def run(self, *arguments, **options):
             return [CallResult(Status.OK, accepted=True, message="x" * 2000)]
 
-    monkeypatch.setattr(service_module, "MOST", 1000)
+    monkeypatch.setattr(service_module, "MAX_ANSWER_BYTES", 1000)
     free = queue.LifoQueue()
     free.put(Talkative())
     ours, theirs = socket.socketpair()
