@@ -97,17 +97,19 @@ def report(summaries: list[Summary]) -> None:
         if not good
     ]
     print(f"Stored counts that a recount does not find: {', '.join(wrong) or 'none'}.\n")
-    print("| protocol, point | seeds | true | measured | holds measured rate | holds true rate | holds these items |")
+    print(
+        "| protocol, point | seeds | true | measured | covers measured rate | covers true rate | covers these items |"
+    )
     print("|---|---|---|---|---|---|---|")
     for name, ones in by_protocol.items():
         for line in accuracy_lines(name, ones):
             print(line)
-    print("\n| protocol, audit | seeds | true | measured | mean width | holds the error rate | holds the residual |")
+    print("\n| protocol, audit | seeds | true | measured | mean width | covers the error rate | covers the residual |")
     print("|---|---|---|---|---|---|---|")
     for name, ones in by_protocol.items():
         for line in audit_lines(name, ones):
             print(line)
-    print("\n| protocol, statistic | seeds | of all seeds together | mean width | held |\n|---|---|---|---|---|")
+    print("\n| protocol, statistic | seeds | all seeds together | mean width | coverage |\n|---|---|---|---|---|")
     for name, ones in by_protocol.items():
         for line in agreement_lines(name, ones):
             print(line)
