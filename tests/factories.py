@@ -7,7 +7,7 @@ document's content is valid and free of findings unless a test breaks it.
     adopt_c3(team)                                      # its protocol
     dialogue = make_dialogue(team.project)              # published, one revision, no cycle yet
     begin(team.project, [dialogue])                     # its first cycle: a slot waits in the first self-check
-    hand_in(team.annotator, dialogue, "approve")        # claim its open slot and submit
+    claim_and_submit(team.annotator, dialogue, "approve")        # claim its open slot and submit
     make_item(team, "cross_check")                      # all of that, up to a stage
 """
 
@@ -326,7 +326,7 @@ def open_slot(dialogue: Dialogue, person: User | None = None) -> Any:
     return slots.filter(state="open").first() or slots.first()
 
 
-def hand_in(person: User, dialogue: Dialogue, verdict: str = "", **submission: Any) -> Any:
+def claim_and_submit(person: User, dialogue: Dialogue, verdict: str = "", **submission: Any) -> Any:
     """Claim the dialogue's open slot and submit; returns the review. A refusal gets a reason by itself."""
     from reviews.services.queue.claims import claim_slot
     from reviews.services.submission.submit import submit_review
@@ -352,12 +352,12 @@ def make_item(team: Team, stage: str, document: dict[str, Any] | None = None, *,
     dialogue = make_dialogue(team.project, document, external_id=external_id)
     begin(team.project, [dialogue])
     if stage != STAGES[0]:
-        hand_in(team.annotator, dialogue)
+        claim_and_submit(team.annotator, dialogue)
     if stage in STAGES[2:]:
-        hand_in(team.annotator, dialogue)
+        claim_and_submit(team.annotator, dialogue)
     if stage == STAGES[3]:
-        hand_in(team.annotators[1], dialogue, "approve")
-        hand_in(team.annotators[2], dialogue, "fix", document=changed(current(dialogue)))
+        claim_and_submit(team.annotators[1], dialogue, "approve")
+        claim_and_submit(team.annotators[2], dialogue, "fix", document=changed(current(dialogue)))
     dialogue.refresh_from_db()
     return dialogue
 

@@ -25,8 +25,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_document,
     make_team,
@@ -79,7 +79,7 @@ def scene() -> Scene:
         named_errors=[{"kind": "answer_wrong", "anchor": anchor, "note": "yaknote"}],
         reason="yakreason",
     )
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     item.refresh_from_db()
     return Scene(team, item, claim_slot(actor=team.annotators[1], slot=open_slot(item)), warned)
 
@@ -168,7 +168,7 @@ def test_the_projects_history_keeps_still_about_what_one_reviews_blind(scene: Sc
     assert told(scene.team.administrator)[0]
     submit_review(actor=scene.reader, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
     assert told(scene.reader) == [False, False, False]
-    hand_in(scene.team.annotators[2], scene.item, "approve")
+    claim_and_submit(scene.team.annotators[2], scene.item, "approve")
     assert told(scene.reader)[0]
 
 
@@ -180,7 +180,7 @@ def test_a_colleagues_waiver_holds_and_its_reason_is_told_later(scene: Scene) ->
 
 def test_all_is_told_once_the_stage_has_settled(scene: Scene) -> None:
     submit_review(actor=scene.reader, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
-    hand_in(scene.team.annotators[2], scene.item, "approve")
+    claim_and_submit(scene.team.annotators[2], scene.item, "approve")
     page = read(scene, scene.reader)[f"/p/{scene.team.project.slug}/dialogues/{scene.item.public_id}/"]
     assert "Yakauthor" in page
     assert "yakreason" in page
@@ -203,7 +203,7 @@ def test_counts_of_a_person_wait_until_the_stage_has_settled(scene: Scene) -> No
     submit_review(actor=person, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
     assert seen(scene.team.administrator) == seen(scene.team.senior) == (False, False)
     assert seen(person)[0]
-    hand_in(scene.team.annotators[2], scene.item, "approve")
+    claim_and_submit(scene.team.annotators[2], scene.item, "approve")
     assert seen(scene.team.administrator) == seen(scene.team.senior) == (True, True)
 
 
@@ -249,7 +249,7 @@ def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
     days = Client()
     days.force_login(colleague)
     assert stage in str(days.get(f"/api/projects/{slug}/statistics/progress/").json()["by_day"])
-    hand_in(colleague, scene.item, "approve")
+    claim_and_submit(colleague, scene.item, "approve")
     assert all(seen(scene.team.senior) + seen(colleague))
     assert WORK.recount(scene.team.project) == []
 
@@ -263,5 +263,5 @@ def test_the_dry_run_of_a_protocol_measures_no_review_that_is_sealed(
     before = assumptions_for(project=scene.team.project, protocol=protocol)
     submit_review(actor=scene.reader, slot=scene.claim.slot, token=scene.claim.token, verdict="approve")
     assert assumptions_for(project=scene.team.project, protocol=protocol) == before
-    hand_in(scene.team.annotators[2], scene.item, "approve")
+    claim_and_submit(scene.team.annotators[2], scene.item, "approve")
     assert "cross_check" in assumptions_for(project=scene.team.project, protocol=protocol)[1]

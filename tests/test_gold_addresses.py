@@ -25,7 +25,17 @@ from benchmark.services.stored_files import full_path
 from reviews.models import GoldItem
 from reviews.services.submission.waivers import waive_all
 from tests.benchmark.conftest import run_release
-from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_document, make_item, open_slot
+from tests.factories import (
+    Team,
+    begin,
+    changed,
+    claim_and_submit,
+    current,
+    make_dialogue,
+    make_document,
+    make_item,
+    open_slot,
+)
 from tests.matrix_table import EXPECTED
 from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold, take
 from tests.test_matrix import NAMES, VARIABLES, address
@@ -84,13 +94,13 @@ def make_scene() -> Scene:
         dialogue.variant_group = f"pair-{n // 2}"
         dialogue.save(update_fields=["variant_group"])
     for person in team.annotators[1:3]:
-        hand_in(person, dialogues[5], "approve")
-        hand_in(person, dialogues[6], "reject")
+        claim_and_submit(person, dialogues[5], "approve")
+        claim_and_submit(person, dialogues[6], "reject")
     release = run_release(team)
     assert (release.state, release.item_count) == ("frozen", 1)
     for person in team.annotators[1:3]:
-        hand_in(person, dialogues[2], "approve")
-        hand_in(person, dialogues[3], "fix", document=changed(current(dialogues[3]), ANSWER))
+        claim_and_submit(person, dialogues[2], "approve")
+        claim_and_submit(person, dialogues[3], "fix", document=changed(current(dialogues[3]), ANSWER))
     dialogues[3].refresh_from_db()
     make_gold(team, dialogues[3])
     gold = [item.dialogue for item in GoldItem.objects.order_by("source_id")]
@@ -225,12 +235,12 @@ def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPa
     begin(team.project, [waiting])
     for _ in range(2):
         waive_all(actor=team.annotator, slot=open_slot(waiting), reason=given or "It is a form.")
-        hand_in(team.annotator, waiting)
+        claim_and_submit(team.annotator, waiting)
     if not given:
         Waiver.objects.update(check_id="label.x")
     source = make_item(team, STAGE)
     for person in team.annotators[1:3]:
-        hand_in(person, source, "approve")
+        claim_and_submit(person, source, "approve")
     source.refresh_from_db()
     item = make_gold(team, source, document=changed(current(source), "It is sunny in [your city].")).dialogue
     waivers = list(Waiver.objects.filter(dialogue=item))

@@ -93,7 +93,7 @@ def do(
     claim = claims.claim_slot(actor=person, slot=open_slot(dialogue, stage))
     names_an_error = verdict == "fix" or (verdict == "reject" and not rulings)
     kind = ERROR_TYPES.get(dialogue.external_id) if names_an_error else None
-    hand_in(
+    submit(
         cast,
         claim,
         verdict,
@@ -104,7 +104,7 @@ def do(
     )
 
 
-def hand_in(
+def submit(
     cast: Cast,
     claim: Claim,
     verdict: str,

@@ -7,7 +7,7 @@ from annotator.models import Dialogue, User
 from annotator.models.content import DialogueStatus
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.revisions import check_document
-from benchmark.demo.desk import CROSS, ERROR_TYPES, EXPERT, MULTI, SINGLE, Cast, do, document_of, hand_in, open_slot
+from benchmark.demo.desk import CROSS, ERROR_TYPES, EXPERT, MULTI, SINGLE, Cast, do, document_of, open_slot, submit
 from reviews.core.gold import errors_in
 from reviews.models import Claim, GoldItem, Review, Slot, SlotState
 from reviews.services.feedback import comments
@@ -235,7 +235,7 @@ def _cross_check(cast: Cast, claim: Claim) -> None:
     if second and claim.slot.dialogue.external_id in cast.disagreements:
         other = _of_another_opinion(cast, claim.slot.dialogue)
         kind = ERROR_TYPES[claim.slot.dialogue.external_id]
-        hand_in(
+        submit(
             cast,
             claim,
             "fix",
@@ -244,7 +244,7 @@ def _cross_check(cast: Cast, claim: Claim) -> None:
             reason=other["reason"],
         )
     else:
-        hand_in(cast, claim, "approve")
+        submit(cast, claim, "approve")
 
 
 def _answer(cast: Cast, claim: Claim, item: GoldItem) -> None:
@@ -255,11 +255,11 @@ def _answer(cast: Cast, claim: Claim, item: GoldItem) -> None:
     if habit == 3 and not errors:
         # A change for its own sake.
         answer["tasks"][0]["user_message"] += " Thank you!"
-        hand_in(cast, claim, "fix", document=answer, reason="More polite like this.")
+        submit(cast, claim, "fix", document=answer, reason="More polite like this.")
     elif not errors or habit == 1:
-        hand_in(cast, claim, "approve")
+        submit(cast, claim, "approve")
     elif habit == 2:
         named_errors = [{"kind": "other", "anchor": error.anchor, "note": "This cannot be."} for error in errors]
-        hand_in(cast, claim, "escalate", named_errors=named_errors, reason="I am not sure how to mend this.")
+        submit(cast, claim, "escalate", named_errors=named_errors, reason="I am not sure how to mend this.")
     else:
-        hand_in(cast, claim, "fix", document=answer, reason="Mended.")
+        submit(cast, claim, "fix", document=answer, reason="Mended.")

@@ -16,7 +16,16 @@ from benchmark.models import ImportBatch, Release
 from benchmark.services.imports.report import read_report
 from benchmark.services.imports.requests import start_import
 from benchmark.services.releases.requests import start_release
-from tests.factories import WEATHER_TOOLS, Team, adopt_c3, begin, hand_in, make_dialogue, make_document, make_team
+from tests.factories import (
+    WEATHER_TOOLS,
+    Team,
+    adopt_c3,
+    begin,
+    claim_and_submit,
+    make_dialogue,
+    make_document,
+    make_team,
+)
 
 Lines = Iterable[dict[str, Any] | str | bytes]
 
@@ -113,10 +122,10 @@ def make_verified(team: Team, name: str, document: dict[str, Any] | None = None,
     """A dialogue that has passed every stage."""
     dialogue = make_dialogue(team.project, document, external_id=name, **fields)
     begin(team.project, [dialogue])
-    hand_in(team.annotator, dialogue)
-    hand_in(team.annotator, dialogue)
-    hand_in(team.annotators[1], dialogue, "approve")
-    hand_in(team.annotators[2], dialogue, "approve")
+    claim_and_submit(team.annotator, dialogue)
+    claim_and_submit(team.annotator, dialogue)
+    claim_and_submit(team.annotators[1], dialogue, "approve")
+    claim_and_submit(team.annotators[2], dialogue, "approve")
     dialogue.refresh_from_db()
     return dialogue
 

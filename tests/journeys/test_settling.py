@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from annotator.models import Waiver
 from reviews.models import ReviewDraft, Ruling
 from reviews.services.statistics.all_counts import fold_all
-from tests.factories import current, hand_in, make_document, make_item
+from tests.factories import claim_and_submit, current, make_document, make_item
 from tests.journeys.desk import hold
 from tests.reviews.adjudication.test_disputes import three_places
 
@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def disputed_three(desk_of, team, *choices):
     """The settle page of a dispute in three places, with a choice and a error type at each."""
     item = make_item(team, "cross_check", make_document("x"))
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
     page = desk_of(team.senior).page
     page.goto("/")
     page.keyboard.press("n")
@@ -31,8 +31,8 @@ def disputed_three(desk_of, team, *choices):
 
 def test_a_dispute_is_settled_by_keys(desk_of, team):
     item = make_item(team, "cross_check", make_document("x"))
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
     desk = desk_of(team.senior)
     page = desk.page
     page.goto("/")
@@ -158,8 +158,8 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_
     """“Kept” stood beside it from the time before; and the page of a review session was wider than a narrow window."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED|502")
     item = make_item(team, "cross_check", make_document("x"))
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=three_places(current(item)))
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
     other = make_item(team, "expert", make_document("y"))
     page = desk_of(team.senior, width=320).page
     page.goto(f"/p/{team.project.slug}/review-sessions/cross_check-1/")

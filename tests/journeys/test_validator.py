@@ -14,7 +14,7 @@ from annotator.services.jobs import jobs
 from benchmark.core.formats.verifying import verify_archive
 from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case
-from tests.factories import begin, hand_in, make_dialogue
+from tests.factories import begin, claim_and_submit, make_dialogue
 from tests.journeys.desk import Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -46,10 +46,10 @@ def test_a_faulty_validator_is_seen_and_mended_and_its_case_released(desk_of, te
     desk = desk_of(one)
     desk.take_next("Data verification")
     desk.submit("Approve")
-    hand_in(two, item, "approve")
+    claim_and_submit(two, item, "approve")
     look_at_the_code(desk_of(three), check_accessibility)
     for person in (two, one):
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     assert item.status == "verified"
     released_and_imported_again(desk_of(team.administrator), team.project, tmp_path)

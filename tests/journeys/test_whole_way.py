@@ -15,7 +15,7 @@ from benchmark.core.formats import CANARY, WRITERS
 from benchmark.services.releases.items import Item
 from reviews.models import Review
 from tests.browser import Problems
-from tests.factories import changed, current, give_role, hand_in, make_user
+from tests.factories import changed, claim_and_submit, current, give_role, make_user
 from tests.journeys.desk import Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.servers, pytest.mark.slow]
@@ -324,10 +324,10 @@ def audit(way: Way, admin: Desk, project: Project, owner: User, checkers: tuple[
     dialogue = Dialogue.objects.get(project=project, external_id=SECOND)
     document = changed(current(dialogue), "Yes: there were two reports on each in the past two months.")
     document["tasks"][0]["steps"][-1]["depends_on"] = []
-    hand_in(owner, dialogue, "fix", document=document)
-    hand_in(owner, dialogue)
+    claim_and_submit(owner, dialogue, "fix", document=document)
+    claim_and_submit(owner, dialogue)
     for person in checkers:
-        hand_in(person, dialogue, "approve")
+        claim_and_submit(person, dialogue, "approve")
     page = admin.page
     page.goto("/p/everyday-tools/")
     way.look(admin)

@@ -17,7 +17,7 @@ _ERROR_TEXT = re.compile(
 )
 _NAMES = ("name", "title", "label", "名称", "标题")
 #: Shorter lists are a matter of wording; nobody repeats longer ones in an answer.
-_FEWEST, _MOST = 2, 30
+_MIN_ROWS, _MAX_ROWS = 2, 30
 #: Objects and lists looked into in one observation.
 _PARTS = 60
 
@@ -106,7 +106,7 @@ def lost_ids(observation: Any, text: str) -> list[str]:
         with_id = [_stands(item_id, text) for item_id in ids]
         shown = [has or _name_stands(item, text) for item, has in zip(items, with_id, strict=True)]
         listed = sum(shown)
-        if listed < _FEWEST or listed * 2 < len(items):
+        if listed < _MIN_ROWS or listed * 2 < len(items):
             continue
         whole = listed * 5 >= len(items) * 4
         lost = [
@@ -129,7 +129,7 @@ def _lists(observation: Any) -> list[list[Any]]:
             for part in value.values():
                 if type(part) is dict or type(part) is list:
                     stack.append(part)
-        elif _FEWEST <= len(value) <= _MOST and type(value[0]) is dict:
+        elif _MIN_ROWS <= len(value) <= _MAX_ROWS and type(value[0]) is dict:
             found.append(value)
     return found
 

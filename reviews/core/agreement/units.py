@@ -20,11 +20,11 @@ RATED = ("verdict", "policy", "information")
 OVERLAPPING = ("calls", "edges")
 
 #: Who refuses an item vouches for nothing in it, so such a review rates nothing but the item as a whole.
-_VOUCHING = (Verdict.APPROVE, Verdict.FIX)
+_APPROVING = (Verdict.APPROVE, Verdict.FIX)
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class RunFacts:
     """Under which a stage run was reviewed, as far as it decides whether its reviews count for agreement."""
 
     kind: StageKind
@@ -37,7 +37,7 @@ class Circumstances:
     gold: bool = False
 
 
-def left_out(run: Circumstances) -> str:
+def exclusion_reason(run: RunFacts) -> str:
     """Why the reviews of a stage run do not count for agreement; empty where they do.
 
     Only independent first looks count: two or more reviews, blind to one another, of an item that nobody has reviewed
@@ -57,7 +57,7 @@ def left_out(run: Circumstances) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class SubmittedReview:
     """One reviewer's part of a stage run."""
 
     verdict: str
@@ -71,36 +71,36 @@ class Unit:
 
     label: str
     #: The task's id; empty for the whole dialogue.
-    place: str
+    task: str
     pattern: Pattern
 
-    def of_anybody(self) -> Pattern:
+    def without_reviewers(self) -> Pattern:
         """The pattern where reviewers are interchangeable: who said what, or is left or right, means nothing."""
         if self.label in OVERLAPPING:
             return read_overlap(self.pattern).without_sides().pattern()
         return unordered(self.pattern)
 
 
-def rating_units(reviews: Sequence[HandedIn]) -> list[Unit]:
+def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
     """Every unit of a stage run, in the document's order.
 
     ``verdict``: one rating each. ``policy`` and ``information``: one for each task, None from whoever refused the item,
-    left the label open or has no such task. ``calls`` and ``edges``: an overlap for each task, of the vouching
+    left the label open or has no such task. ``calls`` and ``edges``: an overlap for each task, of the approving
     reviewers. Ratings stand in the order of ``reviews``: give them sorted by person where the pattern is to tell the
     two of a pair apart. Raises ValueError for fewer than two reviews.
     """
     if len(reviews) < 2:
         raise ValueError("Agreement takes two reviews or more.")
     units = [Unit("verdict", "", ordered([review.verdict for review in reviews]))]
-    tasks = [_tasks(review.document) if review.verdict in _VOUCHING else {} for review in reviews]
-    places = list(dict.fromkeys(key for of_reviewer in tasks for key in of_reviewer))
-    for place in places:
+    tasks = [_tasks(review.document) if review.verdict in _APPROVING else {} for review in reviews]
+    task_ids = list(dict.fromkeys(key for of_reviewer in tasks for key in of_reviewer))
+    for task in task_ids:
         for label in ("policy", "information"):
-            ratings: list[Value] = [of_reviewer.get(place, {}).get(label) for of_reviewer in tasks]
+            ratings: list[Value] = [of_reviewer.get(task, {}).get(label) for of_reviewer in tasks]
             if any(rating is not None for rating in ratings):
-                units.append(Unit(label, place, ordered(ratings)))
-    vouching = [review.document for review in reviews if review.verdict in _VOUCHING]
-    units.extend(_overlaps(vouching))
+                units.append(Unit(label, task, ordered(ratings)))
+    approving = [review.document for review in reviews if review.verdict in _APPROVING]
+    units.extend(_overlaps(approving))
     return units
 
 
@@ -121,15 +121,15 @@ def _overlaps(documents: Sequence[Document]) -> Iterator[Unit]:
     pairs: dict[tuple[str, str], list[Overlap]] = {}
     for left, right in combinations(documents, 2):
         ours, theirs = _tasks(left), _tasks(align(left, right))
-        for place in dict.fromkeys((*ours, *theirs)):
-            one, other = ours.get(place, {}), theirs.get(place, {})
+        for task in dict.fromkeys((*ours, *theirs)):
+            one, other = ours.get(task, {}), theirs.get(task, {})
             for label, of in (("calls", _calls), ("edges", _edges)):
                 here, there = of(one), of(other)
                 if here or there:
                     found = Overlap((here & there).total(), here.total(), there.total())
-                    pairs.setdefault((label, place), []).append(found)
-    for (label, place), of_task in pairs.items():
-        yield Unit(label, place, added_up(of_task, len(documents)).pattern())
+                    pairs.setdefault((label, task), []).append(found)
+    for (label, task), of_task in pairs.items():
+        yield Unit(label, task, added_up(of_task, len(documents)).pattern())
 
 
 def _tasks(document: Document) -> dict[str, Mapping[str, Any]]:

@@ -82,14 +82,14 @@ def errors_in(shown: Document, answer: Document) -> list[Discrepancy]:
     return discrepancies(answer, shown)
 
 
-def score(*, shown: Document, answer: Document, handed_in: Document, verdict: str, named: Iterable[str] = ()) -> Score:
+def score(*, shown: Document, answer: Document, submitted: Document, verdict: str, named: Iterable[str] = ()) -> Score:
     """Compare a review with the answer. ``named``: anchors of the errors the reviewer named.
 
     The verdict is right where an item without an error is approved as it is, and one with an error is escalated, or
     approved with changes that leave none of its errors: it can be mended, so to reject it is as wrong as to let it
     pass. Words may be mended otherwise than the answer has them: no program can tell whether they say the same.
     """
-    errors, left = errors_in(shown, answer), discrepancies(answer, handed_in)
+    errors, left = errors_in(shown, answer), discrepancies(answer, submitted)
     named = list(named)
     # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
     here = [[one for one in left if _touch(one.anchor, error.anchor)] for error in errors]

@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reviews.core.agreement import Circumstances, Figure, HandedIn, Pattern, PatternCounts, left_out, rating_units
+from reviews.core.agreement import (
+    Figure,
+    Pattern,
+    PatternCounts,
+    RunFacts,
+    SubmittedReview,
+    exclusion_reason,
+    rating_units,
+)
 
 #: Digits that are kept: a rounding error must not make two summaries of one seed differ.
 DIGITS = 6
@@ -28,14 +36,14 @@ def compared(figure: Figure, planted: float | None) -> dict[str, Any]:
     }
 
 
-def planted_patterns(runs: Iterable[tuple[Circumstances, Sequence[HandedIn]]]) -> dict[str, PatternCounts]:
+def planted_patterns(runs: Iterable[tuple[RunFacts, Sequence[SubmittedReview]]]) -> dict[str, PatternCounts]:
     """{label: pattern counts} of what the people of a simulation really handed in, as a recount would find them."""
     patterns: dict[str, list[Pattern]] = {}
-    for circumstances, reviews in runs:
-        if left_out(circumstances):
+    for run_facts, reviews in runs:
+        if exclusion_reason(run_facts):
             continue
         for unit in rating_units(reviews):
-            patterns.setdefault(unit.label, []).append(unit.of_anybody())
+            patterns.setdefault(unit.label, []).append(unit.without_reviewers())
     return {label: PatternCounts.of(found) for label, found in patterns.items()}
 
 

@@ -10,7 +10,7 @@ from annotator.core.comparison import discrepancies, same_content
 from annotator.models import Revision
 from annotator.services.database.statements import update
 from annotator.services.dialogues.revisions import move_head
-from reviews.core.agreement import Circumstances
+from reviews.core.agreement import RunFacts
 from reviews.core.protocols import Outcome, Stage, StageKind, decide
 from reviews.models import Review, SlotState, StageRun, StageRunState, Verdict
 from reviews.services.cycles.sending_back import judge_owner
@@ -81,7 +81,7 @@ def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Re
     if run.blind and len(reviews) > 1:
         await_counting(
             run=run,
-            circumstances=Circumstances(stage.kind, run.blind, len(reviews), run.look, context.cycle.number),
+            run_facts=RunFacts(stage.kind, run.blind, len(reviews), run.look, context.cycle.number),
         )
     error = is_error(outcome, [review.verdict for review in reviews])
     if run.entered_as == "sampled":
@@ -136,8 +136,8 @@ def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool, same: lis
 
 def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:
     # Versions with the same bytes say the same; most reviewers approve what they saw.
-    handed_in = [review.made_revision or entry for review in reviews]
-    versions = [one.document() for one in {one.content_hash: one for one in handed_in}.values()]
+    submitted = [review.made_revision or entry for review in reviews]
+    versions = [one.document() for one in {one.content_hash: one for one in submitted}.values()]
     places = {place.anchor for left, right in combinations(versions, 2) for place in discrepancies(left, right)}
     # Approve and approve with changes say the same of the item; what the changes are is counted above.
     said = {"pass" if review.verdict in (Verdict.APPROVE, Verdict.FIX) else review.verdict for review in reviews}

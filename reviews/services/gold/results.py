@@ -80,7 +80,7 @@ class GoldOverview:
     """Everything on the page of gold items."""
 
     stages: list[StageGold]
-    #: Newest first, those in use before the retired ones; each with ``handed_in``, ``right`` and ``out``.
+    #: Newest first, those in use before the retired ones; each with ``submitted``, ``right`` and ``out``.
     items: list[GoldItem]
     #: By name.
     results: list[Result]
@@ -254,7 +254,7 @@ def _items(project: Project) -> QuerySet[GoldItem]:
     )
     items = items.defer("dialogue__search_text", "source__search_text")
     return items.annotate(
-        handed_in=Count("scores", distinct=True),
+        submitted=Count("scores", distinct=True),
         right=Count("scores", filter=Q(scores__verdict_right=True), distinct=True),
         out=Count("stage_run__slots__claims", filter=Q(stage_run__slots__claims__state=ClaimState.LIVE), distinct=True),
     ).order_by(F("retired_at").desc(nulls_first=True), "-pk")

@@ -33,7 +33,7 @@ def compare(*, item: GoldItem, review: Review, seen: Revision, made: Revision | 
     return score(
         shown=seen.document(),
         answer=item.answer.document(),
-        handed_in=(made or seen).document(),
+        submitted=(made or seen).document(),
         verdict=review.verdict,
         named=list(review.errors.values_list("anchor", flat=True)),
     )

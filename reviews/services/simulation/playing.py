@@ -119,10 +119,10 @@ def take_turn(play: Play, person: Person) -> Said | None:
     user = play.users[person.name]
     claims = (claim_next(actor=user, project=play.project, stage=stage) for stage in play.stages_of(person))
     claim = next((claim for claim in claims if claim is not None), None)
-    return None if claim is None else hand_in(play, person, claim)
+    return None if claim is None else submit(play, person, claim)
 
 
-def hand_in(play: Play, person: Person, claim: Claim) -> Said:
+def submit(play: Play, person: Person, claim: Claim) -> Said:
     """Look at what one holds and submit what the model makes of it."""
     work = load_slot_work(actor=play.users[person.name], public_id=claim.slot.public_id)
     slot = work.slot

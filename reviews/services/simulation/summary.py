@@ -8,7 +8,7 @@ from typing import Any
 
 from annotator.models import Dialogue
 from annotator.services.history.events import broken_links
-from reviews.core.agreement import OVERLAPPING, RATED, Circumstances, HandedIn, PatternCounts, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, PatternCounts, RunFacts, SubmittedReview, summarise
 from reviews.core.agreement.item_history import BASELINE, VERIFIED, Visit, round_points, stage_points
 from reviews.core.simulation import Item
 from reviews.core.simulation.comparing import compared, planted_patterns, share
@@ -167,7 +167,7 @@ def _agreement(play: Play) -> list[dict[str, Any]]:
     return out
 
 
-def _runs_of(play: Play, key: str) -> Iterator[tuple[Circumstances, list[HandedIn]]]:
+def _runs_of(play: Play, key: str) -> Iterator[tuple[RunFacts, list[SubmittedReview]]]:
     stage = play.protocol.stage(key)
     runs = defaultdict(list)
     for said in play.said:
@@ -176,10 +176,10 @@ def _runs_of(play: Play, key: str) -> Iterator[tuple[Circumstances, list[HandedI
     looks: Tally[tuple[str, int]] = Tally()
     for (item, cycle, _), reviews in runs.items():
         looks[item, cycle] += 1
-        handed_in = [
-            HandedIn(str(said.verdict), said.document) for said in sorted(reviews, key=lambda said: said.person)
+        submitted = [
+            SubmittedReview(str(said.verdict), said.document) for said in sorted(reviews, key=lambda said: said.person)
         ]
-        yield Circumstances(stage.kind, stage.blind, len(reviews), looks[item, cycle], cycle), handed_in
+        yield RunFacts(stage.kind, stage.blind, len(reviews), looks[item, cycle], cycle), submitted
 
 
 def _audits(ways: list[_Way], measured: Accuracy) -> list[dict[str, Any]]:

@@ -15,11 +15,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from annotator.models import Project
 from annotator.models.content import GoldRole
 from reviews.core.agreement import (
-    Circumstances,
-    HandedIn,
     Pattern,
     PatternCounts,
-    left_out,
+    RunFacts,
+    SubmittedReview,
+    exclusion_reason,
     pattern_key,
     rating_units,
     read_pattern,
@@ -58,15 +58,15 @@ class _Agreement(Counting[int, Key]):
         by_run: dict[int, list[Review]] = {}
         for review in reviews:
             by_run.setdefault(review.stage_run_id, []).append(review)
-        return {run: Tally(_keys(of_run)) for run, of_run in by_run.items() if not left_out(circumstances(of_run))}
+        return {run: Tally(_keys(of_run)) for run, of_run in by_run.items() if not exclusion_reason(run_facts(of_run))}
 
 
 AGREEMENT = _Agreement()
 
 
-def await_counting(*, run: StageRun, circumstances: Circumstances) -> None:
+def await_counting(*, run: StageRun, run_facts: RunFacts) -> None:
     """Put a run that settles into the outbox, if its reviews count; in the caller's transaction."""
-    if not left_out(circumstances):
+    if not exclusion_reason(run_facts):
         AGREEMENT.put(run.project_id, [run.pk])
 
 
@@ -138,7 +138,7 @@ def monday(day: date) -> date:
 
 
 def _may_count(project: Project) -> QuerySet[StageRun]:
-    """Runs that may count; ``left_out`` has the last word."""
+    """Runs that may count; ``exclusion_reason`` has the last word."""
     # Where a stage goes by draws its rounds are theirs, not the item's: see ``StageRun.look``.
     earlier = Review.objects.filter(
         stage_run__cycle=OuterRef("cycle"), stage_run__stage=OuterRef("stage"), stage_run__round__lt=OuterRef("round")
@@ -150,10 +150,10 @@ def _may_count(project: Project) -> QuerySet[StageRun]:
     return runs.filter(discrepancy_count__isnull=False).order_by("pk")
 
 
-def circumstances(reviews: Sequence[Review]) -> Circumstances:
+def run_facts(reviews: Sequence[Review]) -> RunFacts:
     """Under which a settled run was reviewed. ``reviews``: all of the run."""
     run = reviews[0].stage_run
-    return Circumstances(
+    return RunFacts(
         kind=StageKind(reviews[0].stage_kind),
         blind=run.blind,
         reviews=len(reviews),
@@ -168,13 +168,13 @@ def _keys(reviews: Sequence[Review]) -> Iterator[Key]:
     if run.settled_at is None:
         raise ValueError(f"Stage run {run.pk} has not settled, so its reviews cannot be compared yet.")
     week = monday(run.settled_at.astimezone(ZoneInfo(reviews[0].dialogue.project.time_zone)).date())
-    said = [(review.person_id, _handed_in(review)) for review in reviews]
+    said = [(review.person_id, _submitted(review)) for review in reviews]
     for unit in rating_units([one for _, one in said]):
-        yield Key(run.stage, unit.label, "", week, pattern_key(unit.of_anybody()))
+        yield Key(run.stage, unit.label, "", week, pattern_key(unit.without_reviewers()))
     for (one, left), (other, right) in combinations(said, 2):
         for unit in rating_units([left, right]):
             yield Key(run.stage, unit.label, pair_key(one, other), week, pattern_key(unit.pattern))
 
 
-def _handed_in(review: Review) -> HandedIn:
-    return HandedIn(review.verdict, (review.made_revision or review.seen_revision).document())
+def _submitted(review: Review) -> SubmittedReview:
+    return SubmittedReview(review.verdict, (review.made_revision or review.seen_revision).document())

@@ -67,13 +67,13 @@ def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__is_gold=True)
     held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
     runs = items.values("stage_run")
-    handed_in = set(Review.objects.filter(stage_run__in=runs, person=viewer).values_list("stage_run", flat=True))
+    submitted = set(Review.objects.filter(stage_run__in=runs, person=viewer).values_list("stage_run", flat=True))
     # Whoever reviewed the known answer there finds their review counted, and so one less that is left of its item.
     known = Review.objects.filter(person=viewer, dialogue__in=items.filter(retired_at=None).values("source"))
     reviewed = set(known.values_list("dialogue", "stage_run__stage"))
     out: Tally[str] = Tally()
     for item in items:
-        done, claimed = int(item.stage_run_id in handed_in), int(item.stage_run_id in held)
+        done, claimed = int(item.stage_run_id in submitted), int(item.stage_run_id in held)
         if item.live:
             reviewers = parse(item.stage_run.cycle.protocol).stage(item.stage).reviewers
             left = reviewers - done - claimed - ((item.source_id, item.stage) in reviewed)

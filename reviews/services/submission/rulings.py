@@ -177,11 +177,11 @@ def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
     """A version with what storing it took from its native record: a ruling may take back the edit it went with."""
     document = made.document()
     whole = with_remainder_of(document, base.document())
-    return whole if whole != document and _is_taken_by_storing(made.public_id, base.public_id) else document
+    return whole if whole != document and _is_changed_by_storing(made.public_id, base.public_id) else document
 
 
 @lru_cache(maxsize=4096)
-def _is_taken_by_storing(made_id: str, base_id: str) -> bool:
+def _is_changed_by_storing(made_id: str, base_id: str) -> bool:
     """Whether only storing removed what the version lacks of the native record.
 
     Every ruling asks, and the answer takes seconds for a long dialogue; versions do not change.

@@ -42,7 +42,7 @@ from reviews.services.queue.eligibility import lock_membership, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statements import lock_dialogue_and_slot
 from reviews.services.statistics.workload import await_work_count
-from reviews.services.submission.validation import HandIn, offered_verdicts, prepare
+from reviews.services.submission.validation import Submission, offered_verdicts, prepare
 from reviews.services.transitions.moves import CycleContext
 from reviews.services.transitions.transition_log import Journal
 
@@ -88,11 +88,11 @@ def submit_review(
     content = draft.content if document is None and draft is not None else document
     sent = _fingerprint(verdict, content, checklist, notes, named_errors, reason, rulings)
     if claim.state == ClaimState.SUBMITTED:
-        return _said_already(Review.objects.get(slot_id=slot.pk), sent)
+        return _already_submitted(Review.objects.get(slot_id=slot.pk), sent)
     claim.slot = slot
     try:
-        _require_within_reach(actor, slot)
-        handed_in = prepare(
+        _require_holder(actor, slot)
+        submission = prepare(
             actor=actor,
             slot=slot,
             project=slot.dialogue.project,
@@ -107,7 +107,7 @@ def submit_review(
             rulings=rulings,
         )
         with transaction.atomic():
-            return _hand_in(actor, claim, handed_in, sent)
+            return _submit(actor, claim, submission, sent)
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
             raise Conflict(f"{late.sentence} What you sent could not be kept: it is no dialogue.") from None
@@ -117,7 +117,7 @@ def submit_review(
         done = Review.objects.filter(slot=slot, person=actor).first()
         if done is None:
             raise
-        return _said_already(done, sent)
+        return _already_submitted(done, sent)
 
 
 def _fingerprint(*parts: Any) -> str:
@@ -132,7 +132,7 @@ def _fingerprint(*parts: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _said_already(review: Review, sent: str) -> Review:
+def _already_submitted(review: Review, sent: str) -> Review:
     """The review that is stored, if it is what was sent."""
     if review.submission_hash == sent:
         return review
@@ -163,23 +163,23 @@ def _load_claim(actor: User, slot: Slot, token: str) -> Claim:
         raise Conflict("You do not hold this item; claim it first.") from None
 
 
-def _require_within_reach(actor: User, slot: Slot) -> None:
+def _require_holder(actor: User, slot: Slot) -> None:
     """Before anything is checked: there is no sense in mending what cannot be handed in any more."""
     if slot.state in (SlotState.CLAIMED, SlotState.DONE) and slot.holder_id != actor.pk:
         raise _TooLate(_GONE)
 
 
-def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
+def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
     roles, now = lock_membership(actor=actor, project=dialogue.project)
     guideline, has_form = _lock_and_read_again(actor, slot)
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
-        return _said_already(Review.objects.get(slot=slot), sent)
+        return _already_submitted(Review.objects.get(slot=slot), sent)
     seconds = _end_claim(actor, roles, slot, claim, now)
     if not run.blind and dialogue.head_id != seen.pk:
         raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
-    _close_draft(actor, slot, handed_in, now)
+    _close_draft(actor, slot, submission, now)
     if has_form:
         ReviewDraft.objects.filter(slot=slot, person=actor).delete()
 
@@ -187,8 +187,8 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
     taken = stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None
     if taken:
         dialogue.owner = actor
-    made = _make_revision(actor, dialogue, slot, seen, handed_in, stage.title)
-    if made is None and not run.blind and handed_in.document.get("kind") == "constrained":
+    made = _make_revision(actor, dialogue, slot, seen, submission, stage.title)
+    if made is None and not run.blind and submission.document.get("kind") == "constrained":
         # Its validators have been tried by now, or it could not be approved; its page said that they never were.
         refresh_findings(revision=seen)
     review = Review(
@@ -198,22 +198,22 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         project_id=slot.project_id,
         person=actor,
         stage_kind=slot.stage_kind,
-        verdict=handed_in.verdict,
+        verdict=submission.verdict,
         seen_revision=seen,
         seen_author_id=seen.author_id,
         made_revision=made,
         guideline_id=guideline,
-        labels=handed_in.labels,
-        checklist=handed_in.checklist,
-        checklist_notes=handed_in.notes,
-        reason=handed_in.reason,
+        labels=submission.labels,
+        checklist=submission.checklist,
+        checklist_notes=submission.notes,
+        reason=submission.reason,
         submission_hash=sent,
         seconds=seconds,
         sealed=run.blind,
         created_at=now,
     )
     insert([review])
-    _write_details(review, handed_in)
+    _write_details(review, submission)
     slot.state, slot.holder = SlotState.DONE, actor
     update(slot, "state", "holder")
 
@@ -235,7 +235,7 @@ def _hand_in(actor: User, claim: Claim, handed_in: HandIn, sent: str) -> Review:
         score_review(review=review, seen=seen, made=made)
         journal.write()
         return review
-    await_work_count(review=review, errors=bool(handed_in.named_errors or handed_in.rulings))
+    await_work_count(review=review, errors=bool(submission.named_errors or submission.rulings))
     journal.count(f"left:{slot.stage}", -1)
     journal.count(f"done:{slot.stage}")
     run.entry_revision = seen
@@ -296,11 +296,11 @@ def _submit_live_claim(claim_id: int, now: datetime) -> tuple[QuerySet[Claim], d
     return live, {"state": ClaimState.SUBMITTED, "ended_at": now}
 
 
-def _close_draft(actor: User, slot: Slot, handed_in: HandIn, now: datetime) -> None:
+def _close_draft(actor: User, slot: Slot, submission: Submission, now: datetime) -> None:
     """Compare-and-swap: the draft is what was checked, or nothing is submitted. One that was not used is kept."""
-    draft = handed_in.draft
+    draft = submission.draft
     if draft is None:
-        if handed_in.as_document:
+        if submission.as_document:
             unused = Draft.objects.filter(
                 dialogue_id=slot.dialogue_id, author=actor, branch=branch_of(slot), closed_at=None
             )
@@ -317,32 +317,32 @@ def _submit_draft(draft_id: int, version: int, now: datetime) -> tuple[QuerySet[
 
 
 def _make_revision(
-    actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, handed_in: HandIn, title: str
+    actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, submission: Submission, title: str
 ) -> Revision | None:
     """The version handed in, if it differs. What is rejected or escalated is kept as well, for the expert to see."""
-    if not handed_in.changed:
+    if not submission.changed:
         return None
-    moves_head = handed_in.verdict == Verdict.FIX
+    moves_head = submission.verdict == Verdict.FIX
     own = f"slot-{slot.public_id}"
     return create_revision(
         actor=actor,
         dialogue=dialogue,
-        document=handed_in.document,
+        document=submission.document,
         parent=seen,
-        message=handed_in.reason or f"{title}: {handed_in.verdict.label.lower()}",
+        message=submission.reason or f"{title}: {submission.verdict.label.lower()}",
         branch=branch_of(slot) if moves_head else own,
         sealed=slot.stage_run.blind,
         stored=True,
     )
 
 
-def _write_details(review: Review, handed_in: HandIn) -> None:
-    if handed_in.named_errors:
+def _write_details(review: Review, submission: Submission) -> None:
+    if submission.named_errors:
         ReviewError.objects.bulk_create(
             ReviewError(review=review, kind=one.kind, anchor=one.anchor, value_hash=one.value_hash, note=one.note)
-            for one in handed_in.named_errors
+            for one in submission.named_errors
         )
-    if handed_in.rulings:
+    if submission.rulings:
         Ruling.objects.bulk_create(
             Ruling(
                 review=review,
@@ -352,7 +352,7 @@ def _write_details(review: Review, handed_in: HandIn) -> None:
                 reason_kind=line.reason_kind,
                 reason=line.reason,
             )
-            for line in handed_in.rulings
+            for line in submission.rulings
         )
 
 

@@ -46,7 +46,7 @@ class NamedError:
 
 
 @dataclass(frozen=True)
-class HandIn:
+class Submission:
     """A review that could be written, if nothing has moved."""
 
     verdict: Verdict
@@ -84,7 +84,7 @@ def prepare(
     named_errors: Sequence[Mapping[str, Any]],
     reason: str,
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-) -> HandIn:
+) -> Submission:
     """Read, compare and check. Raises Invalid with what to mend, Conflict for a draft begun from another version."""
     stage, seen = protocol.stage(slot.stage), slot.revision
     if draft is None and document is None:
@@ -111,7 +111,7 @@ def prepare(
     anchored = _Anchored(content, seen)
     errors_found = [_named_error(one, protocol, anchored) for one in _some(named_errors)]
     require_grounds(stage, content, answers, noted, [one.anchor for one in errors_found])
-    return HandIn(
+    return Submission(
         verdict=chosen,
         document=content,
         changed=changed,

@@ -25,7 +25,7 @@ from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.review_forms import Kept, keep_form, read_form
 from reviews.services.submission.rulings import Dispute, Side, load_dispute
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
-from reviews.views.workspace.context import claim_handed_in, seen_version, workbench_context
+from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
     ask,
     disputed,
@@ -58,7 +58,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
     refused: DomainError | None = None
     seen = seen_version(request, bench.draft)
     if request.method == "POST":
-        claim = claim_handed_in(request, bench)
+        claim = claim_to_submit(request, bench)
         try:
             kept = _keep(request, bench, dispute)
             require_shown(kept)

@@ -229,7 +229,7 @@ def active_seconds(request: PageRequest) -> int:
     return min(int(raw), MAX_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
 
 
-def claim_handed_in(request: PageRequest, bench: Workbench) -> Claim:
+def claim_to_submit(request: PageRequest, bench: Workbench) -> Claim:
     """The claim that a review ends, with the work since its last heartbeat, which comes along with the form."""
     claim, seconds = bench.work.claim, active_seconds(request)
     try:

@@ -24,7 +24,7 @@ from reviews.services.submission import submit as submissions
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.review_forms import keep_form
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
-from reviews.views.workspace.context import claim_handed_in, seen_version, workbench_context
+from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
     ask,
     disputed,
@@ -72,7 +72,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     if verdict not in Verdict.values:
         verdict = ""
     if request.method == "POST":
-        claim = claim_handed_in(request, bench)
+        claim = claim_to_submit(request, bench)
         try:
             kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
             require_shown(kept)

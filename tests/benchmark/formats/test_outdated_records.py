@@ -26,7 +26,7 @@ from tests.factories import (
     Team,
     adopt_c3,
     begin,
-    hand_in,
+    claim_and_submit,
     make_dialogue,
     make_document,
     make_team,
@@ -476,7 +476,7 @@ def test_a_version_that_corrects_a_value_holds_no_copy_of_it() -> None:
     [read] = READERS["openai"].read(openai_record())
     [dialogue] = begin(team.project, [make_dialogue(team.project, read.document)])
     document = repaired(read.document)
-    hand_in(team.annotator, dialogue, "reject", document=document, reason="Not worth it.")
+    claim_and_submit(team.annotator, dialogue, "reject", document=document, reason="Not worth it.")
     made = Revision.objects.get(parent__isnull=False)
     assert WRONG in made.parent.content
     assert WRONG not in made.content

@@ -13,7 +13,7 @@ from reviews.models import GoldItem
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.history.dialogue_history import read_history
 from tests.benchmark.conftest import candidate
-from tests.factories import Team, changed, current, hand_in
+from tests.factories import Team, changed, claim_and_submit, current
 from tests.reviews.gold.gold_team import gold_team, make_gold
 from tests.reviews.gold.test_gold_variants import in_chinese
 
@@ -39,16 +39,16 @@ def to_cross_check(team: Team) -> dict[str, Dialogue]:
     """What was imported, checked by one annotator as it is; by its id."""
     for _ in range(2):
         for dialogue in Dialogue.objects.exclude(stage="cross_check").filter(status="in_review"):
-            hand_in(team.annotator, dialogue)
+            claim_and_submit(team.annotator, dialogue)
     return {dialogue.external_id: dialogue for dialogue in Dialogue.objects.all()}
 
 
 def verify(team: Team, dialogue: Dialogue, *, fix: bool, by: int = 1) -> Dialogue:
     for person in team.annotators[by : by + 2]:
         if fix:
-            hand_in(person, dialogue, "fix", document=changed(current(dialogue)))
+            claim_and_submit(person, dialogue, "fix", document=changed(current(dialogue)))
         else:
-            hand_in(person, dialogue, "approve")
+            claim_and_submit(person, dialogue, "approve")
     dialogue.refresh_from_db()
     assert dialogue.status == "verified"
     return dialogue

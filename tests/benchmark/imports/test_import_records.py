@@ -23,7 +23,7 @@ from reviews.services.statistics.accuracy import read_accuracy
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.submit import submit_review
 from tests.benchmark.conftest import as_lines, begin_import, candidate, candidates, counters, make_verified, report_of
-from tests.factories import Team, broken, changed, current, hand_in, make_document, make_team, open_slot
+from tests.factories import Team, broken, changed, claim_and_submit, current, make_document, make_team, open_slot
 from tests.racing import race
 from tests.reviews.gold.gold_team import gold_team, make_gold, verified
 
@@ -53,7 +53,7 @@ def test_records_become_dialogues_that_wait_for_review(team: Team, run_import: R
         "cycle.begun",
     ]
     assert open_slot(dialogue).state == SlotState.OPEN
-    hand_in(team.annotator, dialogue)
+    claim_and_submit(team.annotator, dialogue)
 
 
 def test_equal_toolsets_are_stored_once(team: Team, run_import: RunImport) -> None:
@@ -131,7 +131,7 @@ def test_the_same_records_again_are_unchanged(team: Team, run_import: RunImport)
 def test_a_record_stays_known_after_people_have_changed_the_dialogue(team: Team, run_import: RunImport) -> None:
     run_import([candidate("a")])
     dialogue = Dialogue.objects.get(external_id="a")
-    hand_in(team.annotator, dialogue, "fix", document=changed(make_document("a")))
+    claim_and_submit(team.annotator, dialogue, "fix", document=changed(make_document("a")))
 
     assert counters(run_import([candidate("a")])) == (1, 0, 0, 1, 0, 0)
     assert counters(run_import([candidate("a")], revise=True)) == (1, 0, 0, 1, 0, 0)
@@ -216,10 +216,10 @@ def test_a_dry_run_names_what_it_would_reopen_however_many_findings_come_first(
 
 
 def verify(team: Team, dialogue: Dialogue, **first: Any) -> None:
-    hand_in(team.annotator, dialogue, **first)
-    hand_in(team.annotator, dialogue)
+    claim_and_submit(team.annotator, dialogue, **first)
+    claim_and_submit(team.annotator, dialogue)
     for person in team.annotators[1:3]:
-        hand_in(person, dialogue, "approve")
+        claim_and_submit(person, dialogue, "approve")
 
 
 def test_a_reopened_dialogue_is_measured_by_the_passage_of_its_new_record(team: Team, run_import: RunImport) -> None:
@@ -298,7 +298,7 @@ def test_the_page_of_a_dry_run_names_what_it_would_reopen_and_asks(
 def test_what_somebody_works_on_is_not_revised(team: Team, run_import: RunImport) -> None:
     run_import([candidate("claimed"), candidate("reviewed")])
     claim_slot(actor=team.annotator, slot=open_slot(Dialogue.objects.get(external_id="claimed")))
-    hand_in(team.annotators[1], Dialogue.objects.get(external_id="reviewed"))
+    claim_and_submit(team.annotators[1], Dialogue.objects.get(external_id="reviewed"))
     batch = run_import(
         [candidate(name, document=changed(make_document(name))) for name in ("claimed", "reviewed")], revise=True
     )
@@ -353,13 +353,13 @@ def test_who_works_on_a_dialogue_does_not_wait_for_an_import_that_leaves_it_as_i
             cursor.execute("SET lock_timeout = '1s'")
         return submit_review(actor=team.annotator, slot=held.slot, token=held.token, verdict="approve")
 
-    def publish_and_hand_in(**options: Any) -> Any:
+    def publish_and_submit(**options: Any) -> Any:
         [held] = race(claim)
         late = publish(**options)
         outcomes.extend(race(lambda: submit(held)))
         return late
 
-    monkeypatch.setattr(runner, "publish", publish_and_hand_in)
+    monkeypatch.setattr(runner, "publish", publish_and_submit)
     batch = run_import([candidate(name, document=changed(make_document(name))) for name in names], revise=True)
 
     assert [getattr(outcome, "verdict", outcome) for outcome in outcomes] == ["approve"]

@@ -26,7 +26,7 @@ from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, END
 from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of, run_release
 from tests.benchmark.formats.cctu_records import files, members, record, whole
-from tests.factories import Team, current, give_role, hand_in, make_dialogue, make_team
+from tests.factories import Team, claim_and_submit, current, give_role, make_dialogue, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +47,7 @@ def imported(team: Team, content: bytes, name: str = "cases.zip", **options: Any
 def verify(team: Team, dialogue: Dialogue) -> None:
     """Two reviewers in a row agree on the data, then two on the validators."""
     for person in team.annotators:
-        hand_in(person, dialogue, "approve")
+        claim_and_submit(person, dialogue, "approve")
     dialogue.refresh_from_db()
     assert dialogue.status == DialogueStatus.VERIFIED
 
@@ -207,11 +207,11 @@ def test_a_reviewers_fix_goes_into_the_release(team: Team) -> None:
     dialogue = Dialogue.objects.get()
     document = load_text(dialogue.head.content)
     document["answer"] = "It leaves Norhavn at 21:40."
-    hand_in(team.annotators[0], dialogue, "fix", document=document)
+    claim_and_submit(team.annotators[0], dialogue, "fix", document=document)
     for person in (*team.annotators[1:], *team.seniors, *team.annotators[:1]):
         dialogue.refresh_from_db()
         if dialogue.status != DialogueStatus.VERIFIED:
-            hand_in(person, dialogue, "approve")
+            claim_and_submit(person, dialogue, "approve")
     dialogue.refresh_from_db()
     assert dialogue.status == DialogueStatus.VERIFIED
     release = run_release(team, native_format="cctu")

@@ -55,9 +55,9 @@ from tests.factories import (
     begin,
     broken,
     changed,
+    claim_and_submit,
     current,
     depends,
-    hand_in,
     make_dialogue,
     make_document,
     make_item,
@@ -111,7 +111,7 @@ def test_a_trail_names_the_version_each_stage_was_passed_under_and_why_a_round_w
     team = make_team(annotators=4)
     adopt_c3(team, audit_fraction=0.0)
     begun = make_item(team, "cross_check", external_id="a")
-    hand_in(team.annotators[1], begun, "approve")
+    claim_and_submit(team.annotators[1], begun, "approve")
     untouched = make_verified(team, "b")
     for reviewers, blind in ((3, True), (3, False)):
         definition = load_preset("c3", audit_fraction=0.0).model_dump(mode="json")
@@ -121,11 +121,11 @@ def test_a_trail_names_the_version_each_stage_was_passed_under_and_why_a_round_w
         jobs.run(start_migration(actor=team.administrator, project=team.project, reason=team.annotator.username).pk)
     # Nothing is broken off by the last one.
     definition["name"] = "Renamed"
-    hand_in(team.annotators[1], begun, "approve")
+    claim_and_submit(team.annotators[1], begun, "approve")
     adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(definition))
     jobs.run(start_migration(actor=team.administrator, project=team.project).pk)
     for person in team.annotators[2:4]:
-        hand_in(person, begun, "approve")
+        claim_and_submit(person, begun, "approve")
 
     files = members(run_release(team))
     moved, plain = lines(files["items.jsonl"])
@@ -160,7 +160,7 @@ def test_anybody_can_draw_a_releases_samples_again(team: Team, tmp_path: Path) -
     assert "draws.jsonl" not in members(under_way), "it would say whose work a reviewer has before them"
     drawn = [item for item in items if item.external_id in drawn_of(draw)]
     for item in drawn:
-        hand_in(team.senior, item, "approve")
+        claim_and_submit(team.senior, item, "approve")
 
     release = run_release(team, "2.0")
     assert verify_archive(archive_path(release)).ok
@@ -185,7 +185,7 @@ def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
     make_item(team, "self_check_single", external_id="first")
     make_item(team, "cross_check", external_id="crossed")
     rejected = make_item(team, "expert", external_id="rejected")
-    hand_in(team.senior, rejected, "reject", reason="Nobody would ask this.")
+    claim_and_submit(team.senior, rejected, "reject", reason="Nobody would ask this.")
     archived = make_verified(team, "archived")
     Dialogue.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
     make_dialogue(team.project, external_id="unpublished", published=False)
@@ -207,7 +207,7 @@ def test_what_waits_for_a_draw_is_left_out_and_not_called_approved(team: Team, p
     else:
         item = make_dialogue(team.project)
         begin(team.project, [item])
-        hand_in(team.annotator, item)
+        claim_and_submit(team.annotator, item)
     item.refresh_from_db()
     # Under wild nobody but its author has looked at it, and no audit will.
     assert item.get_status_display() == LABELS["status"][item.status].text == "Waiting for the draw"
@@ -267,10 +267,10 @@ def test_a_variant_whose_sibling_has_other_words_since_holds_both_back(team: Tea
         task["user_message"] += " Please."
     else:
         task["steps"][0]["arguments"]["city"] = "Ghent"
-    hand_in(team.annotator, one, "fix", document=english | {"tasks": [task]})
-    hand_in(team.annotator, one, "approve")
+    claim_and_submit(team.annotator, one, "fix", document=english | {"tasks": [task]})
+    claim_and_submit(team.annotator, one, "approve")
     for person in team.annotators[1:3]:
-        hand_in(person, one, "approve")
+        claim_and_submit(person, one, "approve")
 
     release = run_release(team, native_format="wild")
     assert release.state == "failed"
@@ -384,13 +384,13 @@ def test_released_records_are_laid_out_as_the_lines_they_came_from(
     document = current(fixed)
     document["tasks"][0]["steps"][0]["observation"]["odd"]["sky"] = "grey"
     document["tasks"][0]["steps"][0]["observation"]["odd"]["many"] = 7
-    hand_in(team.annotator, fixed, "fix", document=document)
-    hand_in(team.annotator, fixed)
+    claim_and_submit(team.annotator, fixed, "fix", document=document)
+    claim_and_submit(team.annotator, fixed)
     for _ in range(2):
-        hand_in(team.annotator, plain)
+        claim_and_submit(team.annotator, plain)
     for person in team.annotators[1:3]:
         for dialogue in (plain, fixed):
-            hand_in(person, dialogue, "approve")
+            claim_and_submit(person, dialogue, "approve")
 
     release = run_release(team, native_format="wild")
     corrected = odd.replace("1E2", "7").replace("clear", "grey")
@@ -412,10 +412,10 @@ def test_released_records_are_laid_out_as_the_lines_they_came_from(
 def test_a_release_of_the_copy_holds_the_same_native_records(team: Team, run_import: RunImport) -> None:
     """Released, imported elsewhere, verified and released again: only the canary differs."""
     fixed = make_item(team, "self_check_single", external_id="fixed")
-    hand_in(team.annotator, fixed, "fix", document=changed(current(fixed)))
-    hand_in(team.annotator, fixed)
+    claim_and_submit(team.annotator, fixed, "fix", document=changed(current(fixed)))
+    claim_and_submit(team.annotator, fixed)
     for person in team.annotators[1:3]:
-        hand_in(person, fixed, "approve")
+        claim_and_submit(person, fixed, "approve")
     make_verified(team, "plain", make_document(tasks=4))
     first = run_release(team, native_format="wild")
 
@@ -426,10 +426,10 @@ def test_a_release_of_the_copy_holds_the_same_native_records(team: Team, run_imp
         actor=other.administrator,
     )  # fmt: skip
     for dialogue in Dialogue.objects.filter(project=other.project):
-        hand_in(other.annotator, dialogue)
-        hand_in(other.annotator, dialogue)
+        claim_and_submit(other.annotator, dialogue)
+        claim_and_submit(other.annotator, dialogue)
         for person in other.annotators[1:3]:
-            hand_in(person, dialogue, "approve")
+            claim_and_submit(person, dialogue, "approve")
     second = run_release(other, native_format="wild")
 
     def records(release: Release) -> list[dict[str, Any]]:
@@ -474,7 +474,7 @@ def test_a_release_laid_out_as_its_records_came_changes_nothing_either(team: Tea
     run_import([record], native_format="c3")
     dialogue = Dialogue.objects.get(external_id="b")
     for person in (team.annotator, *team.annotators):
-        hand_in(person, dialogue, "approve")
+        claim_and_submit(person, dialogue, "approve")
     release = run_release(team, native_format="c3")
     archive = archive_path(release).read_bytes()
     again = run_import(content=archive, filename="release.zip", native_format="c3", revise=True, reopen=True)
@@ -505,10 +505,10 @@ class TestMarks:
         return dialogue
 
     def verify(self, team: Team, dialogue: Dialogue, **first: Any) -> None:
-        hand_in(team.annotator, dialogue, **first)
-        hand_in(team.annotator, dialogue)
+        claim_and_submit(team.annotator, dialogue, **first)
+        claim_and_submit(team.annotator, dialogue)
         for person in team.annotators[1:3]:
-            hand_in(person, dialogue, "approve")
+            claim_and_submit(person, dialogue, "approve")
 
     def test_what_an_import_found_clean_is_not_checked_again(
         self, team: Team, imported: Dialogue, checked: list[Any], tmp_path: Path

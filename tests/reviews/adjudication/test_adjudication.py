@@ -30,8 +30,8 @@ from reviews.services.submission.rulings import (
 from tests.factories import (
     Team,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_document,
     make_item,
     make_team,
@@ -67,7 +67,7 @@ def disputed(team: Team, left: dict[str, str] | None, right: dict[str, str] | No
     item = make_item(team, "cross_check", make_document("x"))
     for person, edit in ((team.annotators[1], left), (team.annotators[2], right)):
         document = edited(current(item), **edit) if edit else None
-        hand_in(person, item, "fix" if edit else "approve", document=document)
+        claim_and_submit(person, item, "fix" if edit else "approve", document=document)
     item.refresh_from_db()
     return item
 
@@ -134,7 +134,7 @@ def test_what_the_expert_wrote_besides_is_held_against_all_places_at_once(team: 
     item = make_item(team, "cross_check", make_document("x", tasks=4))
     before = current(item)
     for person, text in ((team.annotators[1], "Clear."), (team.annotators[2], "Sunny.")):
-        hand_in(person, item, "fix", document=both(before, text))
+        claim_and_submit(person, item, "fix", document=both(before, text))
     slot, counts = open_slot(item), []
     for own in (1, 4):
         places = Walks(dispute_of(item).places)
@@ -159,7 +159,7 @@ def test_sides_bear_no_names(team: Team) -> None:
 def test_what_an_author_escalated_has_the_version_before_on_the_left(team: Team) -> None:
     item = make_item(team, "self_check_single", make_document("x"))
     before = current(item)
-    hand_in(team.annotator, item, "escalate", document=changed(before), reason="Unsure.")
+    claim_and_submit(team.annotator, item, "escalate", document=changed(before), reason="Unsure.")
     dispute = dispute_of(item)
     assert (dispute.left.title, dispute.left.document) == ("Before", before)
     assert (dispute.right.title, dispute.right.reason) == ("Reviewer", "Unsure.")
@@ -168,8 +168,8 @@ def test_what_an_author_escalated_has_the_version_before_on_the_left(team: Team)
 
 def test_a_dispute_about_the_verdict_has_no_places(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "reject", reason="Nobody asks this.")
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "reject", reason="Nobody asks this.")
     dispute = dispute_of(item)
     assert dispute.places == []
     assert dispute.right.reason == "Nobody asks this."
@@ -184,7 +184,7 @@ def of_three(team: Team, *reviews: str) -> tuple[Dialogue, str]:
     for person, said in zip(team.annotators[1:], reviews, strict=True):
         fix = said not in ("approve", "reject")
         document = edited(current(item), text=said) if fix else None
-        hand_in(person, item, "fix" if fix else said, document=document)
+        claim_and_submit(person, item, "fix" if fix else said, document=document)
     item.refresh_from_db()
     slot = open_slot(item)
     claim_slot(actor=team.senior, slot=slot)
@@ -218,7 +218,7 @@ def test_left_right_and_third(team: Team) -> None:
         {"text": "Clear.", "message": "Weather in Ghent x?", "date": "2025-05-02"},
         {"text": "Sunny.", "message": "Ghent x: the weather tomorrow?"},
     )
-    review = hand_in(
+    review = claim_and_submit(
         team.senior, item,
         rulings={MESSAGE: ruling("right"), TEXT: ruling("left"), DAY: ruling("third", value="2025-05-03")},
     )  # fmt: skip
@@ -240,10 +240,10 @@ def test_a_third_value_keeps_its_kind(team: Team, third: Any) -> None:
     for person, observed in ((team.annotators[1], [1]), (team.annotators[2], [2])):
         document = deepcopy(current(item))
         document["tasks"][0]["steps"][0]["observation"] = observed
-        hand_in(person, item, "fix", document=document)
+        claim_and_submit(person, item, "fix", document=document)
     item.refresh_from_db()
     (place,) = disputed_anchors(open_slot(item))
-    review = hand_in(team.senior, item, rulings={place: ruling("third", value=third)})
+    review = claim_and_submit(team.senior, item, rulings={place: ruling("third", value=third)})
     assert repr(Ruling.objects.get(review=review).value) == repr(third)
     assert repr(ReviewSerializer(review).data["rulings"][0]["value"]) == repr(third)
     item.refresh_from_db()
@@ -252,7 +252,7 @@ def test_a_third_value_keeps_its_kind(team: Team, third: Any) -> None:
 
 def test_the_result_is_the_experts_revision_and_ends_the_cycle(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    review = hand_in(team.senior, item, "fix", rulings={TEXT: ruling("right")})
+    review = claim_and_submit(team.senior, item, "fix", rulings={TEXT: ruling("right")})
     item.refresh_from_db()
     assert review.made_revision is not None
     assert (item.head, item.status) == (review.made_revision, "verified")
@@ -262,32 +262,32 @@ def test_the_result_is_the_experts_revision_and_ends_the_cycle(team: Team) -> No
 def test_rulings_that_leave_the_version_as_it_is_approve_it(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     before = item.head
-    review = hand_in(team.senior, item, "fix", rulings={TEXT: ruling("left")})
+    review = claim_and_submit(team.senior, item, "fix", rulings={TEXT: ruling("left")})
     item.refresh_from_db()
     assert (review.verdict, review.made_revision, item.head) == ("approve", None, before)
 
 
 def test_a_dispute_about_the_verdict_is_settled_without_rulings(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "reject")
-    assert hand_in(team.senior, item).verdict == "approve"
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "reject")
+    assert claim_and_submit(team.senior, item).verdict == "approve"
 
 
 def test_a_rejection_needs_no_rulings_but_a_reason(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     with pytest.raises(Invalid, match="Say why"):
-        hand_in(team.senior, item, "reject", reason="")
-    assert hand_in(team.senior, item, "reject").verdict == "reject"
+        claim_and_submit(team.senior, item, "reject", reason="")
+    assert claim_and_submit(team.senior, item, "reject").verdict == "reject"
 
 
 def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
     item = disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"})
     with pytest.raises(Invalid, match="1 of 2 still have no ruling") as caught:
-        hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+        claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")})
     assert caught.value.details["anchors"] == [MESSAGE]
     with pytest.raises(Invalid, match="2 of 2"):
-        hand_in(team.senior, item, "approve")
+        claim_and_submit(team.senior, item, "approve")
 
 
 @pytest.mark.parametrize(
@@ -305,25 +305,25 @@ def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
 def test_rulings_that_make_no_sense(team: Team, given: Any, words: str) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     with pytest.raises(Invalid, match=words):
-        hand_in(team.senior, item, rulings=given)
+        claim_and_submit(team.senior, item, rulings=given)
     assert not Ruling.objects.exists()
 
 
 def test_nothing_to_rule_on(team: Team) -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     from reviews.services.sampling.draws import close_population_and_draw
 
     close_population_and_draw(actor=team.administrator, project=team.project)
     with pytest.raises(Invalid, match="Nothing is disputed here"):
-        hand_in(team.senior, item, "approve", rulings={TEXT: ruling("left")})
+        claim_and_submit(team.senior, item, "approve", rulings={TEXT: ruling("left")})
 
 
 def test_the_expert_may_edit_besides(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     own = edited(current(item), message="Tell me the weather in Ghent x.")
-    hand_in(team.senior, item, document=own, rulings={TEXT: ruling("right")})
+    claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling("right")})
     task = current(item)["tasks"][0]
     assert (task["user_message"], task["steps"][1]["text"]) == ("Tell me the weather in Ghent x.", "Sunny.")
 
@@ -331,7 +331,7 @@ def test_the_expert_may_edit_besides(team: Team) -> None:
 def test_a_third_version_may_stand_in_the_draft(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     own = edited(current(item), text="Sunny, 18 degrees.")
-    review = hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third")})
+    review = claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling("third")})
     assert current(item)["tasks"][0]["steps"][1]["text"] == "Sunny, 18 degrees."
     assert review.rulings.get().value == "Sunny, 18 degrees."
 
@@ -342,11 +342,11 @@ def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team, choice
     item = disputed(team, None, {"text": "Sunny."})
     own = edited(current(item), text="Mine.")
     with pytest.raises(Invalid, match="You ruled on a place and edited it as well"):
-        hand_in(team.senior, item, document=own, rulings={TEXT: ruling(choice)})
+        claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling(choice)})
     with pytest.raises(Invalid, match="You wrote a third version of a place and edited it otherwise") as refused:
-        hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third", value="Another.")})
+        claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling("third", value="Another.")})
     assert "Choose" not in refused.value.sentence
-    hand_in(team.senior, item, document=own, rulings={TEXT: ruling("third")})
+    claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling("third")})
     assert current(item)["tasks"][0]["steps"][1]["text"] == "Mine."
 
 
@@ -366,7 +366,7 @@ def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client:
     assert "You wrote instead, and this counts" in page
     assert "Is it sunny in Ghent x?" in page
     draft.refresh_from_db()
-    hand_in(team.senior, item, document=draft.document(), rulings={TEXT: ruling("right")})
+    claim_and_submit(team.senior, item, document=draft.document(), rulings={TEXT: ruling("right")})
     task = current(item)["tasks"][0]
     assert (task["user_message"], task["steps"][1]["text"]) == ("Is it sunny in Ghent x?", "Sunny.")
 
@@ -374,7 +374,7 @@ def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client:
 def test_what_the_rulings_make_is_checked_like_anything_else(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     with pytest.raises(Invalid, match="waived with a reason"):
-        hand_in(team.senior, item, rulings={TEXT: ruling("third", value="TODO: the weather")})
+        claim_and_submit(team.senior, item, rulings={TEXT: ruling("third", value="TODO: the weather")})
 
 
 # --- who settles, and how often ---------------------------------------------------------------------------------------
@@ -384,18 +384,18 @@ def test_an_expert_who_took_part_leaves_it_to_another(team: Team) -> None:
     from annotator.errors import Denied
 
     item = make_item(team, "cross_check")
-    hand_in(team.senior, item, "approve")
-    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    claim_and_submit(team.senior, item, "approve")
+    claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
     with pytest.raises(Denied):
-        hand_in(team.senior, item, rulings={TEXT: ruling("left")})
-    assert hand_in(team.seniors[1], item, rulings={TEXT: ruling("left")}).verdict == "approve"
+        claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")})
+    assert claim_and_submit(team.seniors[1], item, rulings={TEXT: ruling("left")}).verdict == "approve"
     assert Review.objects.filter(dialogue=item, stage_kind="expert").count() == 1
 
 
 def test_an_expert_settles_once(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
     slot = open_slot(item)
-    hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+    claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")})
     from reviews.services.queue.claims import claim_slot
 
     with pytest.raises(Conflict):
@@ -409,13 +409,13 @@ def test_an_expert_who_looks_again_begins_from_what_the_first_has_settled(team: 
     item = disputed(team, {"text": "Clear."}, None)
     own = edited(current(item), date="2025-05-02")
     rulings = {TEXT: {"choice": "left", "reason_kind": "answer_wrong"}}
-    hand_in(team.seniors[0], item, document=own, rulings=rulings)
+    claim_and_submit(team.seniors[0], item, document=own, rulings=rulings)
     slot = open_slot(item)
     assert load_dispute(slot) is None
     claim_slot(actor=team.seniors[1], slot=slot)
     client.force_login(team.seniors[1])
     page = client.get(reverse("workspace-settle", args=[slot.public_id]), follow=True)
     assert page.redirect_chain == [(reverse("workspace", args=[slot.public_id]), 302)]
-    hand_in(team.seniors[1], item, "approve")
+    claim_and_submit(team.seniors[1], item, "approve")
     item.refresh_from_db()
     assert (item.status, current(item)) == ("verified", edited(own, text="Clear."))

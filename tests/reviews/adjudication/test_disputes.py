@@ -25,7 +25,7 @@ from reviews.services.submission.review_forms import keep_form
 from reviews.services.submission.rulings import RulingLine, load_dispute, settle_document
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import case
-from tests.factories import Team, current, depends, hand_in, make_document, make_item, open_slot
+from tests.factories import Team, claim_and_submit, current, depends, make_document, make_item, open_slot
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ def disputed(team: Team, left: Any, right: Any, document: dict[str, Any] | None 
     """Two colleagues disagree; each is a function of the document. They escalate, so no check stands in the way."""
     item = make_item(team, "cross_check", document or make_document("x"))
     for person, edit in ((team.annotators[1], left), (team.annotators[2], right)):
-        hand_in(person, item, "escalate", document=edit(current(item)), reason="See the changes.")
+        claim_and_submit(person, item, "escalate", document=edit(current(item)), reason="See the changes.")
     item.refresh_from_db()
     return item
 
@@ -112,7 +112,7 @@ def test_leaving_the_call_out_takes_its_edges_along(team: Team) -> None:
     sheet = rule(team, slot, rulings=rulings)
     assert sheet.outcome.notes == ["Task 1, call s2 find_trains is left out, so answer s1 no longer waits for it."]
     assert sheet.outcome.clean
-    review = hand_in(team.senior, item, rulings=rulings)
+    review = claim_and_submit(team.senior, item, rulings=rulings)
     assert review.verdict == "approve"
 
 
@@ -160,7 +160,7 @@ def test_a_moot_place_needs_no_ruling(team: Team) -> None:
     assert row.moot
     assert row.settled
     with pytest.raises(Invalid, match="policy"):  # the task has one call now: the label is checked like any other
-        hand_in(team.senior, item, rulings=rulings)
+        claim_and_submit(team.senior, item, rulings=rulings)
     own = current(item)
     own["tasks"][0]["policy"] = "single_tool"
     assert sheet.settled == len(sheet.rows)
@@ -174,7 +174,7 @@ def test_a_third_version_cannot_depend_on_what_is_left_out(team: Team) -> None:
         NEEDS: {"choice": "third", "value": depends("s2"), **REASON},
     }
     with pytest.raises(Invalid, match=r"You leave out s2, so .* cannot depend on it"):
-        hand_in(team.senior, item, rulings=rulings)
+        claim_and_submit(team.senior, item, rulings=rulings)
 
 
 def test_what_both_deleted_stays_deleted_and_renamed_steps_are_the_same(team: Team) -> None:
@@ -243,7 +243,7 @@ def test_places_with_keys_of_any_length_are_settled(team: Team) -> None:
         return made
 
     item = disputed(team, edit(5), edit(7), document)
-    hand_in(
+    claim_and_submit(
         team.senior, item, rulings={SKY: {"choice": "right", **REASON}},
         named_errors=[{"kind": "answer_wrong", "anchor": f"{SKY}/{escape(key)}a", "note": "Seven."}],
     )  # fmt: skip
@@ -288,7 +288,7 @@ def test_what_both_added_alike_may_become_something_else(team: Team) -> None:
         f"{ADDED}/depends_on": {"choice": "third", "value": [{"id": "s0", "kind": "logical"}], **REASON},
     }
     assert rule(team, slot, rulings=rulings).outcome.ready
-    hand_in(team.senior, item, rulings=rulings)
+    claim_and_submit(team.senior, item, rulings=rulings)
     added = current(item)["tasks"][0]["steps"][1]
     assert (added["id"], added["arguments"]) == ("s2", {"origin": "Ghent x", "destination": "Ghent"})
     assert (added["depends_on"], added["observation"]) == ([{"id": "s0", "kind": "logical"}], {"trains": 4})
@@ -350,7 +350,7 @@ def test_what_both_added_alike_needs_no_ruling_and_none_is_taken_from_either(tea
         ({"/tasks/t1/steps/s0/name": {"choice": "third", "value": "x", **REASON}}, "Nothing is disputed"),
     ):
         with pytest.raises(Invalid, match=words):
-            hand_in(team.senior, item, rulings=ruled | wrong)
+            claim_and_submit(team.senior, item, rulings=ruled | wrong)
     # One that is not finished holds the settlement up, and says why.
     open_ = rule(team, slot, rulings=ruled | {f"{ADDED}/arguments": {"choice": "third", "value": "{", **REASON}})
     assert not open_.outcome.ready

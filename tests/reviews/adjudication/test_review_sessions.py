@@ -22,8 +22,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_item,
     make_team,
@@ -148,8 +148,8 @@ def test_nobody_decides_together_alone_and_nothing_is_written_then(team: Team) -
 
 def test_the_rules_of_experts_hold(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.senior, item, "approve")
-    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    claim_and_submit(team.senior, item, "approve")
+    claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
     gather(team)
     with pytest.raises(Denied):  # an earlier reviewer of the item
         review_sessions.take_up(
@@ -171,8 +171,8 @@ def test_the_rules_of_experts_hold(team: Team) -> None:
 def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team: Team) -> None:
     """The first one was never theirs to take, and stood in front of all others."""
     barred = make_item(team, "cross_check")
-    hand_in(team.senior, barred, "approve")
-    hand_in(team.annotators[1], barred, "fix", document=changed(current(barred)))
+    claim_and_submit(team.senior, barred, "approve")
+    claim_and_submit(team.annotators[1], barred, "fix", document=changed(current(barred)))
     first, second = make_item(team, "expert"), make_item(team, "expert")
     gather(team)
     client.force_login(team.senior)
@@ -352,14 +352,16 @@ def disputed_round(team: Team) -> list[Dialogue]:
     for n in range(6):
         item = make_dialogue(team.project)
         begin(team.project, [item])
-        hand_in(team.annotators[n % len(team.annotators)], item, "approve")
+        claim_and_submit(team.annotators[n % len(team.annotators)], item, "approve")
     assert draw_where_upstream_is_done() == 1
     drawn = list(Dialogue.objects.filter(stage="rounds", slots__state="open").distinct().order_by("pk"))
     for item, verdicts in zip(drawn, (("approve", "fix"), ("reject", "reject"), ("approve", "escalate")), strict=True):
         slots = Slot.objects.filter(dialogue=item, state="open").order_by("index")
         for slot, verdict in zip(slots, verdicts, strict=True):
             assert slot.reserved_for is not None
-            hand_in(slot.reserved_for, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
+            claim_and_submit(
+                slot.reserved_for, item, verdict, document=changed(current(item)) if verdict == "fix" else None
+            )
     return drawn
 
 

@@ -16,7 +16,7 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics import throughput
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.submit import submit_review
-from tests.factories import Team, hand_in, make_item, open_slot
+from tests.factories import Team, claim_and_submit, make_item, open_slot
 from tests.reviews.gold.gold_team import answer_with, certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +84,7 @@ def test_only_administrators_decide(team: Team, item: Dialogue) -> None:
 
 def test_what_is_done_is_not_reassigned(team: Team) -> None:
     item = make_item(team, "self_check_single")
-    review = hand_in(team.annotator, item)
+    review = claim_and_submit(team.annotator, item)
     with pytest.raises(Conflict, match="nothing left to reassign"):
         reassign(actor=team.administrator, slot=review.slot, to=team.annotators[1])
 
@@ -123,7 +123,7 @@ def test_nothing_waits_for_people_who_have_another_role_by_now(team: Team) -> No
     """An owner who becomes a senior reviewer stays a member, and nobody else was given what waited for them."""
     item, others = make_item(team, "self_check_multi"), make_item(team, "self_check_single")
     hand_over(actor=team.administrator, dialogue=others, to=team.annotators[1])
-    hand_in(team.annotators[1], others)
+    claim_and_submit(team.annotators[1], others)
     grant_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.SENIOR_REVIEWER)
     assert free_slots_of_leavers() == 0
     end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
@@ -147,7 +147,7 @@ def test_what_is_hurried_is_hurried_through_all_stages(team: Team) -> None:
     item = make_item(team, "self_check_single")
     prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH)
     for _ in range(2):
-        hand_in(team.annotator, item)
+        claim_and_submit(team.annotator, item)
     assert set(Slot.objects.filter(dialogue=item).values_list("priority", flat=True)) == {Priority.HIGH}
 
 
@@ -163,9 +163,9 @@ def test_a_person_s_share_is_what_the_list_and_the_statistics_say(monkeypatch: p
     make_gold(team)
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     # Sealed, until a colleague has handed in as well.
-    hand_in(team.annotators[1], make_item(team, "cross_check"), "approve")
+    claim_and_submit(team.annotators[1], make_item(team, "cross_check"), "approve")
     certain(monkeypatch, team)
     answer_with(team.annotators[3], take(team.annotators[3], team), "approve")
     assert take(team.annotators[4], team).slot.is_gold

@@ -26,7 +26,7 @@ from tests.factories import (
     Team,
     adopt_c3,
     begin,
-    hand_in,
+    claim_and_submit,
     make_dialogue,
     make_dialogues,
     make_document,
@@ -65,7 +65,7 @@ def first_slots(team: Team, count: int) -> list[Slot]:
 
 def test_a_preview_changes_nothing_and_says_who_cannot(team: Team) -> None:
     slots = first_slots(team, 2)
-    done = hand_in(team.annotators[1], slots[1].dialogue, "approve").slot
+    done = claim_and_submit(team.annotators[1], slots[1].dialogue, "approve").slot
     made = plan(team, "reassign", [slots[0], done], to=[team.annotators[1].public_id])
     assert [row[:2] for row in made.items] == [[slots[0].pk, team.annotators[1].pk]]
     assert made.refused == [[done.dialogue.external_id, "It is done or cancelled."]]

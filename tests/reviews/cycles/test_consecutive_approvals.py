@@ -18,9 +18,9 @@ from tests.factories import (
     Team,
     begin,
     changed,
+    claim_and_submit,
     current,
     give_role,
-    hand_in,
     make_dialogue,
     make_team,
     make_user,
@@ -49,7 +49,7 @@ def item_of(team: Team) -> Dialogue:
 
 def say(person: User, item: Dialogue, verdict: str, text: str = "") -> Dialogue:
     document = changed(current(item), text or f"As {person} has it.") if verdict == "fix" else None
-    hand_in(person, item, verdict, document=document)
+    claim_and_submit(person, item, verdict, document=document)
     item.refresh_from_db()
     return item
 
@@ -249,7 +249,7 @@ def test_a_majority_of_three_decides(verdicts: tuple[str, ...], status: str, sta
     adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
     item = item_of(team)
     for _ in range(2):
-        hand_in(team.annotator, item)
+        claim_and_submit(team.annotator, item)
     for person, verdict in zip(team.annotators[1:], verdicts, strict=True):
         text = "One of a kind." if verdict == "other" else "The same for both."
         say(person, item, "fix" if verdict == "other" else verdict, text=text)

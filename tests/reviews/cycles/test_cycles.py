@@ -23,8 +23,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_document,
     make_item,
@@ -156,7 +156,7 @@ def test_without_a_protocol_imported_dialogues_stay_candidates() -> None:
 
 def test_an_erratum_opens_a_new_cycle_and_leaves_the_old_one(team: Team) -> None:
     item = make_item(team, "expert")
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.senior, item, "reject")
     old = Cycle.objects.get(dialogue=item)
     new = supersede_cycle(actor=team.administrator, dialogue=item, reason="It was right after all.")
     old.refresh_from_db()
@@ -190,7 +190,7 @@ def test_live_work_and_reviews_are_not_set_aside_unasked(team: Team) -> None:
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
     with pytest.raises(Conflict, match="Somebody is at work on"):
         supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.")
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     with pytest.raises(Conflict, match="has been reviewed in its present cycle"):
         supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
@@ -205,7 +205,7 @@ def test_live_work_and_reviews_are_not_set_aside_unasked(team: Team) -> None:
 
 def test_what_was_sealed_in_a_cycle_set_aside_is_shown(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
     supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
     assert not Review.objects.filter(sealed=True).exists()
     assert not item.revisions.filter(sealed=True).exists()
@@ -232,7 +232,7 @@ def test_what_was_written_in_a_blind_stage_comes_along_when_it_begins_anew(team:
     for n in range(2):
         document = current(item)
         document["tasks"][0]["user_message"] += f" {n}"
-        hand_in(team.annotator, item, "fix", document=document)
+        claim_and_submit(team.annotator, item, "fix", document=document)
     for person in (other, writer):
         slot = open_slot(item, person)
         claim_slot(actor=person, slot=slot)

@@ -29,8 +29,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_item,
     make_team,
@@ -162,7 +162,7 @@ def test_administrators_alone(team: Team, who: str) -> None:
 
 def test_what_stays_keeps_what_was_handed_in(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
     version = adopt(team, edited(2, lease_minutes=90))
     assert migrate(team) == {"stay": 1}
@@ -175,7 +175,7 @@ def test_what_stays_keeps_what_was_handed_in(team: Team) -> None:
 
 def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
     adopt(team, edited(2, reviewers=3, outcomes=THREE))
     assert migrate(team) == {"restart": 1}
@@ -203,7 +203,7 @@ def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team
     adopt(team, read_protocol(data))
     item, (first, second, third) = make_dialogue(team.project), team.annotators[:3]
     begin(team.project, [item])
-    fix = hand_in(first, item, "fix", document=changed(current(item)))
+    fix = claim_and_submit(first, item, "fix", document=changed(current(item)))
     if again == "migrated":
         data["stages"][0] |= {"reviewers": 3, "outcomes": THREE}
         adopt(team, read_protocol(data))
@@ -221,11 +221,11 @@ def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team
     fold_all()
     assert open_to(team.senior) == open_to(third) == (0, 1, 0, 1)
     assert open_to(first)[:3] == (1, 2, 1)
-    hand_in(second, item, "approve")
+    claim_and_submit(second, item, "approve")
     assert open_to(team.senior)[:3] == (0, 1, 0)
-    hand_in(third, item, "approve")
+    claim_and_submit(third, item, "approve")
     if again == "migrated":
-        hand_in(first, item, "approve")
+        claim_and_submit(first, item, "approve")
     fold_all()
     assert open_to(team.senior) == (4, 2, 4, 0) if again == "migrated" else (3, 2, 3, 0)
     fix.made_revision.refresh_from_db()
@@ -234,13 +234,13 @@ def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team
 
 def test_what_was_sealed_opens_when_the_item_leaves_the_stage(team: Team) -> None:
     opened, moved = make_item(team, "cross_check"), make_item(team, "cross_check")
-    hand_in(team.annotators[1], opened, "approve")
+    claim_and_submit(team.annotators[1], opened, "approve")
     adopt(team, edited(2, blind=False))
     assert migrate(team) == {"restart": 2}
     assert not Review.objects.filter(sealed=True).exists()
     adopt(team, edited())
     migrate(team)
-    hand_in(team.annotators[1], moved, "approve")
+    claim_and_submit(team.annotators[1], moved, "approve")
     supersede_cycle(actor=team.administrator, dialogue=moved, reason="Look again.", force=True)
     assert fresh(moved).stage == "self_check_single"
     assert not Review.objects.filter(sealed=True).exists()
@@ -248,13 +248,13 @@ def test_what_was_sealed_opens_when_the_item_leaves_the_stage(team: Team) -> Non
 
 def test_first_looks_after_a_stage_began_anew_count_for_agreement(team: Team) -> None:
     untouched, begun = make_item(team, "cross_check"), make_item(team, "cross_check")
-    hand_in(team.annotators[1], begun, "approve")
+    claim_and_submit(team.annotators[1], begun, "approve")
     three = [row.model_dump(mode="json") for row in MAJORITY_OF_THREE]
     adopt(team, edited(2, reviewers=3, outcomes=three))
     assert migrate(team)["restart"] == 2
     for item in (untouched, begun):
         for person in team.annotators[1:4]:
-            hand_in(person, item, "approve")
+            claim_and_submit(person, item, "approve")
     fold_all()
     counted = read_agreement(project=team.project, stage="cross_check", label="verdict")
     assert counted == PatternCounts({("approve",) * 3: 1})
@@ -272,7 +272,7 @@ def test_a_stage_that_is_gone_counts_as_passed(team: Team) -> None:
 def test_what_nothing_is_left_for_is_verified(team: Team) -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     data = without("expert").model_dump(mode="json")
     rows = [{"verdicts": ["approve"], "outcome": "pass"}, {"verdicts": ["any"], "outcome": "restart"}]
     for stage in data["stages"][:2]:
@@ -305,7 +305,7 @@ def test_what_was_escalated_keeps_its_dispute(team: Team) -> None:
 def test_what_was_drawn_stays_in_its_sample(team: Team) -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
     assert draw is not None
     two = [
@@ -325,13 +325,13 @@ def test_what_an_expert_has_changed_is_looked_at_and_not_drawn_for_again(team: T
     adopt(team, read_protocol(again))
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.seniors[0], item, "fix", document=changed(current(item)))
+    claim_and_submit(team.seniors[0], item, "fix", document=changed(current(item)))
     again["stages"][3]["blind"] = True
     adopt(team, read_protocol(again))
     assert migrate(team) == {"restart": 1}
-    hand_in(team.seniors[1], item, "approve")
+    claim_and_submit(team.seniors[1], item, "approve")
     assert fresh(item).status == DialogueStatus.VERIFIED
     assert DrawItem.objects.get(draw=draw).stage_run.outcome == "restart"
 
@@ -340,7 +340,7 @@ def test_what_ends_meanwhile_and_what_is_new_are_left_alone(team: Team) -> None:
     old = make_item(team, "self_check_single")
     verified = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, verified, "reject")
+        claim_and_submit(person, verified, "reject")
     adopt(team, edited(0, lease_minutes=45))
     new = make_item(team, "self_check_single")
     assert preview(team).items == 1
@@ -400,12 +400,12 @@ def test_rounds_begun_under_one_version_go_on_under_the_next() -> None:
     adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=1.0)
     item = make_dialogue(team.project)
     begin(team.project, [item])
-    hand_in(team.annotator, item, "approve")
+    claim_and_submit(team.annotator, item, "approve")
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
     assert draw is not None
     adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=0.5)
     assert migrate(team) == {"stay": 1}
     for slot in Slot.objects.filter(dialogue=item, stage="rounds"):
         assert slot.reserved_for is not None
-        hand_in(slot.reserved_for, item, "fix", document=changed(current(item), "The same."))
+        claim_and_submit(slot.reserved_for, item, "fix", document=changed(current(item), "The same."))
     assert (fresh(item).status, item.stage) == (DialogueStatus.POOLED, "rounds")

@@ -21,7 +21,7 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import LIMIT, TOOLS, case, with_constraint
-from tests.factories import Team, begin, current, hand_in, make_dialogue, make_toolset, open_slot
+from tests.factories import Team, begin, claim_and_submit, current, make_dialogue, make_toolset, open_slot
 from tests.reviews.rulings import disputed_anchors
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def item(team: Team) -> Dialogue:
     dialogue = make_dialogue(team.project, read.document, toolset=make_toolset(team.project, read.tools, "rail"))
     begin(team.project, [dialogue])
     for _ in range(2):
-        hand_in(team.annotator, dialogue)
+        claim_and_submit(team.annotator, dialogue)
     return dialogue
 
 
@@ -79,7 +79,7 @@ def settle(team: Team, item: Dialogue, choice: str, **more: Any) -> Review:
     item.refresh_from_db()
     rulings = {anchor: {"choice": choice, **OTHER} for anchor in disputed_anchors(open_slot(item))}
     assert rulings
-    review: Review = hand_in(team.seniors[0], item, rulings=rulings, **more)
+    review: Review = claim_and_submit(team.seniors[0], item, rulings=rulings, **more)
     return review
 
 
@@ -93,8 +93,8 @@ def test_an_expert_who_upholds_the_version_under_review_approves_it_and_writes_n
     team: Team, item: Dialogue, edit: Callable[[Document], None]
 ) -> None:
     seen = current(item)
-    hand_in(team.annotators[1], item, "approve")
-    fix = hand_in(team.annotators[2], item, "fix", document=edited(seen, edit))
+    claim_and_submit(team.annotators[1], item, "approve")
+    fix = claim_and_submit(team.annotators[2], item, "fix", document=edited(seen, edit))
     review = settle(team, item, "left")
     assert (review.verdict, review.made_revision) == ("approve", None)
     run = StageRun.objects.get(pk=review.stage_run_id)
@@ -106,14 +106,14 @@ def test_an_expert_who_upholds_the_version_under_review_approves_it_and_writes_n
 def test_a_ruling_keeps_of_the_record_what_speaks_of_no_change(team: Team, item: Dialogue) -> None:
     """Storing a colleague's version took more from the record than the ruling lets stand."""
     seen = current(item)
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=edited(seen, question, label, message))
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "fix", document=edited(seen, question, label, message))
     item.refresh_from_db()
     anchors = disputed_anchors(open_slot(item))
     rulings = {
         anchor: {"choice": "right" if anchor.endswith("/information") else "left", **OTHER} for anchor in anchors
     }
-    review = hand_in(team.seniors[0], item, rulings=rulings)
+    review = claim_and_submit(team.seniors[0], item, rulings=rulings)
     assert (review.verdict, len(rulings)) == ("fix", 3)
     assert current(item) == edited(seen, label_as_api)
 
@@ -153,7 +153,7 @@ def test_copies_of_a_constraints_words_are_no_place_to_rule_on_and_come_back_wit
     begin(team.project, [item])
     seen = current(item)
     corrected = edited(seen, lambda one: one["constraints"][0].update(text="Call tools four times at most."))
-    review = hand_in(team.annotator, item, "escalate", document=corrected)
+    review = claim_and_submit(team.annotator, item, "escalate", document=corrected)
     assert review.made_revision.document()["constraints"][0]["parameters"] != seen["constraints"][0]["parameters"]
     assert disputed_anchors(open_slot(item)) == ["/constraints/c0/text"]
     review = settle(team, item, "left")

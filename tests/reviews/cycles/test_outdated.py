@@ -13,7 +13,16 @@ from annotator.services.projects import publish_guideline
 from reviews.models import Cycle, Review
 from reviews.services.cycles import outdated
 from reviews.services.queue.claims import claim_slot
-from tests.factories import Team, adopt_c3, hand_in, make_dialogue, make_document, make_item, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    claim_and_submit,
+    make_dialogue,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
 from tests.pages import one_line
 from tests.reviews.gold.gold_team import STAGE, gold_team, make_gold, verified
 
@@ -54,13 +63,13 @@ def run_job() -> dict[str, Any]:
 
 def test_a_review_keeps_the_guideline_it_was_made_under(team: Team) -> None:
     item = make_item(team, "self_check_single")
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     publish(team)
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     assert [review.guideline and review.guideline.number for review in Review.objects.order_by("pk")] == [1, 2]
     bare = make_team()
     adopt_c3(bare)
-    hand_in(bare.annotator, make_item(bare, "self_check_single"))
+    claim_and_submit(bare.annotator, make_item(bare, "self_check_single"))
     assert Review.objects.latest("pk").guideline is None
 
 
@@ -80,7 +89,7 @@ def test_policies_and_error_types_narrow_it(team: Team) -> None:
     make_item(team, "cross_check", make_document("a"), external_id="one task")
     make_item(team, "cross_check", make_document("b", tasks=2), external_id="with chat")
     faulty = make_item(team, "self_check_single", external_id="faulty")
-    hand_in(
+    claim_and_submit(
         team.annotator, faulty, "escalate",
         named_errors=[{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}],
     )  # fmt: skip
@@ -104,7 +113,7 @@ def test_a_sealed_review_is_not_given_away_by_a_flag(team: Team) -> None:
     Review.objects.filter(dialogue=item).update(guideline=None)
     publish(team)
     Review.objects.filter(dialogue=item).update(guideline=team.project.guidelines.first())
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     Review.objects.filter(sealed=True).update(guideline=None)
     assert not outdated.preview_change(actor=team.administrator, project=team.project, scope=scope(team)).total
 

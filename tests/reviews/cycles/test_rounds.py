@@ -23,7 +23,7 @@ from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.submission.submit import submit_review
-from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_team
+from tests.factories import Team, begin, changed, claim_and_submit, current, make_dialogue, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +41,7 @@ def annotated(team: Team, count: int) -> list[Dialogue]:
     for n in range(count):
         item = make_dialogue(team.project)
         begin(team.project, [item])
-        hand_in(team.annotators[n % len(team.annotators)], item, "approve")
+        claim_and_submit(team.annotators[n % len(team.annotators)], item, "approve")
         items.append(item)
     return items
 
@@ -64,11 +64,11 @@ def look(item: Dialogue, *verdicts: str, text: str = "") -> None:
         assert person is not None
         words = text or f"As {person} has it."
         document = changed(current(item), words) if verdict == "fix" else None
-        hand_in(person, item, verdict, document=document)
+        claim_and_submit(person, item, verdict, document=document)
 
 
 def settle(team: Team, item: Dialogue, verdict: str = "reject") -> None:
-    hand_in(team.seniors[0], item, verdict)
+    claim_and_submit(team.seniors[0], item, verdict)
 
 
 def statuses(team: Team) -> dict[str, int]:
@@ -90,7 +90,7 @@ def test_the_first_round_waits_until_nothing_is_upstream(team: Team) -> None:
     late = make_dialogue(team.project)
     begin(team.project, [late])
     assert draw_where_upstream_is_done() == 0
-    hand_in(team.annotators[0], late, "approve")
+    claim_and_submit(team.annotators[0], late, "approve")
     draw = next_round(team)
     assert (draw.number, draw.population_size, draw.sample_size, draw.algorithm) == (1, 4, 2, ROUNDS)
     assert draw.strata == {"unseen": [4, 2], "seen": [0, 0]}
@@ -254,7 +254,7 @@ def test_a_false_alarm_is_no_error_but_is_looked_at_again(team: Team) -> None:
     annotated(team, 2)
     [item] = drawn(next_round(team))
     look(item, "approve", "escalate")
-    hand_in(team.seniors[0], item, "approve")
+    claim_and_submit(team.seniors[0], item, "approve")
     [figures] = read_rounds(team.project)
     assert (figures.errors, figures.conflicts, figures.ended_at) == (0, 1, None)
     second = next_round(team)
@@ -270,7 +270,9 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(
     next_round(team)
     for item in items[:2]:
         look(item, "approve", "escalate")
-        hand_in(next(one for one in team.seniors if one != item.owner), item, "fix", document=changed(current(item)))
+        claim_and_submit(
+            next(one for one in team.seniors if one != item.owner), item, "fix", document=changed(current(item))
+        )
     for item in items[2:]:
         look(item, "approve", "approve")
     for item in drawn(next_round(team)):
@@ -381,7 +383,7 @@ def test_reading_the_rounds_takes_as_few_questions_for_many_as_for_few(
     for _ in range(2):
         for item in drawn(next_round(team)):
             look(item, "approve", "escalate")
-            hand_in(next(one for one in team.seniors if one.pk != item.owner_id), item, "approve")
+            claim_and_submit(next(one for one in team.seniors if one.pk != item.owner_id), item, "approve")
         with CaptureQueriesContext(connection) as asked:
             read_rounds(team.project)
         counts.append(len(asked))

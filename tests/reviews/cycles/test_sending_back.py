@@ -15,7 +15,17 @@ from reviews.services.cycles.sending_back import is_evidence
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.counters import recount, stored_counters
-from tests.factories import Team, adopt_c3, begin, changed, current, hand_in, make_dialogue, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    claim_and_submit,
+    current,
+    make_dialogue,
+    make_team,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -31,9 +41,9 @@ def approved(team: Team, owner: int) -> Dialogue:
     item = make_dialogue(team.project)
     begin(team.project, [item])
     for _ in range(2):
-        hand_in(team.annotators[owner], item)
+        claim_and_submit(team.annotators[owner], item)
     for person in [one for one in team.annotators if one != team.annotators[owner]][:2]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     return item
 
 
@@ -43,7 +53,7 @@ def drawn_of(draw: Draw, owner: User, *, selected: bool) -> list[Dialogue]:
 
 
 def audit(team: Team, item: Dialogue, verdict: str) -> None:
-    hand_in(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
+    claim_and_submit(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
 
 
 @pytest.mark.parametrize(

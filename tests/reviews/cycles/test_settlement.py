@@ -14,7 +14,7 @@ from reviews.core.protocols import Protocol, load_preset, read_protocol
 from reviews.models import Cycle, CycleState, Feedback, FeedbackKind, Slot, SlotState, StageRun, StageRunState
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.queue.claims import claim_slot
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, open_slot
+from tests.factories import Team, adopt_c3, changed, claim_and_submit, current, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
 TEAM = {"annotators": 4, "seniors": 2}
@@ -40,7 +40,7 @@ def cross_check(team: Team, item: Dialogue, one: str, two: str, **texts: str) ->
     """The second and third annotator review blind; ``one`` and ``two`` are verdicts, texts what a fix says."""
     for person, verdict, key in ((team.annotators[1], one, "first"), (team.annotators[2], two, "second")):
         document = changed(current(item), texts.get(key, "Mended.")) if verdict == "fix" else None
-        hand_in(person, item, verdict, document=document)
+        claim_and_submit(person, item, verdict, document=document)
     return fresh(item)
 
 
@@ -50,7 +50,7 @@ def cross_check(team: Team, item: Dialogue, one: str, two: str, **texts: str) ->
 def test_the_first_self_check_makes_the_owner(team: Team) -> None:
     item = make_item(team, "self_check_single")
     assert (item.owner, item.status, item.stage) == (None, DialogueStatus.IN_REVIEW, "self_check_single")
-    hand_in(team.annotators[1], item)
+    claim_and_submit(team.annotators[1], item)
     item = fresh(item)
     assert (item.owner, item.stage) == (team.annotators[1], "self_check_multi")
     slot = open_slot(item)
@@ -59,7 +59,7 @@ def test_the_first_self_check_makes_the_owner(team: Team) -> None:
 
 def test_a_fix_moves_the_head_and_goes_on(team: Team) -> None:
     item = make_item(team, "self_check_single")
-    hand_in(team.annotator, item, document=changed(current(item)))
+    claim_and_submit(team.annotator, item, document=changed(current(item)))
     item = fresh(item)
     assert item.head is not None
     assert item.head.number == 2
@@ -75,14 +75,14 @@ def test_the_labels_lists_read_follow_the_head(team: Team) -> None:
     document = current(item)
     document["tasks"][0]["user_message"] = "How is the weather in Bruges?"
     document["tasks"][0]["steps"][0]["arguments"]["city"] = "Bruges"
-    hand_in(team.annotator, item, document=document)
+    claim_and_submit(team.annotator, item, document=document)
     assert fresh(item).title.startswith("How is the weather in Bruges")
 
 
 @pytest.mark.parametrize("verdict", ["reject", "escalate"])
 def test_a_self_check_that_does_not_pass_goes_to_an_expert(team: Team, verdict: str) -> None:
     item = make_item(team, "self_check_single")
-    hand_in(team.annotator, item, verdict)
+    claim_and_submit(team.annotator, item, verdict)
     item = fresh(item)
     assert (item.status, item.stage, item.owner) == (DialogueStatus.ESCALATED, "expert", team.annotator)
     run = run_of(item, "expert")
@@ -94,7 +94,7 @@ def test_a_self_check_that_does_not_pass_goes_to_an_expert(team: Team, verdict: 
 
 def test_one_review_settles_nothing(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     assert run_of(item, "cross_check").state == StageRunState.OPEN
     assert fresh(item).stage == "cross_check"
 
@@ -170,7 +170,7 @@ def expert_item(team: Team) -> Dialogue:
 
 def test_an_expert_approves(team: Team) -> None:
     before = expert_item(team)
-    hand_in(team.senior, before, "approve")
+    claim_and_submit(team.senior, before, "approve")
     item = fresh(before)
     cycle = Cycle.objects.get(dialogue=item)
     assert (item.status, item.stage, cycle.state) == (DialogueStatus.VERIFIED, "", CycleState.VERIFIED)
@@ -180,7 +180,7 @@ def test_an_expert_approves(team: Team) -> None:
 
 def test_an_expert_fixes(team: Team) -> None:
     item = expert_item(team)
-    hand_in(team.senior, item, "fix", document=changed(current(item)), reason="Shorter is better.")
+    claim_and_submit(team.senior, item, "fix", document=changed(current(item)), reason="Shorter is better.")
     item = fresh(item)
     cycle = Cycle.objects.get(dialogue=item)
     assert item.head is not None
@@ -192,7 +192,7 @@ def test_an_expert_fixes(team: Team) -> None:
 
 def test_an_expert_rejects(team: Team) -> None:
     item = expert_item(team)
-    hand_in(team.senior, item, "reject", reason="Nobody asks this.")
+    claim_and_submit(team.senior, item, "reject", reason="Nobody asks this.")
     assert fresh(item).status == DialogueStatus.REJECTED
     assert "the dialogue was rejected" in Feedback.objects.get(person=team.annotator).text
 
@@ -217,11 +217,11 @@ def test_back_to_the_author(team: Team) -> None:
     assert (item.status, item.stage) == (DialogueStatus.IN_REVIEW, "self_check_multi")
     slot = open_slot(item)
     assert (slot.round, slot.reserved_for) == (2, team.annotator)
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     assert fresh(item).stage == "cross_check"
     assert run_of(item, "cross_check", 2).state == StageRunState.OPEN
     # Whoever reviewed the first round may review the second.
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
 
 
 def test_the_author_reads_what_was_proposed_in_what_is_sent_back(team: Team, client: Client) -> None:
@@ -235,7 +235,7 @@ def test_the_author_reads_what_was_proposed_in_what_is_sent_back(team: Team, cli
     assert "It cannot be saved." in told
     (link,) = re.findall(r'href="([^"]+changes/[^"]+)"', told)
     assert "Proposed" in client.get(link).content.decode()
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     again = claim_slot(actor=team.annotators[1], slot=open_slot(fresh(item))).slot
     client.force_login(team.annotators[1])
     assert "sent back" not in client.get(f"/work/{again.public_id}/").content.decode()
@@ -267,11 +267,11 @@ def test_a_stage_begins_anew_from_the_same_version_where_fixes_differ(team: Team
 def test_one_colleague_beside_the_author(team: Team) -> None:
     adopt_c3(team, cross_check_reviewers=1)
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
     assert fresh(item).status == DialogueStatus.ESCALATED
     assert run_of(item, "cross_check").discrepancy_count is None
     other = make_item(team, "cross_check")
-    hand_in(team.annotators[1], other, "approve")
+    claim_and_submit(team.annotators[1], other, "approve")
     assert fresh(other).status == DialogueStatus.POOLED
 
 
@@ -284,9 +284,9 @@ def test_without_an_audit_what_passes_is_verified_at_once(team: Team) -> None:
 def test_a_cycle_keeps_the_protocol_it_began_under(team: Team) -> None:
     item = make_item(team, "cross_check")
     adopt_c3(team, cross_check_reviewers=1)
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     assert fresh(item).stage == "cross_check"
-    hand_in(team.annotators[2], item, "approve")
+    claim_and_submit(team.annotators[2], item, "approve")
     assert fresh(item).status == DialogueStatus.POOLED
 
 
@@ -295,7 +295,7 @@ def test_a_cycle_keeps_the_protocol_it_began_under(team: Team) -> None:
 
 def test_every_transition_leaves_its_event_in_a_whole_chain(team: Team) -> None:
     item = expert_item(team)
-    hand_in(team.senior, item, "approve")
+    claim_and_submit(team.senior, item, "approve")
     assert kinds(item) == [
         "cycle.begun",
         *("review.submitted", "stage.settled") * 2,
@@ -319,7 +319,7 @@ def test_a_slot_is_done_once_it_is_reviewed(team: Team) -> None:
 def test_content_is_never_changed_in_place(team: Team) -> None:
     item = make_item(team, "self_check_single")
     first = Revision.objects.get(dialogue=item)
-    hand_in(team.annotator, item, document=changed(current(item)))
+    claim_and_submit(team.annotator, item, document=changed(current(item)))
     again = Revision.objects.get(pk=first.pk)
     assert (again.content, again.content_hash) == (first.content, first.content_hash)
     assert load_text(again.content) != current(item)

@@ -30,7 +30,7 @@ from reviews.services.feedback.mentions import find_mentions, known_mentions, su
 from reviews.services.queue.claims import claim_slot, release
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
-from tests.factories import Team, changed, current, hand_in, make_item, open_slot
+from tests.factories import Team, changed, claim_and_submit, current, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
 
@@ -165,7 +165,7 @@ def test_nobody_hears_of_what_a_blind_reviewer_says_before_the_stage_settles(
         resolve_comment(actor=person, public_id=comment.public_id)
     submit_review(actor=reviewer, slot=claim.slot, token=claim.token, verdict="approve")
     assert seen() == before
-    hand_in(team.annotators[2], item, "approve")
+    claim_and_submit(team.annotators[2], item, "approve")
     mentioned = person != team.administrator
     assert ("mention" in [row.kind for row in list_notices(actor=person).rows]) is mentioned
     assert seen()[3]
@@ -177,7 +177,7 @@ def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice
     said = f"@{author.username} as @{author.pseudonym.upper()}, `@{other.username}` and @{reader.username} say."
     comment_on(actor=team.senior, dialogue=item, anchor="", text=said)
     assert f"{team.senior} mentions you" in client_page(reader, "/")
-    hand_in(author, item, "approve")
+    claim_and_submit(author, item, "approve")
     own = comment_on(actor=other, dialogue=item, anchor="", text=f"@{author.username} wrote it.")
     claim_slot(actor=reader, slot=open_slot(item))
     shown = page(team, reader, item, client)
@@ -194,7 +194,7 @@ def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice
     claim_slot(actor=other, slot=open_slot(item))
     assert own.text in page(team, other, item, client)
     for person in (reader, other):
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     assert f"{team.senior} mentions you" in client_page(reader, "/")
 
 
@@ -238,7 +238,7 @@ def test_an_anchor_survives_edits_elsewhere_and_goes_stale_with_its_value(team: 
     here, there = "/tasks/t1/user_message", "/tasks/t1/steps/s1"
     for anchor in (here, there, ""):
         comment_on(actor=team.senior, dialogue=item, anchor=anchor, text="Hm.")
-    hand_in(team.annotator, item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotator, item, "fix", document=changed(current(item)))
     threads = read_threads(actor=team.senior, dialogue=item, document=current(item))
     assert [(thread.place, thread.stale) for thread in threads] == [
         ("task 1, user message", False), ("task 1, answer s1", True), ("", True),
@@ -252,7 +252,7 @@ def test_a_place_that_no_version_has_is_refused_and_one_that_was_there_is_not(te
             comment_on(actor=team.senior, dialogue=item, anchor=anchor, text="Hm.")
     document = current(item)
     document["tasks"][0]["steps"][1]["id"] = "s9"
-    hand_in(team.annotator, item, "fix", document=document)
+    claim_and_submit(team.annotator, item, "fix", document=document)
     item.refresh_from_db()
     # On a page that was opened before, it is there still.
     gone = comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1/steps/s1", text="This was right.")

@@ -8,7 +8,7 @@ from annotator.services.history.events import broken_links
 from reviews.models import Claim, Example, Review, ReviewSession, SessionDecision
 from reviews.services.adjudication import review_sessions
 from reviews.services.feedback.examples import mark_example, withdraw_example
-from tests.factories import Team, hand_in, make_item
+from tests.factories import Team, claim_and_submit, make_item
 from tests.racing import lost, race, won
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +22,7 @@ TEAM = {"seniors": 2}
 
 def test_two_who_mark_and_withdraw(team: Team) -> None:
     item = make_item(team, "expert")
-    hand_in(team.senior, item, rulings=RULINGS)
+    claim_and_submit(team.senior, item, rulings=RULINGS)
     results = race(
         *(
             lambda who=who: mark_example(actor=who, project=team.project, dialogue=item, comment="Look.")

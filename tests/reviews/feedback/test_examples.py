@@ -18,7 +18,17 @@ from reviews.services.feedback.examples import (
 )
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    changed,
+    claim_and_submit,
+    current,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +43,7 @@ def team() -> Team:
 def verified(team: Team, name: str, *, tasks: int = 1) -> Dialogue:
     item = make_item(team, "cross_check", make_document(name, tasks=tasks))
     for person in team.annotators[1:]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     close_population_and_draw(actor=team.administrator, project=team.project)
     item.refresh_from_db()
     assert item.status == "verified"
@@ -143,7 +153,7 @@ def test_a_later_correction_does_not_change_what_people_were_shown(client: Clien
     item = verified(team, "x")
     example = mark(team, item)
     begin_cycles(actor=None, project=team.project, dialogues=[item], hidden=False)
-    hand_in(team.annotator, item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotator, item, "fix", document=changed(current(item)))
     client.force_login(team.annotators[1])
     url = reverse("example", args=[team.project.slug, example.public_id])
     text = client.get(url).content.decode()

@@ -7,7 +7,7 @@ from annotator.models import Notice
 from annotator.services.notices.notices import mark_read
 from reviews.models import Feedback, FeedbackKind
 from reviews.services.feedback.reading import count_kinds, list_feedback
-from tests.factories import Team, begin, current, hand_in, make_document, make_item
+from tests.factories import Team, begin, claim_and_submit, current, make_document, make_item
 from tests.reviews.adjudication.test_adjudication import DAY, MESSAGE, TEXT, disputed, edited, ruling
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ TEAM = {"seniors": 2}
 
 def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
+    claim_and_submit(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
     notice = Feedback.objects.get(person=team.annotator)
     assert "The sky is clear." in notice.text
     assert "Answer wrong or unsupported at task 1, answer s1, text: As observed." in notice.text
@@ -26,7 +26,7 @@ def test_the_author_hears_of_their_own_words_alone(team: Team) -> None:
     """Neither of what the expert left as it was, nor of what reviewers added."""
     item = disputed(team, {"message": "Weather in Ghent x?"}, {"text": "Sunny.", "date": "2025-05-02"})
     rulings = {MESSAGE: ruling("left", reason_kind="message_unnatural"), TEXT: ruling("left"), DAY: ruling("right")}
-    hand_in(team.senior, item, rulings=rulings)
+    claim_and_submit(team.senior, item, rulings=rulings)
     own = {"actor": team.annotator, "project": team.project}
     [told] = list_feedback(**own).rows
     assert [named_error.anchor for named_error in told.named_errors] == [MESSAGE]
@@ -36,7 +36,7 @@ def test_the_author_hears_of_their_own_words_alone(team: Team) -> None:
 
 def test_reviewers_hear_where_they_were_overruled(team: Team) -> None:
     item = disputed(team, {"message": "Weather in Ghent x?"}, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={MESSAGE: ruling("left"), TEXT: ruling("left")})
+    claim_and_submit(team.senior, item, rulings={MESSAGE: ruling("left"), TEXT: ruling("left")})
     said = {row.person: row for row in Feedback.objects.filter(kind=FeedbackKind.OVERRULED)}
     assert {person: [one.anchor for one in row.rulings.all()] for person, row in said.items()} == {
         team.annotators[2]: [MESSAGE, TEXT]
@@ -51,11 +51,11 @@ def test_reviewers_hear_where_they_were_overruled(team: Team) -> None:
 
 def test_why_a_reviewer_was_overruled_is_hidden_while_they_may_review_blind(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("left")}, reason="The sky is clear.")
+    claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")}, reason="The sky is clear.")
     assert not list_feedback(actor=team.annotators[2], project=team.project).rows[0].veiled
     begin(team.project, [item])
     for _ in range(2):
-        hand_in(team.annotator, item)
+        claim_and_submit(team.annotator, item)
     [told] = list_feedback(actor=team.annotators[2], project=team.project).rows
     assert (told.veiled, told.named_errors) == (True, [])
 
@@ -63,17 +63,17 @@ def test_why_a_reviewer_was_overruled_is_hidden_while_they_may_review_blind(team
 @pytest.mark.parametrize(("verdict", "whom"), [("approve", 2), ("reject", 1)])
 def test_a_verdict_is_overruled_as_well(team: Team, verdict: str, whom: int) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "reject")
-    hand_in(team.senior, item, verdict)
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "reject")
+    claim_and_submit(team.senior, item, verdict)
     assert Feedback.objects.get(kind=FeedbackKind.OVERRULED).person == team.annotators[whom]
 
 
 def test_whoever_is_author_and_reviewer_is_told_once(team: Team) -> None:
     item = make_item(team, "self_check_single", make_document("x"))
     document = edited(current(item), text="Sunny.", message="Weather in Ghent x?")
-    hand_in(team.annotator, item, "escalate", document=document)
-    hand_in(team.senior, item, rulings={TEXT: ruling("left"), MESSAGE: ruling("right")})
+    claim_and_submit(team.annotator, item, "escalate", document=document)
+    claim_and_submit(team.senior, item, rulings={TEXT: ruling("left"), MESSAGE: ruling("right")})
     told = Feedback.objects.get()
     assert (told.person, told.kind) == (team.annotator, FeedbackKind.ADJUDICATION)
     assert {one.anchor for one in told.rulings.all()} == {TEXT, MESSAGE}
@@ -81,13 +81,13 @@ def test_whoever_is_author_and_reviewer_is_told_once(team: Team) -> None:
 
 def test_no_author_hears_of_what_was_left_as_it_was(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("left")})
+    claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")})
     assert Feedback.objects.get().person == team.annotators[2]
 
 
 def test_a_notice_is_read_by_whom_it_is_for(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    hand_in(team.senior, item, rulings={TEXT: ruling("right")})
+    claim_and_submit(team.senior, item, rulings={TEXT: ruling("right")})
     notice = Notice.objects.get(subject=Feedback.objects.get(person=team.annotator).public_id)
     assert notice.target.endswith(f"/feedback/#f-{notice.subject}")
     for person in (team.annotators[1], team.senior, team.outsider):

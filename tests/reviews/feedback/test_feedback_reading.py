@@ -14,7 +14,7 @@ from annotator.services.notices.notices import mark_read
 from annotator.services.projects import publish_guideline
 from reviews.models import Feedback
 from reviews.services.feedback import reading
-from tests.factories import Team, adopt_c3, hand_in, make_item, make_team
+from tests.factories import Team, adopt_c3, claim_and_submit, make_item, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +41,7 @@ def told(team: Team, kind: str = "hallucinated_value", **more: Any) -> Dialogue:
     """A disputed dialogue that the expert settles otherwise than its owner, and the reviewer who approved, had it."""
     item = make_item(team, "expert", **more)
     ruling = {"choice": "right", "reason_kind": kind, "reason": "Nobody said so."}
-    hand_in(team.senior, item, rulings={ANSWER: ruling})
+    claim_and_submit(team.senior, item, rulings={ANSWER: ruling})
     return item
 
 

@@ -16,8 +16,8 @@ from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_document,
     make_item,
     make_team,
@@ -51,9 +51,9 @@ def verified(team: Team, *, fix: str = "It is sunny, 18 degrees.", external_id: 
     item = make_item(team, STAGE, document, external_id=external_id or f"source-{next(_numbers)}-0000001")
     for person in team.annotators[1:3]:
         if fix:
-            hand_in(person, item, "fix", document=changed(current(item), fix))
+            claim_and_submit(person, item, "fix", document=changed(current(item), fix))
         else:
-            hand_in(person, item, "approve")
+            claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     assert item.status == DialogueStatus.VERIFIED
     return item

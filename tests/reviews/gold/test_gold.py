@@ -55,9 +55,9 @@ from tests.factories import (
     adopt_c3,
     broken,
     changed,
+    claim_and_submit,
     current,
     give_role,
-    hand_in,
     make_document,
     make_item,
     make_team,
@@ -134,7 +134,7 @@ def test_who_was_told_of_the_verified_dialogue_is_not_tested(team: Team, monkeyp
     told, other = team.annotators[3:5]
     comment_on(actor=team.annotator, dialogue=source, anchor="", text=f"@{told.username}, is this one request?")
     for person in team.annotators[1:3]:
-        hand_in(person, source, "approve")
+        claim_and_submit(person, source, "approve")
     item = make_gold(team, source)
     ordinary = make_item(team, STAGE)
     certain(monkeypatch, team)
@@ -185,7 +185,7 @@ def test_only_a_verified_dialogue_that_nobody_is_shown_can_be_one(team: Team) ->
 def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(team: Team) -> None:
     """An ordinary one that waits there keeps that review sealed; of this one it is open."""
     source = make_item(team, STAGE)
-    hand_in(team.annotators[1], source, "approve")
+    claim_and_submit(team.annotators[1], source, "approve")
     StageRun.objects.filter(cycle__dialogue=source, stage=STAGE).update(state="cancelled")
     Slot.objects.filter(dialogue=source, stage=STAGE, state="open").update(state="cancelled")
     run = StageRun.objects.get(cycle__dialogue=source, stage=STAGE)
@@ -194,7 +194,7 @@ def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(tea
     )
     open_run(context, context.protocol.stage(STAGE), run.entry_revision)
     for person in team.annotators[1:3]:
-        hand_in(person, source, "approve")
+        claim_and_submit(person, source, "approve")
     source.refresh_from_db()
     assert source.status == DialogueStatus.VERIFIED
     with pytest.raises(Conflict, match="before that began anew"):
@@ -341,13 +341,13 @@ def test_made_anew_it_comes_to_nobody_who_had_the_earlier_one(team: Team, monkey
     """They would know the dialogue again, and so that it is a gold item; they may have read what they missed."""
     item, waiting = make_gold(team), make_item(team, STAGE)
     certain(monkeypatch, team)
-    handed_in, given_back, fresh = team.annotators[3:6]
-    answer_with(handed_in, take(handed_in, team), "approve")
+    submitted, given_back, fresh = team.annotators[3:6]
+    answer_with(submitted, take(submitted, team), "approve")
     claims.release(actor=given_back, token=take(given_back, team).token)
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     again = make_gold(team, item.source)
     assert people_for(project=team.project, stage=gold_stage(team.project, STAGE), source=item.source) == [fresh]
-    assert offered(handed_in, team, 2) == offered(given_back, team, 2) == [waiting.pk] * 2
+    assert offered(submitted, team, 2) == offered(given_back, team, 2) == [waiting.pk] * 2
     assert again.dialogue_id in offered(fresh, team, 2)
 
 
@@ -676,10 +676,10 @@ def test_agreement_leaves_out_even_what_a_gold_item_has_behind_it(team: Team) ->
     """The copy of a dialogue's past holds settled blind reviews where the stage has an earlier blind one."""
     item = make_gold(team)
     review = Review.objects.filter(dialogue=item.dialogue).order_by("pk")[0]
-    from reviews.core.agreement import left_out
-    from reviews.services.statistics.agreement import circumstances
+    from reviews.core.agreement import exclusion_reason
+    from reviews.services.statistics.agreement import run_facts
 
-    assert "Gold items" in left_out(circumstances([review]))
+    assert "Gold items" in exclusion_reason(run_facts([review]))
 
 
 def test_annotators_see_it_counted_like_any_other(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -739,7 +739,7 @@ def test_it_holds_up_no_draw() -> None:
     adopt_c3(team, audit_fraction=0.5)
     source = make_item(team, STAGE)
     for person in team.annotators[1:3]:
-        hand_in(person, source, "approve")
+        claim_and_submit(person, source, "approve")
     assert draw_where_upstream_is_done() == 1
     Dialogue.objects.filter(pk=source.pk).update(status=DialogueStatus.VERIFIED)
     from reviews.models import Cycle
@@ -750,7 +750,7 @@ def test_it_holds_up_no_draw() -> None:
     make_gold(team, source)
     other = make_item(team, STAGE)
     for person in team.annotators[1:3]:
-        hand_in(person, other, "approve")
+        claim_and_submit(person, other, "approve")
     assert draw_where_upstream_is_done() == 1
 
 
@@ -761,19 +761,19 @@ def test_work_on_it_is_shown_to_annotators_and_goes_on_no_record(team: Team, mon
     person = team.annotators[3]
     fold_all()
 
-    def handed_in(shown_to: User | None) -> tuple[int, int]:
+    def submitted(shown_to: User | None) -> tuple[int, int]:
         of = {"project": team.project, "now": timezone.now(), "by_week": True, "shown_to": shown_to}
         return read_throughput(**of).total, read_throughput(**of, person=person).total
 
-    before = handed_in(None)
+    before = submitted(None)
     # Without the two reviews of the answer, which seems to wait for them.
     seen = (before[0] - 2, before[1])
-    assert handed_in(person) == seen
+    assert submitted(person) == seen
     answer_with(person, take(person, team), "approve")
     fold_all()
-    assert handed_in(None) == before
-    assert handed_in(person) == (seen[0] + 1, seen[1] + 1)
-    assert handed_in(team.annotators[4]) == seen
+    assert submitted(None) == before
+    assert submitted(person) == (seen[0] + 1, seen[1] + 1)
+    assert submitted(team.annotators[4]) == seen
     assert WORK.recount(team.project) == []
 
 

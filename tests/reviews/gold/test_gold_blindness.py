@@ -37,8 +37,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_document,
     make_item,
@@ -228,9 +228,9 @@ def test_warnings_are_waived_of_the_item_as_of_what_was_handed_in(team: Team, mo
         begin(team.project, sources[-1:])
         for _ in range(2):
             waive_all(actor=team.annotator, slot=open_slot(sources[-1]), reason="Meant so.")
-            hand_in(team.annotator, sources[-1])
+            claim_and_submit(team.annotator, sources[-1])
         for person in team.annotators[1:3]:
-            hand_in(person, sources[-1], "approve")
+            claim_and_submit(person, sources[-1], "approve")
         sources[-1].refresh_from_db()
     make_gold(team, sources[0])
     error = changed(document, "It is sunny in [your city].")
@@ -331,9 +331,9 @@ def test_an_error_that_was_mended_before_the_stage_is_not_planted(team: Team) ->
     """The version that mended it would change nothing of the one before, as no ordinary dialogue's does."""
     item = make_item(team, "self_check_multi")
     came = current(item)
-    hand_in(team.annotator, item, "fix", document=changed(came))
+    claim_and_submit(team.annotator, item, "fix", document=changed(came))
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     for error in (came, changed(came, f"  {came['tasks'][0]['steps'][-1]['text']} ")):
         with pytest.raises(Invalid, match="Version 2 of the item would say what version 1 says"):
@@ -349,7 +349,7 @@ def test_errors_that_were_named_in_answers_are_not_counted_for_annotators(team: 
     for _ in range(2):
         item = make_item(team, STAGE)
         for person in team.annotators[1:3]:
-            hand_in(person, item, "fix", document=changed(current(item)), **error)
+            claim_and_submit(person, item, "fix", document=changed(current(item)), **error)
     item.refresh_from_db()
     make_gold(team, item)
     fold_all()
@@ -366,9 +366,9 @@ def test_errors_that_were_named_in_answers_are_not_counted_for_those_who_named_o
     error = {"named_errors": [{"kind": "wrong_argument_value", "anchor": "/tasks/t1/steps/s0", "note": ""}]}
     items = [make_item(team, "self_check_multi") for _ in range(2)]
     for item in items:
-        hand_in(team.annotator, item, "fix", document=changed(current(item), "Sunny, 18 degrees."))
+        claim_and_submit(team.annotator, item, "fix", document=changed(current(item), "Sunny, 18 degrees."))
         for person in team.annotators[1:3]:
-            hand_in(person, item, "fix", document=changed(current(item)), **error)
+            claim_and_submit(person, item, "fix", document=changed(current(item)), **error)
         item.refresh_from_db()
     make_gold(team, items[0])
     fold_all()
@@ -389,9 +389,9 @@ def test_errors_that_were_named_in_answers_are_not_counted_for_those_who_named_o
 def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team) -> None:
     """What seems to wait in the cross-check has been with no expert, nor has anybody handed it in there."""
     source = make_item(team, STAGE)
-    hand_in(team.annotators[1], source, "reject")
-    hand_in(team.annotators[2], source, "approve")
-    hand_in(team.senior, source, "approve")
+    claim_and_submit(team.annotators[1], source, "reject")
+    claim_and_submit(team.annotators[2], source, "approve")
+    claim_and_submit(team.senior, source, "approve")
     Review.objects.filter(stage_run__stage="expert").update(seconds=62)
     source.refresh_from_db()
     fold_all()
@@ -423,15 +423,15 @@ def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team
         item = make_dialogue(team.project, make_document(TAG), external_id=name)
         begin(team.project, [item])
         for _ in range(2):
-            hand_in(team.annotator, item)
+            claim_and_submit(team.annotator, item)
         for person, text in zip(team.annotators[1:3], ("It is sunny.", "It rains."), strict=True):
-            hand_in(person, item, "fix", document=changed(current(item), text))
-        hand_in(team.senior, item, rulings={"/tasks/t1/steps/s1/text": RULING})
+            claim_and_submit(person, item, "fix", document=changed(current(item), text))
+        claim_and_submit(team.senior, item, rulings={"/tasks/t1/steps/s1/text": RULING})
         item.refresh_from_db()
         assert item.stage == STAGE
         items.append(item)
     for person in team.annotators[3:5]:
-        hand_in(person, items[0], "approve")
+        claim_and_submit(person, items[0], "approve")
     items[0].refresh_from_db()
     item = make_gold(team, items[0], document=changed(current(items[0]), "It snows.")).dialogue
 
@@ -462,7 +462,7 @@ def test_its_history_names_the_protocol_that_was_in_force_then(team: Team) -> No
     item = make_gold(team, sources[0]).dialogue
     supersede_cycle(actor=team.administrator, dialogue=sources[1], reason="An erratum.")
     for person in (team.annotators[0], team.annotators[0], *team.annotators[3:5]):
-        hand_in(person, sources[1], "approve")
+        claim_and_submit(person, sources[1], "approve")
     sources[1].refresh_from_db()
     again = make_gold(team, sources[1]).dialogue
 
@@ -503,12 +503,12 @@ def test_what_rounds_found_in_an_answer_is_for_overseers_alone(team: Team) -> No
         item = make_dialogue(team.project)
         begin(team.project, [item])
         for person in team.annotators[:3]:
-            hand_in(person, item, "approve")
+            claim_and_submit(person, item, "approve")
     first = next_round(team)
     wrong, disputed = drawn_of(first)
     look(wrong, "fix", "fix", text="The same for both.")
     look(disputed, "approve", "fix")
-    hand_in(team.senior, disputed, rulings={"/tasks/t1/steps/s1/text": RULING | {"choice": "right"}})
+    claim_and_submit(team.senior, disputed, rulings={"/tasks/t1/steps/s1/text": RULING | {"choice": "right"}})
     while not (draw := next_round(team)).closing:
         for item in drawn_of(draw):
             look(item, "approve", "approve")
@@ -537,7 +537,7 @@ def drawn(team: Team) -> list[Dialogue]:
     items = [make_item(team, STAGE) for _ in range(4)]
     for item in items:
         for person in team.annotators[1:3]:
-            hand_in(person, item, "approve")
+            claim_and_submit(person, item, "approve")
     close_population_and_draw(actor=team.administrator, project=team.project)
     return sorted(Dialogue.objects.all(), key=lambda item: item.stage == "expert")
 
@@ -545,7 +545,7 @@ def drawn(team: Team) -> list[Dialogue]:
 def test_no_item_is_made_of_what_a_release_says_was_drawn_from(team: Team, drawn: list[Dialogue]) -> None:
     """The archive holds the hash of each draw's population: with what is released beside it, it names what is not."""
     assert run_release(team).item_count == 3
-    hand_in(team.senior, drawn[3], "approve")
+    claim_and_submit(team.senior, drawn[3], "approve")
     drawn[3].refresh_from_db()
     with pytest.raises(Conflict, match=r"when release 1\.0 was frozen"):
         make_gold(team, drawn[3])
@@ -698,7 +698,7 @@ def test_the_pages_say_which_item_is_older_than_all_that_waits_beside_it(team: T
     StageRun.objects.filter(cycle__dialogue=later[0]).update(opened_at="2025-01-01T00:00:00Z")
     assert "It came" not in pages(source)[1]
     for person in team.annotators[1:3]:
-        hand_in(person, later[1], "approve")
+        claim_and_submit(person, later[1], "approve")
     # Only an older one is left.
     assert "It came after the one dialogue that waits in this stage" in pages(source)[1]
 
@@ -727,7 +727,7 @@ def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
 
     source = verified(team)
     item = make_gold(team, source)
-    hand_in(team.annotators[1], make_item(team, STAGE), "approve")
+    claim_and_submit(team.annotators[1], make_item(team, STAGE), "approve")
     job = Job.objects.create(project=team.project, kind="release")
     release = Release.objects.create(
         project=team.project, job=job, version="1.0", native_format="neutral", state="freezing", canary="c"

@@ -14,7 +14,7 @@ from reviews.models import GoldItem
 from reviews.services.gold.making import gold_stage, people_for
 from reviews.services.queue.gold_claims import items_for
 from tests.annotator.case_documents import CODE, END, TOOLS, with_constraint
-from tests.factories import Team, begin, hand_in, make_dialogue
+from tests.factories import Team, begin, claim_and_submit, make_dialogue
 from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold
 from tests.reviews.gold.test_gold_blindness import ADDRESSES, Pair, signed_in
 
@@ -49,11 +49,11 @@ class CasePair(Pair):
                 refresh_findings(revision=row.head, stage="import")
             begin(team.project, [row])
             for _ in range(2):
-                hand_in(team.annotator, row)
+                claim_and_submit(team.annotator, row)
             rows.append(row)
             if number == 1:
                 for person in team.annotators[1:3]:
-                    hand_in(person, row, "approve")
+                    claim_and_submit(person, row, "approve")
         source, self.ordinary = rows
         trials.ValidatorTrial.objects.filter(key__in=[one.key for one in trials.subjects_of(error)]).delete()
         source.refresh_from_db()
@@ -107,9 +107,9 @@ def test_what_was_replayed_of_the_verified_dialogue_can_be_read_of_its_item() ->
     replay = start_replay(actor=team.annotators[5], dialogue=source, revision=source.head, wake_worker=False)
     Replay.objects.update(record={"rounds": []})
     for _ in range(2):
-        hand_in(team.annotator, source)
+        claim_and_submit(team.annotator, source)
     for person in team.annotators[1:3]:
-        hand_in(person, source, "approve")
+        claim_and_submit(person, source, "approve")
     source.refresh_from_db()
     own = list(Job.objects.visible_to(team.annotators[5]))
     item = make_gold(team, source)

@@ -36,7 +36,7 @@ SHOWN = other_city(relabelled(ANSWER))
 
 
 @pytest.mark.parametrize(
-    ("handed_in", "fates", "found", "false", "right"),
+    ("submitted", "fates", "found", "false", "right"),
     [
         (ANSWER, {"/tasks/t1/policy": "repaired", CITY: "repaired"}, 2, 0, True),
         (SHOWN, {"/tasks/t1/policy": "missed", CITY: "missed"}, 0, 0, False),
@@ -48,10 +48,10 @@ SHOWN = other_city(relabelled(ANSWER))
     ],
 )
 def test_what_became_of_each_place(
-    handed_in: dict[str, Any], fates: dict[str, str], found: int, false: int, right: bool
+    submitted: dict[str, Any], fates: dict[str, str], found: int, false: int, right: bool
 ) -> None:
-    verdict = "approve" if handed_in == SHOWN else "fix"
-    result = score(shown=SHOWN, answer=ANSWER, handed_in=handed_in, verdict=verdict)
+    verdict = "approve" if submitted == SHOWN else "fix"
+    result = score(shown=SHOWN, answer=ANSWER, submitted=submitted, verdict=verdict)
     assert {place.anchor: str(place.fate) for place in result.places} == fates
     assert (result.errors, result.found, result.false_changes) == (2, found, false)
     # Whatever was changed, who leaves an error lets it pass.
@@ -59,7 +59,7 @@ def test_what_became_of_each_place(
 
 
 def test_a_wrong_call_mended_in_part_is_mended_otherwise() -> None:
-    result = score(shown=other_tool(ANSWER), answer=ANSWER, handed_in=other_city(ANSWER), verdict="fix")
+    result = score(shown=other_tool(ANSWER), answer=ANSWER, submitted=other_city(ANSWER), verdict="fix")
     assert [(str(place.fate)) for place in result.places] == ["otherwise"]
 
 
@@ -69,19 +69,19 @@ def test_a_wrong_call_mended_in_part_is_mended_otherwise() -> None:
 )  # fmt: skip
 def test_which_verdict_is_right(verdict: str, faulty: bool, clean: bool) -> None:
     mended = ANSWER if verdict == "fix" else SHOWN
-    assert score(shown=SHOWN, answer=ANSWER, handed_in=mended, verdict=verdict).verdict_right is faulty
-    assert score(shown=ANSWER, answer=ANSWER, handed_in=ANSWER, verdict=verdict).verdict_right is clean
+    assert score(shown=SHOWN, answer=ANSWER, submitted=mended, verdict=verdict).verdict_right is faulty
+    assert score(shown=ANSWER, answer=ANSWER, submitted=ANSWER, verdict=verdict).verdict_right is clean
 
 
 def test_words_may_be_mended_in_other_words() -> None:
     """No program can tell whether they say the same; a value that is another one is wrong."""
     shown = changed(ANSWER, "It snows.")
     for text, right in (("Clear, and 18 degrees.", True), ("It snows.", False)):
-        result = score(shown=shown, answer=ANSWER, handed_in=changed(other_city(ANSWER), text), verdict="fix")
+        result = score(shown=shown, answer=ANSWER, submitted=changed(other_city(ANSWER), text), verdict="fix")
         assert result.verdict_right is right
     lacking = deepcopy(ANSWER)
     del lacking["tasks"][0]["steps"][1]
-    added = score(shown=lacking, answer=ANSWER, handed_in=changed(ANSWER, "Clear, 18 degrees."), verdict="fix")
+    added = score(shown=lacking, answer=ANSWER, submitted=changed(ANSWER, "Clear, 18 degrees."), verdict="fix")
     assert ([place.fate for place in added.places], added.verdict_right) == ([Fate.OTHERWISE], True)
 
 
@@ -92,12 +92,12 @@ def test_what_a_tool_reads_or_returns_is_no_words_whatever_it_is_called(field: s
         copy["tasks"][0]["steps"][0][field] = {"text": text}
         return copy
 
-    result = score(shown=saying("Bruges"), answer=saying("Ghent"), handed_in=saying("Antwerp"), verdict="fix")
+    result = score(shown=saying("Bruges"), answer=saying("Ghent"), submitted=saying("Antwerp"), verdict="fix")
     assert ([place.fate for place in result.places], result.verdict_right) == ([Fate.OTHERWISE], False)
 
 
 def test_what_is_named_is_found_only_where_it_is() -> None:
-    result = score(shown=SHOWN, answer=ANSWER, handed_in=SHOWN, verdict="escalate", named=["/tasks/t1/steps/s0", ""])
+    result = score(shown=SHOWN, answer=ANSWER, submitted=SHOWN, verdict="escalate", named=["/tasks/t1/steps/s0", ""])
     assert {place.anchor: place.fate for place in result.places} == {
         "/tasks/t1/policy": Fate.MISSED,
         CITY: Fate.NAMED,

@@ -20,7 +20,7 @@ from reviews.services.gold.settings import retire_gold_item
 from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from reviews.services.queue.claims import claim_next, release
 from reviews.services.statistics.counters import COUNTERS, stored_counters
-from tests.factories import Team, changed, current, hand_in, make_dialogue, make_document, make_item
+from tests.factories import Team, changed, claim_and_submit, current, make_dialogue, make_document, make_item
 from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold, planted, verified
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def pair(team: Team) -> tuple[Dialogue, Dialogue]:
     english = verified(team)
     chinese = make_item(team, STAGE, in_chinese())
     for person in team.annotators[3:5]:
-        hand_in(person, chinese, "approve")
+        claim_and_submit(person, chinese, "approve")
     Dialogue.objects.filter(pk__in=[english.pk, chinese.pk]).update(variant_group="talk-1")
     english.refresh_from_db()
     chinese.refresh_from_db()
@@ -240,9 +240,9 @@ def test_what_began_under_another_protocol_is_not_offered(team: Team) -> None:
     assert suggest(project=team.project, stage=STAGE) == []
     supersede_cycle(actor=team.administrator, dialogue=before, reason="An erratum.")
     for _ in range(2):
-        hand_in(team.annotator, before)
+        claim_and_submit(team.annotator, before)
     for person in team.annotators[3:5]:
-        hand_in(person, before, "fix", document=changed(current(before), "Twice mended."))
+        claim_and_submit(person, before, "fix", document=changed(current(before), "Twice mended."))
     since = verified(team)
     with pytest.raises(Conflict, match="under an earlier version of the protocol"):
         preview(project=team.project, source=Dialogue.objects.get(pk=before.pk), stage=STAGE)

@@ -12,7 +12,7 @@ from reviews.services.feedback.comments import comment_on, resolve_comment, visi
 from reviews.services.history.dialogue_history import read_history
 from reviews.services.protocols import versions
 from reviews.services.protocols.versions import adopt_preset, adopt_protocol, current_protocol, current_version, parse
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item, make_team, open_slot
+from tests.factories import Team, adopt_c3, changed, claim_and_submit, current, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +21,7 @@ def test_what_happened_newest_first_in_words(team: Team) -> None:
     item = make_item(team, "expert")
     reassign(actor=team.administrator, slot=open_slot(item), to=team.senior, reason="Knows the domain.")
     prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH)
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.senior, item, "reject")
     supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
     texts = [entry.text for entry in read_history(actor=team.administrator, dialogue=item)]
     assert texts == [
@@ -125,7 +125,7 @@ def test_projects_have_their_own(team: Team) -> None:
 
 def test_a_change_shows_in_the_history_of_content_only_once_settled(team: Team) -> None:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
     assert "approve with changes" not in " ".join(
         entry.text for entry in read_history(actor=team.administrator, dialogue=item)
     )

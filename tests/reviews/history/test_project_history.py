@@ -35,7 +35,7 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.history import project_history as history
 from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import as_lines, begin_import, candidate
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_item
+from tests.factories import Team, adopt_c3, changed, claim_and_submit, current, make_item
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
@@ -129,13 +129,13 @@ def test_nothing_tells_of_a_blind_review_before_it_has_settled(team: Team, clien
         return list(history.export_events(actor=team.administrator, project=team.project, filters=history.Filters()))
 
     before, file = [seen(person) for person in (team.senior, team.administrator)], exported()
-    hand_in(team.annotators[1], item, "reject", reason="Odd.")
+    claim_and_submit(team.annotators[1], item, "reject", reason="Odd.")
     assert [seen(person) for person in (team.senior, team.administrator)] == before
     assert exported() == file
     # What follows in the same chain would tell by its number that something is missing before it.
     prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH)
     assert exported() == file
-    hand_in(team.annotators[2], item, "reject", reason="Odd.")
+    claim_and_submit(team.annotators[2], item, "reject", reason="Odd.")
     assert sum(json.loads(line)["kind"] == "review.submitted" for line in exported()) == 4
 
 
@@ -405,10 +405,10 @@ def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> Non
 def test_whatever_a_review_leads_to_agrees_with_its_history(team: Team) -> None:
     approved, fixed = make_item(team, "cross_check"), make_item(team, "self_check_single")
     for person in team.annotators[1:]:
-        hand_in(person, approved, "approve")
-    hand_in(team.annotator, fixed, "fix", document=changed(current(fixed)))
+        claim_and_submit(person, approved, "approve")
+    claim_and_submit(team.annotator, fixed, "fix", document=changed(current(fixed)))
     rejected, anew = make_item(team, "expert"), make_item(team, "expert")
-    hand_in(team.senior, rejected, "reject", reason="Not worth it.")
+    claim_and_submit(team.senior, rejected, "reject", reason="Not worth it.")
     supersede_cycle(actor=team.administrator, dialogue=anew, reason="Once more.", force=True)
     assert list(history_problems(team.project)) == []
 
@@ -443,7 +443,7 @@ def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -
 def test_a_protocol_or_a_draw_that_was_changed_shows(team: Team) -> None:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
     assert draw is not None
     assert list(history_problems(team.project)) == []

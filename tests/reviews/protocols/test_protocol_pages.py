@@ -10,7 +10,7 @@ from reviews.core.protocols import load_preset
 from reviews.core.protocols.drafting import TABLES, overlay, step
 from reviews.models import ProtocolVersion
 from reviews.services.protocols.versions import adopt_protocol, current_protocol
-from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_dialogues, make_item, make_team
+from tests.factories import Team, adopt_c3, begin, claim_and_submit, make_dialogue, make_dialogues, make_item, make_team
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -287,7 +287,7 @@ def test_the_dry_run_takes_the_assumptions_that_were_typed(client: Client, team:
 
 def test_assumptions_are_measured_where_there_are_enough_reviews(client: Client, team: Team) -> None:
     for _ in range(20):
-        hand_in(team.annotator, make_item(team, "self_check_single"))
+        claim_and_submit(team.annotator, make_item(team, "self_check_single"))
     page = text(client.get(address(team)))
     assert page.count("this project") == 1
     assert 'name="run:self_check_single:fix" value="0"' in page

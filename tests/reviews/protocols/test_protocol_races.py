@@ -30,8 +30,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_item,
     make_team,
@@ -66,7 +66,7 @@ def wild(items: int, fraction: float) -> Team:
     for n in range(items):
         item = make_dialogue(team.project)
         begin(team.project, [item])
-        hand_in(team.annotators[n % 4], item, "approve")
+        claim_and_submit(team.annotators[n % 4], item, "approve")
     return team
 
 
@@ -181,7 +181,7 @@ def test_the_second_approval_is_anothers() -> None:
     for _ in range(ROUNDS):
         item = make_dialogue(team.project)
         begin(team.project, [item])
-        hand_in(team.annotator, item, "approve")
+        claim_and_submit(team.annotator, item, "approve")
         results = race(
             *(partial(claim_next, actor=person, project=team.project) for person in team.annotators[:3]),
         )
@@ -193,8 +193,8 @@ def test_the_second_approval_is_anothers() -> None:
         item.refresh_from_db()
         assert item.stage == "validators"
         begun = Slot.objects.get(dialogue=item, state=SlotState.OPEN)
-        hand_in(team.annotators[4], item, "approve")
-        hand_in(team.annotators[5], item, "approve")
+        claim_and_submit(team.annotators[4], item, "approve")
+        claim_and_submit(team.annotators[5], item, "approve")
         assert begun.confirms == 0
     consistent(team)
 
@@ -209,7 +209,7 @@ def test_audits_at_one_moment_send_back_once() -> None:
         for _ in range(6):
             item = make_item(team, "cross_check")
             for person in team.annotators[1:3]:
-                hand_in(person, item, "approve")
+                claim_and_submit(person, item, "approve")
         draw = close_population_and_draw(actor=team.administrator, project=team.project)
         assert draw is not None
         claims = [
@@ -252,7 +252,7 @@ def test_a_review_against_being_moved(settles: bool) -> None:
         adopt_c3(team)
         item = make_item(team, "cross_check")
         if settles:
-            hand_in(team.annotators[1], item, "approve")
+            claim_and_submit(team.annotators[1], item, "approve")
         claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
         version = adopt_c3(team, audit_fraction=0.3)
         job = start_migration(actor=team.administrator, project=team.project)

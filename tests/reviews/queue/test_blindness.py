@@ -13,7 +13,7 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import live_waivers, waive
-from tests.factories import Team, changed, current, hand_in, make_item, open_slot
+from tests.factories import Team, changed, claim_and_submit, current, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
 
@@ -94,7 +94,7 @@ def test_the_reviewer_sees_their_own(team: Team) -> None:
 
 def test_once_it_is_settled_all_is_open(team: Team) -> None:
     item = half_reviewed(team)
-    hand_in(team.annotators[2], item, "approve")
+    claim_and_submit(team.annotators[2], item, "approve")
     for model in (Revision, Review, Comment, Waiver, Event):
         assert not model._default_manager.filter(dialogue=item, sealed=True).exists(), model
     shown = seen_by(team.annotators[2], item)
@@ -106,14 +106,14 @@ def test_once_it_is_settled_all_is_open(team: Team) -> None:
 
 def test_numbers_follow_the_order_in_which_fixes_were_made(team: Team) -> None:
     item = half_reviewed(team)
-    hand_in(team.annotators[2], item, "fix", document=changed(current(item), "Else."))
+    claim_and_submit(team.annotators[2], item, "fix", document=changed(current(item), "Else."))
     authors = Revision.objects.filter(dialogue=item, number__gt=1).order_by("number").values_list("author", flat=True)
     assert list(authors) == [team.annotators[1].pk, team.annotators[2].pk]
 
 
 def test_an_outsider_sees_nothing_at_any_time(team: Team) -> None:
     item = half_reviewed(team)
-    hand_in(team.annotators[2], item, "approve")
+    claim_and_submit(team.annotators[2], item, "approve")
     for model in (Revision, Review, Comment, Waiver):
         manager: Any = model._default_manager
         assert not manager.visible_to(team.outsider).exists(), model
@@ -139,6 +139,6 @@ def test_a_revision_an_import_holds_back_stays_held_back(team: Team) -> None:
         dialogue=item, parent=head, toolset_revision=head.toolset_revision, content=head.content,
         content_hash=head.content_hash, sealed=True, batch=job,
     )  # fmt: skip
-    hand_in(team.annotators[2], item, "approve")
+    claim_and_submit(team.annotators[2], item, "approve")
     held.refresh_from_db()
     assert (held.sealed, held.number) == (True, None)

@@ -19,8 +19,8 @@ from reviews.services.submission.submit import submit_review
 from tests.factories import (
     Team,
     begin,
+    claim_and_submit,
     give_role,
-    hand_in,
     make_dialogue,
     make_dialogues,
     make_item,
@@ -99,7 +99,7 @@ def test_ones_own_second_check_comes_before_others_items(team: Team) -> None:
     other = make_item(team, "cross_check")
     own = make_dialogue(team.project)
     begin(team.project, [own])
-    hand_in(team.annotators[1], own)
+    claim_and_submit(team.annotators[1], own)
     assert take(team.annotators[1], team).slot.dialogue_id == own.pk
     assert take(team.annotators[2], team).slot.dialogue_id == other.pk
 
@@ -221,7 +221,7 @@ def test_one_person_gives_one_of_two_independent_reviews(team: Team) -> None:
     other = Slot.objects.get(dialogue=item, stage="cross_check", state=SlotState.OPEN)
     with pytest.raises(Denied, match="one of them is this person already"):
         claim_slot(actor=team.annotators[1], slot=other)
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     assert claim.slot_id != other.pk
     assert claim_next(actor=team.annotators[1], project=team.project) is None
 
@@ -237,8 +237,8 @@ def test_the_database_gives_nobody_both_reviews(team: Team) -> None:
 def test_an_expert_has_not_reviewed_the_item_before(team: Team) -> None:
     second = give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
     item = make_item(team, "cross_check")
-    hand_in(team.senior, item, "approve")
-    hand_in(team.annotators[1], item, "reject")
+    claim_and_submit(team.senior, item, "approve")
+    claim_and_submit(team.annotators[1], item, "reject")
     assert open_slot(item).stage == "expert"
     assert claim_next(actor=team.senior, project=team.project) is None
     with pytest.raises(Denied, match="has not reviewed this item before"):
@@ -259,7 +259,7 @@ def test_a_slot_somebody_holds_is_not_to_be_had(team: Team) -> None:
 
 def test_a_slot_that_is_done_is_not_to_be_had(team: Team) -> None:
     dialogue = items(team, 1)[0]
-    review = hand_in(team.annotator, dialogue)
+    review = claim_and_submit(team.annotator, dialogue)
     with pytest.raises(Conflict, match="needs no further review"):
         claim_slot(actor=team.annotators[1], slot=review.slot)
 
@@ -405,7 +405,7 @@ def test_what_is_skipped_comes_again_after_everything_else(team: Team) -> None:
     skip(actor=team.annotator, token=claim.token)
     for dialogue in dialogues[1:]:
         assert take(team.annotator, team, "self_check_single").slot.dialogue_id == dialogue.pk
-        hand_in(team.annotator, dialogue)
+        claim_and_submit(team.annotator, dialogue)
     assert take(team.annotator, team, "self_check_single").slot.dialogue_id == dialogues[0].pk
 
 
@@ -416,7 +416,7 @@ def test_who_skipped_an_item_gets_what_they_left_of_it_again_and_not_its_other_p
     assert claim.slot.dialogue_id == first.pk
     skip(actor=me, token=claim.token)
     assert take(me, team).slot.dialogue_id == second.pk
-    hand_in(me, second, "approve")
+    claim_and_submit(me, second, "approve")
     beside = Slot.objects.get(stage_run=claim.slot.stage_run_id, index=1 - claim.slot.index)
     with pytest.raises(Conflict, match=f"in its place {claim.slot.public_id}"):
         claim_slot(actor=me, slot=beside)
@@ -484,7 +484,7 @@ def test_what_became_of_ones_work_is_said(team: Team) -> None:
     release(actor=team.annotator, token=claim.token)
     with pytest.raises(Conflict, match="You gave this item back"):
         load_slot_work(actor=team.annotator, public_id=public_id)
-    hand_in(team.annotator, dialogue)
+    claim_and_submit(team.annotator, dialogue)
     with pytest.raises(Conflict, match="You have submitted your review"):
         load_slot_work(actor=team.annotator, public_id=public_id)
 

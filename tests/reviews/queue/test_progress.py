@@ -19,9 +19,9 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
     give_role,
-    hand_in,
     make_dialogue,
     make_dialogues,
     make_item,
@@ -67,8 +67,8 @@ def test_reviewers_who_disagree_too_often_raise_the_alarm(team: Team) -> None:
     adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
     for one, two in (("approve", "approve"), ("approve", "fix")):
         item = make_item(team, "cross_check")
-        hand_in(team.annotators[1], item, one)
-        hand_in(team.annotators[2], item, two, document=changed(current(item)) if two == "fix" else None)
+        claim_and_submit(team.annotators[1], item, one)
+        claim_and_submit(team.annotators[2], item, two, document=changed(current(item)) if two == "fix" else None)
     shown = read_progress(project=team.project)
     cross = shown.stages[2]
     assert (cross.compared, cross.discrepant, cross.discrepancy_rate, cross.alarm) == (2, 1, 0.5, True)
@@ -179,8 +179,8 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
     make_item(team, "expert")
     assert read_my_work(actor=team.senior, project=team.project).stuck == []
     item = make_item(team, "cross_check")
-    hand_in(team.senior, item, "approve")
-    hand_in(team.annotators[1], item, "reject")
+    claim_and_submit(team.senior, item, "approve")
+    claim_and_submit(team.annotators[1], item, "reject")
     sentence = (
         "“Expert verification”: 1 item waits that nobody can take, because everybody with the role senior reviewer has "
         "reviewed it before, or wrote or owns it. Add another senior reviewer."

@@ -18,8 +18,8 @@ from tests.factories import (
     Team,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogues,
     make_item,
     open_slot,
@@ -49,7 +49,7 @@ def test_claiming(team: Team, items: int) -> None:
 
 
 def test_finding_nothing(team: Team) -> None:
-    hand_in(team.annotator, make_item(team, "self_check_single"))
+    claim_and_submit(team.annotator, make_item(team, "self_check_single"))
     claim_next(actor=team.annotators[1], project=team.project)
     assert queries(lambda: claim_next(actor=team.annotators[2], project=team.project)) <= 6
 
@@ -84,7 +84,7 @@ def test_the_first_of_two_reviews(team: Team) -> None:
 def test_the_second_of_two_reviews_settles(team: Team, verdict: str, most: int) -> None:
     item = make_item(team, "cross_check")
     document = changed(current(item)) if verdict == "fix" else None
-    hand_in(team.annotators[1], item, verdict, document=document)
+    claim_and_submit(team.annotators[1], item, verdict, document=document)
     claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
     assert queries(submission(claim, team.annotators[2], verdict, document=document)) <= most
 

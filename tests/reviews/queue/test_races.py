@@ -33,8 +33,8 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogues,
     make_item,
     make_team,
@@ -307,18 +307,18 @@ def test_a_late_review_against_a_takeover(team: Team) -> None:
         item = make_item(team, "self_check_single")
         claim = claim_slot(actor=team.annotator, slot=open_slot(item))
         overdue(claim)
-        handed_in, taken, tidied = race(
+        submitted, taken, tidied = race(
             submitting(claim, "fix", document=changed(current(item))),
             partial(claim_slot, actor=team.annotators[1], slot=claim.slot),
             expire_overdue,
         )
         assert not isinstance(tidied, Exception)
         slot = Slot.objects.get(pk=claim.slot_id)
-        if isinstance(handed_in, Review):
+        if isinstance(submitted, Review):
             assert isinstance(taken, DomainError)
             assert (slot.state, slot.holder) == (SlotState.DONE, team.annotator)
         else:
-            assert isinstance(handed_in, Conflict)
+            assert isinstance(submitted, Conflict)
             assert taken.person == team.annotators[1]
             assert (slot.state, slot.holder) == (SlotState.CLAIMED, team.annotators[1])
         consistent(team)
@@ -328,11 +328,11 @@ def test_a_review_against_being_reassigned(team: Team) -> None:
     for _ in range(ROUNDS):
         item = make_item(team, "cross_check")
         claim = claim_slot(actor=team.annotators[1], slot=open_slot(item))
-        handed_in, given = race(
+        submitted, given = race(
             submitting(claim, "approve"),
             partial(reassign, actor=team.administrator, slot=claim.slot, to=team.annotators[3]),
         )
-        assert isinstance(handed_in, Conflict) != isinstance(given, Conflict)
+        assert isinstance(submitted, Conflict) != isinstance(given, Conflict)
         consistent(team)
 
 
@@ -340,13 +340,13 @@ def test_a_review_against_beginning_anew(team: Team) -> None:
     for force in (True, False, True, False):
         item = make_item(team, "self_check_single")
         claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-        handed_in, anew = race(
+        submitted, anew = race(
             submitting(claim, "fix", document=changed(current(item))),
             partial(supersede_cycle, actor=team.administrator, dialogue=item, reason="Revised.", force=force),
         )
         assert force or isinstance(anew, Conflict)
-        assert isinstance(handed_in, Review | Conflict)
-        assert isinstance(handed_in, Review) or isinstance(anew, Cycle)
+        assert isinstance(submitted, Review | Conflict)
+        assert isinstance(submitted, Review) or isinstance(anew, Cycle)
         consistent(team)
 
 
@@ -371,7 +371,7 @@ def test_a_settling_stage_against_a_new_owner(team: Team) -> None:
 def pooled(team: Team) -> Dialogue:
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     return item
 
 
@@ -379,7 +379,7 @@ def test_a_draw_against_an_item_that_settles_late(team: Team) -> None:
     for _ in range(3):
         items = [pooled(team), pooled(team)]
         late = make_item(team, "cross_check")
-        hand_in(team.annotators[1], late, "approve")
+        claim_and_submit(team.annotators[1], late, "approve")
         claim = claim_slot(actor=team.annotators[2], slot=open_slot(late, team.annotators[2]))
         drawn, review = race(
             partial(close_population_and_draw, actor=team.administrator, project=team.project),
@@ -450,7 +450,7 @@ def test_a_killed_connection_leaves_nothing_half_done(team: Team) -> None:
     from reviews.services.submission import submit
 
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     claim = claim_slot(actor=team.annotators[2], slot=open_slot(item, team.annotators[2]))
     settle = submit.settle_if_complete
 

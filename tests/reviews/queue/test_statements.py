@@ -20,7 +20,7 @@ from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, rel
 from reviews.services.queue.eligibility import refusal
 from reviews.services.queue.order import begun_beside, queues_for
 from reviews.services.queue.pauses import pause, set_rules
-from tests.factories import STAGES, Team, give_role, hand_in, make_item, open_slot
+from tests.factories import STAGES, Team, claim_and_submit, give_role, make_item, open_slot
 from tests.reviews.gold.gold_team import always, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
@@ -192,7 +192,7 @@ def test_queues_offer_what_python_would_not_refuse(seed: int) -> None:
                 continue
             try:
                 if deed == "hand in":
-                    hand_in(person, item, "approve")
+                    claim_and_submit(person, item, "approve")
                 elif deed in ("reserve", "hurry"):
                     changes = {"priority": 0} if deed == "hurry" else {"reserved_for": person}
                     Slot.objects.filter(pk=slot.pk, state="open").update(**changes)

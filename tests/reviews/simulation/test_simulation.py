@@ -21,7 +21,7 @@ from reviews.services.simulation import playing
 from reviews.services.simulation.playing import Play, play_to_the_end, take_turn
 from reviews.services.simulation.setup import set_up
 from reviews.services.simulation.summary import summarise_play
-from tests.factories import adopt_c3, hand_in, make_item, make_team
+from tests.factories import adopt_c3, claim_and_submit, make_item, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -196,7 +196,7 @@ def test_a_real_project_takes_no_seed_from_anybody() -> None:
     adopt_c3(team)
     item = make_item(team, "cross_check")
     for person in team.annotators[1:]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     with pytest.raises(ValueError, match="only a simulation"), simulated_seeds(project=team.project, source="0".upper):
         raise AssertionError("it must not get this far")
     other = a_play().project

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from annotator.core.checks import CheckSettings, run_checks
 from annotator.core.schema import canonical, content_hash, load_text, read_document
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
-from reviews.core.agreement import Circumstances, Figure, HandedIn
+from reviews.core.agreement import Figure, RunFacts, SubmittedReview
 from reviews.core.protocols import StageKind, Verdict
 from reviews.core.protocols.taxonomy import TAXONOMY
 from reviews.core.simulation import TOOLS, Item, Judgement, Person, Rates, judge, make_world, put, settle, value_at
@@ -232,7 +232,7 @@ def test_an_interval_holds_its_ends() -> None:
 def test_patterns_are_counted_of_blind_first_looks_alone() -> None:
     item = an_item(2, baseline=1.0, hopeless=0.0)
     truth = item.original.document()
-    pair = [HandedIn("fix", truth), HandedIn("approve", truth)]
-    first = Circumstances(StageKind.CROSS_CHECK, True, 2)
+    pair = [SubmittedReview("fix", truth), SubmittedReview("approve", truth)]
+    first = RunFacts(StageKind.CROSS_CHECK, True, 2)
     assert planted_patterns([(first, pair)])["verdict"].to_json() == {'["approve","fix"]': 1}
     assert planted_patterns([(replace(first, round=2), pair), (replace(first, blind=False), pair)]) == {}

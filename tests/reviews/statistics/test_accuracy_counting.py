@@ -29,9 +29,9 @@ from tests.factories import (
     adopt_c3,
     begin,
     changed,
+    claim_and_submit,
     current,
     give_role,
-    hand_in,
     make_dialogue,
     make_item,
 )
@@ -55,7 +55,7 @@ def reworded(item: Dialogue) -> dict[str, Any]:
 def escalated(team: Team, verdict: str, **submission: Any) -> Dialogue:
     """An item that the expert ends: the owner changed nothing, one colleague proposed another answer."""
     item = make_item(team, "expert")
-    hand_in(team.senior, item, verdict, **submission)
+    claim_and_submit(team.senior, item, verdict, **submission)
     return item
 
 
@@ -63,10 +63,10 @@ def passed(team: Team, first_fix: str = "") -> Dialogue:
     """An item that waits for the draw, as its owner left it in the first self-check."""
     item = make_item(team, "self_check_single")
     document = changed(current(item), first_fix) if first_fix else None
-    hand_in(team.annotator, item, "fix" if first_fix else "approve", document=document)
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item, "fix" if first_fix else "approve", document=document)
+    claim_and_submit(team.annotator, item)
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     return item
 
 
@@ -117,7 +117,7 @@ def test_the_curve_of_four_items(team: Team) -> None:
 def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
     item = passed(team, "It is 18 degrees.")
     close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.senior, item, "fix", document=reworded(item))
+    claim_and_submit(team.senior, item, "fix", document=reworded(item))
     fold_all()
     accuracy = read_accuracy(project=team.project)
     assert right(accuracy) == {
@@ -144,7 +144,7 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
     assert audit.strata == [Stratum(team.annotator.pseudonym, 9, 0, 0)]
     assert audit.residual.error_rate.undefined == "Nothing has been audited yet."
     for item in drawn:
-        hand_in(team.senior, item, "approve")
+        claim_and_submit(team.senior, item, "approve")
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
     assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1", 0.1)]
@@ -165,8 +165,8 @@ def test_a_revision_rate_is_of_what_somebody_looked_at(team: Team) -> None:
     # Of what was not drawn, nobody knows.
     assert revised() == (0, 0, 9, None)
     first, second = [item for item in items if Cycle.objects.filter(dialogue=item, state="active").exists()]
-    hand_in(team.senior, first, "fix", document=changed(current(first)))
-    hand_in(team.senior, second, "approve")
+    claim_and_submit(team.senior, first, "fix", document=changed(current(first)))
+    claim_and_submit(team.senior, second, "approve")
     fold_all()
     assert revised() == (1, 2, 9, 0.5)
     row = revision_table(read_accuracy(project=team.project)).rows[-1]
@@ -187,7 +187,9 @@ def test_draws_of_unlike_shares_are_strata_of_their_own(team: Team) -> None:
         close_population_and_draw(actor=team.administrator, project=team.project)
         for item in items:
             if Cycle.objects.filter(dialogue=item, state="active").exists():
-                hand_in(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
+                claim_and_submit(
+                    team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None
+                )
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
     owner = team.annotator.pseudonym
@@ -204,13 +206,13 @@ def test_an_error_stays_in_its_sample_when_experts_look_again(team: Team, outcom
     give_role(team.project, team.outsider, Role.SENIOR_REVIEWER)
     items = [passed(team) for _ in range(2)]
     close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.senior, items[0], "approve")
-    hand_in(team.senior, items[1], "fix", document=changed(current(items[1])))
+    claim_and_submit(team.senior, items[0], "approve")
+    claim_and_submit(team.senior, items[1], "fix", document=changed(current(items[1])))
     if outcome == "back_to_author":
-        hand_in(team.annotator, items[1])
-        hand_in(team.annotators[1], items[1], "approve")
-        hand_in(team.annotators[2], items[1], "escalate")
-    hand_in(team.outsider, items[1], "approve")
+        claim_and_submit(team.annotator, items[1])
+        claim_and_submit(team.annotators[1], items[1], "approve")
+        claim_and_submit(team.annotators[2], items[1], "escalate")
+    claim_and_submit(team.outsider, items[1], "approve")
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
     assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
@@ -224,12 +226,12 @@ def test_a_sample_stays_whole_when_its_stage_takes_every_item(team: Team) -> Non
     adopt_c3(team, audit_fraction=1.0)
     items = [passed(team) for _ in range(2)]
     close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.senior, items[0], "approve")
+    claim_and_submit(team.senior, items[0], "approve")
     data = load_preset("c3").model_dump(mode="json")
     data["stages"][-1]["entry"] = {"mode": "all"}
     adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
     jobs.run(start_migration(actor=team.administrator, project=team.project).pk)
-    hand_in(team.senior, items[1], "fix", document=changed(current(items[1])))
+    claim_and_submit(team.senior, items[1], "fix", document=changed(current(items[1])))
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
     assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
@@ -247,29 +249,29 @@ def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: 
     items = begin(team.project, [make_dialogue(team.project) for _ in range(3)])
     one, other, third, fourth = team.annotators
     for item in items:
-        hand_in(one, item, "approve")
+        claim_and_submit(one, item, "approve")
     right, wrong, left = items
     close_population_and_draw(actor=team.administrator, project=team.project, stage="again")
     for item in items:
-        hand_in(
+        claim_and_submit(
             one,
             item,
             "fix" if item == wrong else "approve",
             document=changed(current(wrong)) if item == wrong else None,
         )
     for item in items:
-        hand_in(other, item, "approve")
-    hand_in(third, wrong, "approve")
+        claim_and_submit(other, item, "approve")
+    claim_and_submit(third, wrong, "approve")
     close_population_and_draw(actor=team.administrator, project=team.project, stage="cross_check")
     for item in items:
-        hand_in(third, item, "approve")
+        claim_and_submit(third, item, "approve")
     supersede_cycle(actor=team.administrator, dialogue=left, reason="Revised.", force=True)
-    hand_in(fourth, right, "approve")
-    hand_in(fourth, wrong, "escalate")
+    claim_and_submit(fourth, right, "approve")
+    claim_and_submit(fourth, wrong, "escalate")
     # What is disputed is no part of the sample.
     close_population_and_draw(actor=team.administrator, project=team.project, stage="settlement")
-    hand_in(team.senior, right, "approve")
-    hand_in(team.senior, wrong, "reject")
+    claim_and_submit(team.senior, right, "approve")
+    claim_and_submit(team.senior, wrong, "reject")
     fold_all()
     audits = read_accuracy(project=team.project).audits
     found = {audit.stage: (audit.population, audit.audited, audit.errors) for audit in audits}
@@ -284,18 +286,18 @@ def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: 
 def test_an_erratum_shows_what_the_first_passage_overlooked(team: Team) -> None:
     item = passed(team)
     close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.senior, item, "approve")
+    claim_and_submit(team.senior, item, "approve")
     fold_all()
     assert right(read_accuracy(project=team.project)) == dict.fromkeys(POINTS, (1, 0, 1))
     supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
     fold_all()
     assert read_accuracy(project=team.project).finished == 0
-    hand_in(team.annotator, item, "fix", document=changed(current(item)))
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotator, item)
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     close_population_and_draw(actor=team.administrator, project=team.project)
-    hand_in(team.senior, item, "approve")
+    claim_and_submit(team.senior, item, "approve")
     fold_all()
     assert right(read_accuracy(project=team.project)) == {
         **dict.fromkeys(POINTS[:-1], (0, 0, 1)),

@@ -15,7 +15,7 @@ from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_each_pair
 from reviews.services.statistics.all_counts import fold_all
 from reviews.views.statistics import tables as made
-from tests.factories import Team, changed, current, hand_in, make_item
+from tests.factories import Team, changed, claim_and_submit, current, make_item
 
 pytestmark = pytest.mark.django_db
 TEAM = {"annotators": 4}
@@ -26,7 +26,7 @@ def cross_check(team: Team, one: str, two: str, *, people: tuple[int, int] = (1,
     item = make_item(team, "cross_check")
     for number, verdict in zip(people, (one, two), strict=True):
         document = changed(current(item), f"By {number}.") if verdict == "fix" else None
-        hand_in(team.annotators[number], item, verdict, document=document)
+        claim_and_submit(team.annotators[number], item, verdict, document=document)
     return item
 
 
@@ -77,10 +77,10 @@ def test_what_is_no_independent_first_look_is_not_counted(team: Team) -> None:
     fold_all()
     before = counts(team.project, "verdict")
     # The expert's word, self-checks, and a second cycle of the same item.
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.senior, item, "reject")
     supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
     for person in (team.annotator, team.annotator, team.annotators[1], team.annotators[2]):
-        hand_in(person, item, "approve" if person in team.annotators[1:] else "")
+        claim_and_submit(person, item, "approve" if person in team.annotators[1:] else "")
     assert StageRun.objects.filter(cycle__dialogue=item, stage="cross_check", state="settled").count() == 2
     assert not AgreementPending.objects.exists()
     assert counts(team.project, "verdict") == before
@@ -125,7 +125,7 @@ def test_all_pairs_of_three_reviewers_are_added_up(team: Team) -> None:
     adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
     item = make_item(team, "cross_check")
     for person in team.annotators[1:]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     fold_all()
     calls = [sum(step["type"] == "call" for step in task["steps"]) for task in current(item)["tasks"]]
     units = PatternCounts.of((3 * count, 3 * count, 3 * count, 3) for count in calls if count)

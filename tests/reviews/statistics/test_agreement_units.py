@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from reviews.core.agreement import (
-    Circumstances,
-    HandedIn,
     PatternCounts,
+    RunFacts,
+    SubmittedReview,
     Unit,
     count_units,
-    left_out,
+    exclusion_reason,
     overlap_scores,
     rating_units,
 )
@@ -20,12 +20,12 @@ from tests.annotator.document_cases import answer, call, clarification, document
 Document = dict[str, Any]
 
 
-def approve(content: Document) -> HandedIn:
-    return HandedIn("approve", content)
+def approve(content: Document) -> SubmittedReview:
+    return SubmittedReview("approve", content)
 
 
-def fix(content: Document) -> HandedIn:
-    return HandedIn("fix", content)
+def fix(content: Document) -> SubmittedReview:
+    return SubmittedReview("fix", content)
 
 
 def one_task(*steps: dict[str, Any], **labels: Any) -> Document:
@@ -33,14 +33,14 @@ def one_task(*steps: dict[str, Any], **labels: Any) -> Document:
 
 
 def patterns(units: list[Unit], label: str) -> list[tuple[str, tuple[Any, ...]]]:
-    return [(unit.place, unit.pattern) for unit in units if unit.label == label]
+    return [(unit.task, unit.pattern) for unit in units if unit.label == label]
 
 
 # --- what enters ------------------------------------------------------------------------------------------------------
 
 
 def test_a_blind_first_look_of_two_counts() -> None:
-    assert left_out(Circumstances(StageKind.CROSS_CHECK, blind=True, reviews=2)) == ""
+    assert exclusion_reason(RunFacts(StageKind.CROSS_CHECK, blind=True, reviews=2)) == ""
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_a_blind_first_look_of_two_counts() -> None:
 )
 def test_everything_else_is_left_out_with_a_reason(changes: dict[str, Any], reason: str) -> None:
     run = {"kind": StageKind.CROSS_CHECK, "blind": True, "reviews": 2, **changes}
-    assert reason in left_out(Circumstances(**run))
+    assert reason in exclusion_reason(RunFacts(**run))
 
 
 def test_of_the_c3_stages_the_cross_check_alone_counts() -> None:
     stages = load_preset("c3").stages
-    counted = [one.key for one in stages if not left_out(Circumstances(one.kind, one.blind, one.reviewers))]
+    counted = [one.key for one in stages if not exclusion_reason(RunFacts(one.kind, one.blind, one.reviewers))]
     assert counted == ["cross_check"]
 
 
@@ -87,7 +87,7 @@ def test_labels_are_compared_task_by_task() -> None:
 
 def test_a_refusal_rates_the_item_and_nothing_in_it() -> None:
     content = one_task(call("s1"), answer("s2"), policy="single_tool")
-    units = rating_units([approve(content), HandedIn("reject", content), HandedIn("escalate", content)])
+    units = rating_units([approve(content), SubmittedReview("reject", content), SubmittedReview("escalate", content)])
     assert patterns(units, "verdict") == [("", ("approve", "reject", "escalate"))]
     assert patterns(units, "policy") == [("t1", ("single_tool", None, None))]
     assert not patterns(units, "calls")
@@ -168,7 +168,7 @@ def test_the_pairs_of_three_reviewers_are_one_unit_of_a_task() -> None:
     figure = overlap_scores(counts).f1
     assert (figure.value, figure.n) == (pytest.approx(6 * 20 / (8 * 6 + 6 * 14)), 20)
     # Of those that vouch, two are a pair as ever.
-    assert patterns(rating_units([*reviews[1:], HandedIn("reject", one)]), "calls") == [("t1", (1, 1, 2))]
+    assert patterns(rating_units([*reviews[1:], SubmittedReview("reject", one)]), "calls") == [("t1", (1, 1, 2))]
 
 
 def test_where_three_agree_one_may_still_have_differed() -> None:

@@ -7,7 +7,7 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.claims import claim_next
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.counters import COUNTERS, read_counters, recount, stored_counters, write_deltas
-from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_item, make_team
+from tests.factories import Team, begin, changed, claim_and_submit, current, make_dialogue, make_item, make_team
 
 pytestmark = pytest.mark.django_db
 TEAM = {"annotators": 4}
@@ -23,26 +23,26 @@ def test_counters_are_right_after_every_transition(team: Team) -> None:
     right(project)
     begin(project, [item])
     right(project)
-    hand_in(team.annotator, item, document=changed(current(item)))
+    claim_and_submit(team.annotator, item, document=changed(current(item)))
     right(project)
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     right(project)
-    hand_in(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[1], item, "approve")
     right(project)
-    hand_in(team.annotators[2], item, "fix", document=changed(current(item), "Else."))
+    claim_and_submit(team.annotators[2], item, "fix", document=changed(current(item), "Else."))
     right(project)
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.senior, item, "reject")
     right(project)
     supersede_cycle(actor=team.administrator, dialogue=item, reason="An erratum.")
     right(project)
     for _ in range(2):
-        hand_in(team.annotator, item)
+        claim_and_submit(team.annotator, item)
     for person in team.annotators[1:3]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     right(project)
     close_population_and_draw(actor=team.administrator, project=project)
     right(project)
-    hand_in(team.senior, item, "fix", document=changed(current(item), "More."))
+    claim_and_submit(team.senior, item, "fix", document=changed(current(item), "More."))
     right(project)
     assert read_counters(project)["status:verified"] == 1
 
@@ -50,14 +50,14 @@ def test_counters_are_right_after_every_transition(team: Team) -> None:
 def test_what_is_set_aside_is_counted_out_again(team: Team) -> None:
     waiting, pooled, sampled = make_item(team, "cross_check"), make_item(team, "cross_check"), None
     for person in team.annotators[1:3]:
-        hand_in(person, pooled, "approve")
-    hand_in(team.annotators[1], waiting, "fix", document=changed(current(waiting)))
+        claim_and_submit(person, pooled, "approve")
+    claim_and_submit(team.annotators[1], waiting, "fix", document=changed(current(waiting)))
     for item in (waiting, pooled):
         supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
         right(team.project)
     sampled = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
-        hand_in(person, sampled, "approve")
+        claim_and_submit(person, sampled, "approve")
     close_population_and_draw(actor=team.administrator, project=team.project)
     supersede_cycle(actor=team.administrator, dialogue=sampled, reason="Revised.", force=True)
     right(team.project)

@@ -15,7 +15,7 @@ from reviews.services.statistics.all_counts import COUNTINGS, fold, fold_all, re
 from reviews.services.statistics.counters import COUNTERS
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.item_history import ITEM_HISTORY
-from tests.factories import Team, changed, current, hand_in, make_item
+from tests.factories import Team, changed, claim_and_submit, current, make_item
 from tests.racing import lost, race
 
 pytestmark = pytest.mark.django_db
@@ -35,10 +35,10 @@ def work(team: Team) -> None:
     for verdict in ("reject", "fix", ""):
         item = make_item(team, "cross_check")
         findings = [{"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}]
-        hand_in(team.annotators[1], item, "reject", named_errors=findings)
-        hand_in(team.annotators[2], item, "approve")
+        claim_and_submit(team.annotators[1], item, "reject", named_errors=findings)
+        claim_and_submit(team.annotators[2], item, "approve")
         if verdict:
-            hand_in(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
+            claim_and_submit(team.senior, item, verdict, document=changed(current(item)) if verdict == "fix" else None)
 
 
 def outbox(counting: AnyCounting, team: Team) -> Any:
@@ -154,13 +154,13 @@ def test_the_command_knows_its_projects(manage_here: Any) -> None:
 def test_folding_against_working_folding_and_repairing(team: Team) -> None:
     items = [make_item(team, "cross_check") for _ in range(4)]
     for item in items:
-        hand_in(team.annotators[1], item, "approve")
+        claim_and_submit(team.annotators[1], item, "approve")
     wrong: list[object] = []
 
     def settle() -> None:
         for item in items:
-            hand_in(team.annotators[2], item, "reject")
-            hand_in(team.senior, item, "reject")
+            claim_and_submit(team.annotators[2], item, "reject")
+            claim_and_submit(team.senior, item, "reject")
 
     def folding() -> None:
         for _ in range(8):

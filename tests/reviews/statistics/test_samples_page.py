@@ -17,7 +17,7 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.submission.submit import submit_review
-from tests.factories import Team, adopt_c3, give_role, hand_in, make_item, make_team, open_slot
+from tests.factories import Team, adopt_c3, claim_and_submit, give_role, make_item, make_team, open_slot
 from tests.pages import one_line
 from tests.reviews.cycles.test_rounds import annotated, drawn, look, next_round, team
 
@@ -91,13 +91,13 @@ def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) 
     items = [make_item(team, "cross_check") for _ in range(2)]
     for item in items:
         for person in team.annotators[1:3]:
-            hand_in(person, item, "approve")
+            claim_and_submit(person, item, "approve")
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
     assert draw is not None
     again = Dialogue.objects.get(pk=items[0].pk)
     supersede_cycle(actor=team.administrator, dialogue=again, reason="Look again.", force=True)
     for _ in range(2):
-        hand_in(team.annotator, again)
+        claim_and_submit(team.annotator, again)
     reader = give_role(team.project, team.annotators[3], Role.SENIOR_REVIEWER)
 
     def sent(person: User) -> tuple[int, bool]:
@@ -115,7 +115,7 @@ def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) 
         assert "Download the population" not in compared
         assert sent(team.senior) == (200, True)
         submit_review(actor=reader, slot=claim.slot, token=claim.token, verdict="approve")
-    hand_in(team.annotators[1], again, "approve")
+    claim_and_submit(team.annotators[1], again, "approve")
     assert sent(reader) == (200, True)
 
 

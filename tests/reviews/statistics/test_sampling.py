@@ -15,7 +15,7 @@ from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.sampling import draws
 from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
 from reviews.services.statistics.counters import recount, stored_counters
-from tests.factories import Team, begin, changed, current, hand_in, make_dialogue, make_item
+from tests.factories import Team, begin, changed, claim_and_submit, current, make_dialogue, make_item
 
 pytestmark = pytest.mark.django_db
 TEAM = {"annotators": 4}
@@ -26,9 +26,9 @@ def approved(team: Team, owner: int = 0) -> Dialogue:
     item = make_dialogue(team.project)
     begin(team.project, [item])
     for _ in range(2):
-        hand_in(team.annotators[owner], item)
+        claim_and_submit(team.annotators[owner], item)
     for person in [one for one in team.annotators if one != team.annotators[owner]][:2]:
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     return item
 
@@ -129,7 +129,7 @@ def test_the_draw_is_on_record(team: Team) -> None:
 def test_a_sampled_item_without_an_error_is_verified(team: Team) -> None:
     item = approved(team)
     draw(team)
-    hand_in(team.senior, item, "approve")
+    claim_and_submit(team.senior, item, "approve")
     item.refresh_from_db()
     assert item.status == DialogueStatus.VERIFIED
     assert not Feedback.objects.exists()
@@ -142,7 +142,7 @@ def test_an_error_in_the_sample_goes_back_to_whoever_let_it_pass(team: Team, ver
     item = approved(team)
     draw(team)
     document = changed(current(item)) if verdict == "fix" else None
-    hand_in(
+    claim_and_submit(
         team.senior, item, verdict, document=document, reason="The answer claims what no tool said.",
         named_errors=[{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1/text", "note": "Not observed."}],
     )  # fmt: skip
@@ -159,7 +159,7 @@ def test_an_error_in_the_sample_goes_back_to_whoever_let_it_pass(team: Team, ver
 
 def test_escalated_items_do_not_count_as_sampled(team: Team) -> None:
     item = make_item(team, "expert")
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.senior, item, "reject")
     assert "sampled:expert" not in stored_counters(team.project)
     assert stored_counters(team.project) == recount(team.project)
 
@@ -172,7 +172,7 @@ def test_the_program_draws_once_nothing_is_left_upstream(team: Team) -> None:
     other = make_item(team, "cross_check")
     assert draw_where_upstream_is_done() == 0
     for person in team.annotators[1:3]:
-        hand_in(person, other, "approve")
+        claim_and_submit(person, other, "approve")
     assert draw_where_upstream_is_done() == 1
     drawn = Draw.objects.get()
     assert (drawn.actor, drawn.population_size) == (None, 2)
@@ -241,7 +241,7 @@ def test_what_is_not_drawn_for_a_middle_stage_goes_on(team: Team) -> None:
         item = make_dialogue(team.project)
         begin(team.project, [item])
         for _ in range(2):
-            hand_in(team.annotator, item)
+            claim_and_submit(team.annotator, item)
         items.append(item)
     assert close_population_and_draw(actor=team.administrator, project=team.project, stage="expert") is None
     drawn = draw(team)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reviews.services.statistics.all_counts import fold_all
-from tests.factories import adopt_c3, changed, current, hand_in, make_item, make_team
+from tests.factories import adopt_c3, changed, claim_and_submit, current, make_item, make_team
 
 pytestmark = [pytest.mark.browser]
 
@@ -15,9 +15,9 @@ def test_statistics_are_drawn_for_everybody(transactional_db: None, open_page: A
     adopt_c3(team)
     finding = {"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve")
-    hand_in(team.annotators[2], item, "fix", document=changed(current(item)), named_errors=[finding])
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "fix", document=changed(current(item)), named_errors=[finding])
+    claim_and_submit(team.senior, item, "reject")
     fold_all()
     page = open_page(team.administrator, width=1440)
     one = team.annotator.public_id

@@ -26,7 +26,7 @@ from reviews.services.statistics.throughput import (
 )
 from reviews.services.statistics.workload import WORK, seconds_key
 from reviews.views.statistics import pages as statistics
-from tests.factories import Team, adopt_c3, begin, hand_in, make_dialogue, make_item, make_team
+from tests.factories import Team, adopt_c3, begin, claim_and_submit, make_dialogue, make_item, make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -51,9 +51,9 @@ def rejected(team: Team, error_types: tuple[str, ...] = ()) -> None:
     """An item that goes all the way and is rejected; the first colleague names errors."""
     item = make_item(team, "cross_check")
     findings = [{"kind": kind, "anchor": "/tasks/t1", "note": ""} for kind in error_types]
-    hand_in(team.annotators[1], item, "reject", named_errors=findings)
-    hand_in(team.annotators[2], item, "approve")
-    hand_in(team.senior, item, "reject")
+    claim_and_submit(team.annotators[1], item, "reject", named_errors=findings)
+    claim_and_submit(team.annotators[2], item, "approve")
+    claim_and_submit(team.senior, item, "reject")
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -137,7 +137,7 @@ def test_of_many_pairs_the_page_shows_those_with_most_in_common(team: Team, monk
     for _ in range(2):
         item = make_item(team, "cross_check")
         for person in team.annotators[2:]:
-            hand_in(person, item, "approve")
+            claim_and_submit(person, item, "approve")
     fold_all()
     shown = page(team.senior, team, "agreement/").content.decode()
     assert "These are the 1 pairs with most items in common, of 2" in shown
@@ -152,7 +152,7 @@ def test_of_many_pairs_the_page_shows_those_with_most_in_common(team: Team, monk
 def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
     item = make_item(team, "cross_check")
     finding = {"kind": "answer_wrong", "anchor": "/tasks/t1", "note": ""}
-    hand_in(team.annotators[1], item, "reject", named_errors=[finding])
+    claim_and_submit(team.annotators[1], item, "reject", named_errors=[finding])
     fold_all()
     for viewer in (team.administrator, team.annotator):
         for path in (*PAGES, f"people/{team.annotator.public_id}/"):
@@ -161,7 +161,7 @@ def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
             assert "answer_wrong" not in text
     assert read_error_types(project=team.project) == []
     assert WORK.recount(team.project) == []
-    hand_in(team.annotators[2], item, "approve")
+    claim_and_submit(team.annotators[2], item, "approve")
     fold_all()
     [error_type] = read_error_types(project=team.project)
     assert (error_type.kind, error_type.by_stage) == ("answer_wrong", {"cross_check": 1})
@@ -171,7 +171,7 @@ def test_nothing_of_an_unsettled_blind_stage_shows(team: Team) -> None:
 def test_what_has_not_settled_is_added_up_by_the_database(team: Team, django_assert_num_queries: Any) -> None:
     """However many wait in a blind stage, a page of statistics reads no review of them."""
     for reviewer in (team.annotators[1], team.annotators[1], team.annotators[2]):
-        hand_in(reviewer, make_item(team, "cross_check"), "approve")
+        claim_and_submit(reviewer, make_item(team, "cross_check"), "approve")
     Review.objects.filter(sealed=True).update(seconds=62)
     fold_all()
     for what, key in (("day", Review.objects.latest("pk").created_at.date().isoformat()), ("time", "60")):
@@ -235,7 +235,7 @@ def test_looks_in_a_row_and_rounds_until_all_is_seen_are_foreseen() -> None:
     items = begin(team.project, [make_dialogue(team.project) for _ in range(3)])
     # Two looks at the data and two at the code: one of twelve waits for each.
     assert _still_to_come(team) == 12
-    hand_in(team.annotators[0], items[0], "approve")
+    claim_and_submit(team.annotators[0], items[0], "approve")
     assert _still_to_come(team) == 11
     # Five that left the data had three looks each.
     counters = {"settled:data": 15, "outcome:data:confirm": 5, "outcome:data:restart": 5}
@@ -246,7 +246,7 @@ def test_looks_in_a_row_and_rounds_until_all_is_seen_are_foreseen() -> None:
     # A fifth is drawn at a time, until two have seen each.
     assert _still_to_come(rounds) == 18
     for item in items:
-        hand_in(rounds.annotators[0], item, "approve")
+        claim_and_submit(rounds.annotators[0], item, "approve")
     assert _still_to_come(rounds) == 12
 
 

@@ -15,7 +15,17 @@ from reviews.models import Review
 from reviews.services.queue.claims import claim_slot, stage_of
 from reviews.services.submission.checklists import answer_rows, unanswered
 from reviews.services.submission.workbench import open_workbench
-from tests.factories import Team, adopt_c3, changed, current, hand_in, make_document, make_item, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    changed,
+    claim_and_submit,
+    current,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -42,20 +52,20 @@ def test_an_unanswered_item_blocks_a_stage_that_wants_answers() -> None:
     with pytest.raises(
         Invalid, match=r"Task 2 has no answer to “Arguments, observations and answer are right"
     ) as caught:
-        hand_in(team.annotator, item, "approve", checklist=answers)
+        claim_and_submit(team.annotator, item, "approve", checklist=answers)
     assert caught.value.details["unanswered"] == [["t2", "facts"]]
     answers["t2"]["facts"] = None  # type: ignore[assignment]
     with pytest.raises(Invalid, match="no answer"):
-        hand_in(team.annotator, item, "approve", checklist=answers)
+        claim_and_submit(team.annotator, item, "approve", checklist=answers)
     with pytest.raises(Invalid, match="10 more have none either"):
-        hand_in(team.annotator, item, "approve")
-    review = hand_in(team.annotator, item, "approve", checklist=all_yes("t1", "t2"))
+        claim_and_submit(team.annotator, item, "approve")
+    review = claim_and_submit(team.annotator, item, "approve", checklist=all_yes("t1", "t2"))
     assert review.checklist["t2"]["facts"] is True
 
 
 def test_without_the_wish_answers_stay_voluntary() -> None:
     team = team_with()
-    assert hand_in(team.annotator, make_item(team, "self_check_single"), "approve").checklist == {}
+    assert claim_and_submit(team.annotator, make_item(team, "self_check_single"), "approve").checklist == {}
 
 
 @pytest.mark.parametrize(
@@ -74,14 +84,16 @@ def test_a_no_says_what_is_wrong(more: dict[str, Any], fine: bool) -> None:
     item = make_item(team, "self_check_single", make_document("x", tasks=2))
     answers = {"t1": {"facts": False}}
     if fine:
-        assert hand_in(team.annotator, item, "escalate", checklist=answers, **more).checklist == answers
+        assert claim_and_submit(team.annotator, item, "escalate", checklist=answers, **more).checklist == answers
     else:
         with pytest.raises(Invalid, match=r"says no to “Arguments.*for task 1: say in its note"):
-            hand_in(team.annotator, item, "escalate", checklist=answers, **more)
+            claim_and_submit(team.annotator, item, "escalate", checklist=answers, **more)
     # Of the dialogue as a whole any error will do.
     other = make_item(team, "self_check_single")
     named_error = [{"kind": "other", "anchor": "/tasks/t1", "note": "Twice the same."}]
-    hand_in(team.annotator, other, "escalate", checklist={"dialogue": {"variety": False}}, named_errors=named_error)
+    claim_and_submit(
+        team.annotator, other, "escalate", checklist={"dialogue": {"variety": False}}, named_errors=named_error
+    )
 
 
 def test_notes_that_make_no_sense_are_refused() -> None:
@@ -94,7 +106,7 @@ def test_notes_that_make_no_sense_are_refused() -> None:
         ({"t1": {"facts": "It rained."}}, "says yes to “Arguments.*for task 1, and a note says what is wrong"),
     ):
         with pytest.raises(Invalid, match=words):
-            hand_in(team.annotator, item, "approve", notes=notes, checklist={"t1": {"facts": True}})
+            claim_and_submit(team.annotator, item, "approve", notes=notes, checklist={"t1": {"facts": True}})
 
 
 def test_answers_in_words() -> None:
@@ -115,8 +127,8 @@ def test_answers_in_words() -> None:
 
 def disputed(team: Team) -> Dialogue:
     item = make_item(team, "cross_check")
-    hand_in(team.annotators[1], item, "approve", checklist={"t1": {"relevance": True}})
-    hand_in(
+    claim_and_submit(team.annotators[1], item, "approve", checklist={"t1": {"relevance": True}})
+    claim_and_submit(
         team.annotators[2], item, "escalate", document=changed(current(item)),
         checklist={"t1": {"facts": False}}, notes={"t1": {"facts": "It is sunny."}},
     )  # fmt: skip

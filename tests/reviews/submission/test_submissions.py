@@ -30,8 +30,8 @@ from tests.factories import (
     begin,
     broken,
     changed,
+    claim_and_submit,
     current,
-    hand_in,
     make_dialogue,
     make_document,
     make_item,
@@ -82,9 +82,9 @@ def test_a_fix_is_a_new_revision(team: Team, item: Dialogue) -> None:
 
 
 def test_a_self_check_says_its_verdict_by_what_it_changes(team: Team) -> None:
-    assert hand_in(team.annotator, make_item(team, "self_check_single")).verdict == "approve"
+    assert claim_and_submit(team.annotator, make_item(team, "self_check_single")).verdict == "approve"
     item = make_item(team, "self_check_single")
-    assert hand_in(team.annotator, item, document=changed(current(item))).verdict == "fix"
+    assert claim_and_submit(team.annotator, item, document=changed(current(item))).verdict == "fix"
 
 
 def test_verdicts_that_contradict_the_content_are_refused(team: Team, item: Dialogue) -> None:
@@ -103,7 +103,7 @@ def test_verdicts_that_contradict_the_content_are_refused(team: Team, item: Dial
 def test_elsewhere_a_verdict_must_be_chosen(team: Team) -> None:
     item = make_item(team, "cross_check")
     with pytest.raises(Invalid, match="Choose a verdict: approve, fix, reject, escalate"):
-        hand_in(team.annotators[1], item)
+        claim_and_submit(team.annotators[1], item)
 
 
 def test_offered_are_the_verdicts_that_make_sense() -> None:
@@ -177,7 +177,7 @@ def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Di
     claim = held(team, item)
     draft = drafted(team, item, claim, changed(current(item)))
     release(actor=team.annotator, token=claim.token)
-    hand_in(team.annotators[1], item, document=changed(current(item), "First."))
+    claim_and_submit(team.annotators[1], item, document=changed(current(item), "First."))
     item = make_again(team, item)
     with pytest.raises(Conflict, match="begun from another version"):
         submit(team, held(team, item), "fix", draft=draft)
@@ -185,8 +185,8 @@ def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Di
 
 def test_in_a_blind_stage_too_the_page_that_merges_is_open_to_whoever_is_sent_there(team: Team, client: Client) -> None:
     item = make_item(team, "self_check_single")
-    hand_in(team.annotator, item, "fix", document=changed(current(item)))
-    hand_in(team.annotator, item, "approve")
+    claim_and_submit(team.annotator, item, "fix", document=changed(current(item)))
+    claim_and_submit(team.annotator, item, "approve")
     item.refresh_from_db()
     person = team.annotators[1]
     claim = claim_slot(actor=person, slot=open_slot(item))
@@ -239,7 +239,7 @@ def test_errors_stand_in_the_way_of_approval(team: Team) -> None:
 
 def test_errors_do_not_stand_in_the_way_of_a_refusal(team: Team) -> None:
     item = make_item(team, "self_check_single", broken(make_document("x")))
-    assert hand_in(team.annotator, item, "escalate").verdict == "escalate"
+    assert claim_and_submit(team.annotator, item, "escalate").verdict == "escalate"
 
 
 def test_a_cross_check_approves_no_errors_either(team: Team) -> None:
@@ -248,14 +248,14 @@ def test_a_cross_check_approves_no_errors_either(team: Team) -> None:
     fixed = suspicious(current(item))
     waive_all(actor=team.annotator, slot=claim.slot, document=fixed, reason="Wanted.")
     submit(team, claim, "fix", document=fixed)
-    hand_in(team.annotator, item)
+    claim_and_submit(team.annotator, item)
     # The project grew stricter after the self-checks.
     team.project.check_settings = {"dialogue.placeholder_text": "error"}
     team.project.save()
     with pytest.raises(Invalid, match="1 error must be mended"):
-        hand_in(team.annotators[1], item, "approve")
+        claim_and_submit(team.annotators[1], item, "approve")
     with pytest.raises(Invalid, match="must be mended"):
-        hand_in(team.annotators[1], item, "fix", document=broken(current(item)))
+        claim_and_submit(team.annotators[1], item, "fix", document=broken(current(item)))
 
 
 def test_warnings_need_a_waiver_with_a_reason(team: Team, item: Dialogue) -> None:
@@ -336,7 +336,9 @@ def test_answers_about_a_task_that_was_deleted_are_dropped(team: Team) -> None:
     item = make_item(team, "self_check_single", make_document("x", tasks=2))
     document = current(item)
     del document["tasks"][1]
-    review = hand_in(team.annotator, item, document=document, checklist={"t2": {"facts": True}, "t1": {"facts": True}})
+    review = claim_and_submit(
+        team.annotator, item, document=document, checklist={"t2": {"facts": True}, "t1": {"facts": True}}
+    )
     assert review.checklist == {"t1": {"facts": True}}
 
 

@@ -23,7 +23,7 @@ from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.submission.rulings import load_dispute
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
-from tests.factories import Team, begin, current, hand_in, make_dialogue, make_team, open_slot
+from tests.factories import Team, begin, claim_and_submit, current, make_dialogue, make_team, open_slot
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -310,7 +310,7 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     adopt_preset(actor=team.administrator, project=team.project, preset="c3")
     dialogue = item_of(team)
     for person in (team.annotator, team.annotator):
-        hand_in(person, dialogue)
+        claim_and_submit(person, dialogue)
     left, right = current(dialogue), current(dialogue)
     left["constraints"][0]["text"] = "No more than four calls."
     right["constraints"][0]["text"] = "Four calls at most."
@@ -318,7 +318,7 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     right["reference_trajectory"][1]["calls"][0]["arguments"]["ferry"] = "Tern"
     right["constraints"].append({**right["constraints"][2], "id": "c9", "text": "Six rounds."})
     for person, document in ((team.annotators[1], left), (team.annotators[2], right)):
-        hand_in(person, dialogue, "escalate", document=document, reason="See the changes.")
+        claim_and_submit(person, dialogue, "escalate", document=document, reason="See the changes.")
     slot = open_slot(Dialogue.objects.get(pk=dialogue.pk))
     claim_slot(actor=team.senior, slot=slot)
     client.force_login(team.senior)
@@ -362,7 +362,7 @@ def test_code_is_looked_at_after_the_data_and_a_change_in_it_begins_the_count_an
     one, two, three, four = team.annotators
     item = item_of(team)
     for person in (one, two):
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     slot = open_slot(item)
     assert slot.stage == "validators"
     # The stage opens on the code, beside the sentence it is to keep.
@@ -376,15 +376,15 @@ def test_code_is_looked_at_after_the_data_and_a_change_in_it_begins_the_count_an
         "End the answer with a full stop.",
     ):
         assert words in page
-    hand_in(three, item, "approve")
+    claim_and_submit(three, item, "approve")
     changed = current(item)
     changed["constraints"][4]["validator"]["code"] = CODE.replace('"."', '(".", "!")')
-    hand_in(four, item, "fix", document=changed)
+    claim_and_submit(four, item, "fix", document=changed)
     # The approval before the change counts no more, and the data are not looked at again.
-    hand_in(one, item, "approve")
+    claim_and_submit(one, item, "approve")
     item.refresh_from_db()
     assert (item.stage, item.status) == ("validators", DialogueStatus.IN_REVIEW)
-    hand_in(two, item, "approve")
+    claim_and_submit(two, item, "approve")
     item.refresh_from_db()
     assert item.status == DialogueStatus.VERIFIED
     assert current(item)["constraints"][4]["validator"]["code"] == changed["constraints"][4]["validator"]["code"]
@@ -408,14 +408,14 @@ def test_a_faulty_validator_holds_nobody_up_before_the_stage_that_is_there_for_i
     assert "validator.matrix" in page
     assert "Nothing blocks" in page
     for person in (one, two):
-        hand_in(person, item, "approve")
+        claim_and_submit(person, item, "approve")
     assert open_slot(item).stage == "validators"
     with pytest.raises(Invalid, match="1 error must be mended before it can be approved"):
-        hand_in(three, item, "approve")
+        claim_and_submit(three, item, "approve")
     mended = current(item)
     mended["constraints"][4]["validator"]["code"] = CODE
-    hand_in(three, item, "fix", document=mended)
-    hand_in(four, item, "approve")
-    hand_in(one, item, "approve")
+    claim_and_submit(three, item, "fix", document=mended)
+    claim_and_submit(four, item, "approve")
+    claim_and_submit(one, item, "approve")
     item.refresh_from_db()
     assert item.status == DialogueStatus.VERIFIED

@@ -14,9 +14,9 @@ from tests.factories import (
     Team,
     begin,
     changed,
+    claim_and_submit,
     current,
     depends,
-    hand_in,
     make_dialogue,
     make_document,
     make_item,
@@ -231,7 +231,7 @@ def test_a_blind_colleagues_revision_has_no_tree_for_others(team: Team) -> None:
     item = make_item(team, "cross_check", make_document() | {"env_info": "The user is called Zebra."})
     document = changed(current(item))
     document["tasks"][0]["steps"][0]["arguments"]["city"] = "Zebra"
-    hand_in(team.annotators[1], item, "fix", document=document)
+    claim_and_submit(team.annotators[1], item, "fix", document=document)
     sealed = Revision.objects.get(dialogue=item, sealed=True)
     own = visit(team.annotators[1], address(item), revision=sealed.public_id)
     assert own.status_code == 200
@@ -256,7 +256,7 @@ def test_an_older_revision_keeps_to_itself(team: Team) -> None:
     assert first is not None
     document = changed(current(item))
     document["tasks"][0]["steps"][1]["depends_on"] = [{"id": "s0", "kind": "logical"}]
-    hand_in(team.annotator, item, "fix", document=document)
+    claim_and_submit(team.annotator, item, "fix", document=document)
     assert "Legal paths 1" in visit(team.annotator, address(item)).words
     page = visit(team.annotator, address(item), revision=first.public_id)
     assert "Legal paths 3" in page.words
