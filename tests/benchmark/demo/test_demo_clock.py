@@ -68,6 +68,7 @@ def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_
     assert demo.is_loaded()
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db
 def test_half_a_demo_is_refused_with_what_to_do() -> None:
     make_team(slug=demo.PILOT)

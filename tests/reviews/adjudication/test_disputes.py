@@ -28,7 +28,7 @@ from tests.annotator.case_documents import case
 from tests.factories import Team, claim_and_submit, current, depends, make_document, make_item, open_slot
 from tests.pages import one_line
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 TEXT = "/tasks/t1/steps/s1/text"
 MESSAGE = "/tasks/t1/user_message"

@@ -14,7 +14,7 @@ from annotator.presentation.components.sources import MAX_ROWS
 from reviews.services.queue.claims import claim_slot
 from tests.factories import adopt_c3, begin, make_dialogue, make_document, make_team, open_slot
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 STEP = "/tasks/t1/steps/s0"
 #: A list of 2 MB made a page of 12 MB, 180 KB of keys one of 37 MB.
 CALLS: dict[str, tuple[dict[str, Any], Any]] = {

@@ -26,7 +26,7 @@ from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot
 from tests.pages import one_line
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 TIMES = "def read_timetable(ferry):\n    return {'last': '21:40'}\n"
 
