@@ -127,7 +127,7 @@ def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_
     desk.expect_state("refused")
     desk.open_place(ANSWER)
     note = page.locator("#edit-note")
-    expect(note).to_contain_text("Task 1, call s0 get_weather, observation: At /a: The key “a” stands twice")
+    expect(note).to_contain_text("Task 1, call s0 get_weather, observation: At /a: The key “a” appears twice")
     page.get_by_role("link", name="Go there").click()
     expect(page.locator("#i-head")).to_contain_text("s0")
     expect(page.locator("#f-observation .cm-content")).to_contain_text('"a": 2')

@@ -89,7 +89,7 @@ def test_arguments_are_edited_by_form_and_as_json(desk_of, team, page_problems):
     page.get_by_text("Arguments as JSON", exact=True).first.click()
     with desk.saving(status=422):
         desk.fill_code("#f-json", '{"city": "Ghent",\n "city": "Oslo"}')
-    expect(page.locator("#edit-note")).to_contain_text("stands twice")
+    expect(page.locator("#edit-note")).to_contain_text("appears twice")
     expect(page.locator("#f-json .cm-content")).to_contain_text('"Oslo"}')
     with desk.saving():
         desk.fill_code("#f-json", '{"city": "Ghent"}')

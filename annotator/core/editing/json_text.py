@@ -54,4 +54,4 @@ def _hint(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _constant(name: str) -> NoReturn:
-    raise JsonProblem(f"{name} is no JSON value; write a number or null.")
+    raise JsonProblem(f"{name} is not a JSON value. Write a number or null.")

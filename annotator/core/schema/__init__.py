@@ -1,4 +1,4 @@
-"""Documents and toolsets as data. Pure: no Django here, so a notebook can use it."""
+"""Documents and toolsets as data. Pure: no Django here, so notebooks can use it."""
 
 from annotator.core.schema.canonical import canonical, content_hash, value_hash
 from annotator.core.schema.constrained import Constrained

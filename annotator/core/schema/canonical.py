@@ -1,11 +1,11 @@
 """Canonical JSON text: the form in which content is stored, hashed and compared.
 
-Keys sorted, no insignificant white space, UTF-8, every number in its shortest spelling, so that two documents which say
-the same have the same bytes on every machine. Two numbers are the same when they are of one kind and one value: 1.5,
-1.50 and 15e-1 are, and so are 1E2 and 100.0; 40 and 40.0 are not, nor are 0.0 and -0.0; integers keep all their digits.
-(Documents stored before kinds were kept hold integers where 40.0 was; their text, and so their hash, stays as it is.)
-What cannot be stored faithfully (NUL, lone surrogates, NaN, integers of more than 1,000 digits) is refused at the door
-with a sentence.
+Keys are sorted, there is no insignificant white space, the encoding is UTF-8, and every number has its shortest
+spelling, so documents that say the same have the same bytes on every machine. Two numbers are the same if they have the
+same kind and value: 1.5, 1.50 and 15e-1 are, and so are 1E2 and 100.0; 40 and 40.0 are not, nor are 0.0 and -0.0;
+integers keep all their digits. (Documents stored before kinds were kept have integers in place of 40.0; their text, and
+so their hash, does not change.) What cannot be stored faithfully (NUL, lone surrogates, NaN, integers of more than
+1,000 digits) is refused with a sentence.
 """
 
 import hashlib
@@ -31,7 +31,8 @@ __all__ = [
     "without_kinds",
 ]
 
-#: The longest anchor that is stored. Keys of observations may be longer: then what holds them is the place.
+#: The longest anchor that is stored. Keys of observations may be longer; then the value that contains them is the
+#: place.
 MAX_ANCHOR = 600
 
 
@@ -43,12 +44,12 @@ def normalise(value: Any) -> Any:
     try:
         return _copy(value, 0)
     except _Unfaithful:
-        # Pointers are built only now: they would triple the cost of the ordinary case.
+        # Pointers are built only now: they would triple the cost of the usual case.
         return _copy_with_pointer(value, "", 0)
 
 
 def canonical(value: Any) -> str:
-    """Canonical JSON text of ``value``. Raises SchemaProblem when it cannot be stored faithfully."""
+    """Return the canonical JSON text of ``value``. Raises SchemaProblem if it cannot be stored faithfully."""
     encoded = encode_faithful(value, option=orjson.OPT_SORT_KEYS)
     if encoded is None:
         encoded = dumps(normalise(value), option=orjson.OPT_SORT_KEYS)
@@ -56,10 +57,11 @@ def canonical(value: Any) -> str:
 
 
 def encode_faithful(value: Any, *, option: int = 0) -> bytes | None:
-    """JSON of a dict or list that ``normalise`` would return unchanged; None when it has to be looked at closely.
+    """Return the JSON of a dict or list that ``normalise`` would not change; None if it needs a closer look.
 
-    The walk settles what the encoder does not (floats, depth, foreign types), the encoder what is slow to walk
-    (half surrogates, big integers, keys) and its output shows NUL characters. One pass each: import lives on this.
+    The walk settles what the encoder does not (floats, depth, foreign types), the encoder what is slow to walk (half
+    surrogates, big integers, keys), and its output shows NUL characters. One pass each: the speed of imports depends on
+    it.
     """
     kind = type(value)
     if (kind is not dict and kind is not list) or not _is_faithful(value, 0):
@@ -72,9 +74,9 @@ def encode_faithful(value: Any, *, option: int = 0) -> bytes | None:
 
 
 def without_kinds(value: Any) -> Any:
-    """A copy in which a whole float is an integer: for what asks whether two numbers are equal, whatever their kind.
+    """Return a copy in which whole floats are integers, for comparing numbers whatever their kind.
 
-    What was hashed in this form before kinds were kept (events, protocols) goes on being hashed so.
+    What was hashed in this form before kinds were kept (events, protocols) is still hashed in it.
     """
     if isinstance(value, dict):
         return {key: without_kinds(item) for key, item in value.items()}
@@ -91,22 +93,24 @@ def content_hash(text: str) -> str:
 
 
 def value_hash(value: Any) -> str:
-    """First 16 hexadecimal digits of the hash of a value: enough to tell whether an anchored value has changed."""
+    """Return the first 16 hexadecimal digits of the hash of a value: enough to tell whether an anchored
+    value changed.
+    """
     return content_hash(canonical(value))[:16]
 
 
 def shortened(anchor: str) -> str:
-    """The anchor, or that of what is around it where it is longer than any that is stored."""
+    """Return the anchor; if it is too long to store, that of its nearest surroundings."""
     return anchor if len(anchor) <= MAX_ANCHOR else anchor[: MAX_ANCHOR + 1].rpartition("/")[0]
 
 
 def unescape(step: str) -> str:
-    """The key behind one step of a JSON pointer."""
+    """Return the key behind one step of a JSON pointer."""
     return step.replace("~1", "/").replace("~0", "~")
 
 
 class _Unfaithful(Exception):
-    """Something in the value cannot be stored; the slow walk says what and where."""
+    """Something in the value cannot be stored; the slow walk finds out what and where."""
 
 
 _ATOMS = frozenset((str, int, bool, type(None)))
@@ -202,7 +206,7 @@ def _copy_with_pointer(value: Any, pointer: str, depth: int) -> Any:
 
 def _checked_text(text: str, pointer: str) -> str:
     if "\x00" in text:
-        raise SchemaProblem([Problem(pointer, "The text holds a NUL character, which cannot be stored; remove it.")])
+        raise SchemaProblem([Problem(pointer, "The text contains a NUL character, which cannot be stored. Remove it.")])
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""The document of a constrained case (cctu): a query, and rules on how it may be solved.
+"""The document of a constrained case (cctu): a query, and rules for solving it.
 
-Parts with ids (constraints, rounds, calls) are named by them everywhere, as tasks and steps are. Null is “not
-annotated”: a case without a reference trajectory is not a case whose trajectory is empty.
+Parts with ids (constraints, rounds, calls) are named by them everywhere, like tasks and steps. Null is “not annotated”:
+a case without a reference trajectory is not a case with an empty trajectory.
 """
 
 from enum import StrEnum
@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from annotator.core.schema.documents import Id, Part
 
-#: Longest source text, in characters: what the sandbox takes.
+#: Longest source text, in characters: what the sandbox accepts.
 MAX_CODE = 256 * 1024
-#: Characters of all sources of a case that differ: each is read, which takes two seconds at most.
+#: Total length of the different sources of a case, in characters: parsing them takes two seconds at most.
 MAX_CODES = 2 * MAX_CODE
 MAX_CONSTRAINTS = 200
 MAX_ROUNDS = 1_000
@@ -24,7 +24,7 @@ Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Scenario(StrEnum):
-    """How the calls of a solution hang together."""
+    """How the calls of a solution depend on each other."""
 
     SINGLE_HOP = "single_hop"
     PARALLEL_SINGLE_HOP = "parallel_single_hop"
@@ -33,7 +33,7 @@ class Scenario(StrEnum):
 
 
 class ParameterVariant(BaseModel):
-    """Other parameters, in force when one of ``first`` is among the tools called first."""
+    """Other parameters, which apply if one of ``first`` is among the tools called first."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,8 +44,8 @@ class ParameterVariant(BaseModel):
 class Validator(BaseModel):
     """What judges a final response: Python code, or a ready form with parameters (``annotator.core.validators``).
 
-    ``function`` is the one of the code that judges this constraint; the code may define more: functions it calls, and
-    those that judge other constraints of the case. ``good`` and ``bad`` are responses that must pass and must not.
+    ``function`` is the function in the code that judges this constraint; the code may define more, such as helpers and
+    the judges of other constraints of the case. ``good`` and ``bad`` are responses that must pass and must fail.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -59,10 +59,10 @@ class Validator(BaseModel):
 
 
 class CaseConstraint(Part):
-    """One rule. ``dimension`` and ``category`` are words of the taxonomy (docs/constraints.md), null where lost.
+    """One rule. ``dimension`` and ``category`` are words of the taxonomy (docs/constraints.md), null if lost.
 
     Most rules have ``parameters``, some a ``validator``. ``anchor`` quotes the span of the system prompt that states
-    the rule; without it the text itself has to stand there.
+    the rule; without it, the prompt must contain the text itself.
     """
 
     id: Id
@@ -80,13 +80,13 @@ class RoundCall(Part):
 
     id: Id
     name: str
-    #: A string where the arguments were not readable as a JSON object; a check reports it.
+    #: A string if the arguments were not readable as a JSON object; a check reports it.
     arguments: dict[str, Any] | str
     observation: Any = None
 
 
 class TrajectoryRound(Part):
-    """One output of the model: calls made at once, or the final response."""
+    """One output of the model: calls made in parallel, or the final response."""
 
     id: Id
     calls: list[RoundCall] = Field(default_factory=list)
@@ -101,8 +101,8 @@ class Constrained(Part):
     scenario: Scenario | None = None
     constraints: list[CaseConstraint] = Field(default_factory=list, max_length=MAX_CONSTRAINTS)
     answer: str | None = None
-    #: Tool -> the texts that its calls must yield for the query to be solved.
+    #: Tool → the texts that its calls must return to solve the query.
     unsolved_set: dict[str, list[Any]] | None = None
     reference_trajectory: list[TrajectoryRound] | None = Field(default=None, max_length=MAX_ROUNDS)
-    #: Tool -> its Python source.
+    #: Tool → its Python source.
     tool_codes: dict[str, Code] = Field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""From the JSON Schema dialects that toolsets are written in to JSON Schema 2020-12.
+"""Convert the JSON Schema dialects in which toolsets are written to JSON Schema 2020-12.
 
-Keywords that cannot mean what they say are read as what was meant ("required": true on a property, "minimum": "0",
-old tuple items), or left out with a note, so that one odd keyword never hides a whole tool from checking.
+Keywords that cannot mean what they say are read as what was meant ("required": true on a property, "minimum": "0", old
+tuple items), or left out with a note, so that one odd keyword never prevents checking a whole tool.
 """
 
 import re
@@ -14,9 +14,9 @@ import jsonschema_rs
 from annotator.core.schema.references import inline_references
 from annotator.core.schema.type_words import JSON_TYPES, type_fragment
 
-#: Patterns come from outside: only the linear-time engine runs them, and their compiled size is bounded.
+#: Patterns come from outside: only the linear-time engine runs them, and their compiled size is limited.
 PATTERN_OPTIONS = jsonschema_rs.RegexOptions(size_limit=1 << 18, dfa_size_limit=1 << 20)
-#: Patterns of one toolset that are checked: each may take some milliseconds to compile, in every process that checks.
+#: Patterns checked in one toolset: each may take some milliseconds to compile, in every process that checks.
 MAX_PATTERNS = 200
 
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
@@ -32,7 +32,7 @@ _COUNTS = (
 )
 _FLAGS = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
 _TEXTS = ("title", "description", "format", "$comment", "contentEncoding", "contentMediaType")
-#: Keywords that name or fetch other schemas; references are inlined before, so nothing may point here any more.
+#: Keywords that name or fetch other schemas; references are already inlined, so nothing may point here.
 _DROPPED = (
     *("$ref", "$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
     *("$vocabulary", "$defs", "definitions", "dependencies", "nullable"),
@@ -50,9 +50,9 @@ _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def normalise_schema(schema: Any) -> dict[str, Any]:
-    """A tool's ``parameters`` as JSON Schema 2020-12 describing an object; the argument is left as it is.
+    """Return a tool's ``parameters`` as JSON Schema 2020-12 describing an object; the argument is not changed.
 
-    Raises ValueError, with a sentence, for what has no meaning at all: no object, a reference to somewhere else or to
+    Raises ValueError, with a sentence, for what has no meaning at all: not an object, a reference to another file or to
     nothing, a schema that unfolds without end.
     """
     return read_schema(schema)[0]
@@ -66,9 +66,9 @@ class Patterns:
 
 
 def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """As ``normalise_schema``, with a note (a sentence) for each rule that had to be left out.
+    """Like ``normalise_schema``, with a note (a sentence) for each rule that was left out.
 
-    ``patterns``: what the toolset's other tools have left of them.
+    ``patterns``: what the toolset's other tools have left.
     """
     if schema is None:
         schema = {}
@@ -81,13 +81,13 @@ def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str
     result, _ = reader.read(schema, "")
     kind = result.setdefault("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
-        raise ValueError(f"The parameters must describe an object, not: {kind}.")
+        raise ValueError(f"The parameters must describe an object, not {kind}.")
     result["type"] = "object"
     return result, tuple(reader.notes)
 
 
 def _is_property_map(schema: dict[str, Any]) -> bool:
-    """Tell whether bare properties stand where the schema of the whole object should."""
+    """Return whether the properties are given directly, without the schema of the whole object around them."""
     if not schema or "properties" in schema or isinstance(schema.get("type"), str | list):
         return False
     return all(isinstance(value, dict) for value in schema.values()) and not schema.keys() & {"additionalProperties"}
@@ -101,7 +101,7 @@ class _Reader:
         self.patterns = patterns
 
     def read(self, schema: Any, path: str) -> tuple[Any, bool]:
-        """The normalised schema, and whether it says of itself that it is required."""
+        """Return the normalised schema, and whether it marks itself as required."""
         if isinstance(schema, bool):
             return schema, False
         if isinstance(schema, str):
@@ -166,7 +166,7 @@ class _Reader:
         out.pop("additionalItems", None)
 
     def _read_parts(self, out: dict[str, Any], path: str) -> list[str]:
-        """Normalise everything that is itself a schema; gives the properties that say of themselves "required"."""
+        """Normalise everything that is itself a schema; return the properties that mark themselves as required."""
         hoisted: list[str] = []
         for key in _MAPS:
             if key not in out:
@@ -218,7 +218,7 @@ class _Reader:
 
     def _read_limits(self, out: dict[str, Any], path: str) -> None:
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-            # Draft 4 wrote a flag beside the limit.
+            # Draft 4 has a flag beside the limit.
             if isinstance(out.get(exclusive), bool) and out.pop(exclusive) and inclusive in out:
                 out[exclusive] = out.pop(inclusive)
         for key in _NUMBERS + _COUNTS:
@@ -228,7 +228,7 @@ class _Reader:
             if key in _COUNTS and number is not None and (number < 0 or number != int(number)):
                 number = None
             if number is None or (key == "multipleOf" and number <= 0):
-                self._note(path, f"“{key}” is not a number it can be")
+                self._note(path, f"“{key}” has an invalid value")
             else:
                 out[key] = int(number) if key in _COUNTS else number
         for key in _FLAGS:
@@ -248,7 +248,7 @@ class _Reader:
         kinds = out.get("type", [])
         if kinds and not any(_is_of(value, kind) for value in values for kind in _listed(kinds)):
             del out["type"]
-            self._note(path, "no value of “enum” has the type beside it, so only the values are checked")
+            self._note(path, "no value of “enum” has the given type, so only the values are checked")
 
     def _read_pattern(self, out: dict[str, Any], path: str) -> None:
         if "pattern" in out and not self._usable(out["pattern"], path):
@@ -257,18 +257,18 @@ class _Reader:
     def _usable(self, pattern: Any, path: str) -> bool:
         self.patterns.left -= 1
         if self.patterns.left < 0:
-            reason = f"the toolset has more than {MAX_PATTERNS}"
+            reason = f"the toolset has more than {MAX_PATTERNS} patterns"
         elif isinstance(pattern, str) and is_linear_pattern(pattern):
             return True
         else:
-            reason = "it is no regular expression that runs in linear time, or one too large"
+            reason = "it is not a regular expression that runs in linear time, or it is too large"
         self._note(path, f"the pattern “{str(pattern)[:60]}” is not checked: {reason}")
         return False
 
 
 @lru_cache(maxsize=512)
 def is_linear_pattern(pattern: str) -> bool:
-    """Tell whether a regular expression compiles in the linear-time engine (no look-around, no back references)."""
+    """Return whether a regular expression compiles in the linear-time engine (no look-around, no back references)."""
     try:
         jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERN_OPTIONS)
     except (jsonschema_rs.ValidationError, ValueError):
@@ -277,7 +277,7 @@ def is_linear_pattern(pattern: str) -> bool:
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Name and schema of each property, also where a list of objects with names stands for the object."""
+    """Yield name and schema of each property, also if a list of objects with names is given instead of an object."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):

@@ -1,8 +1,8 @@
-"""The dialogue document: what one revision holds.
+"""The dialogue document: the content of one revision.
 
 Discriminated on ``kind``. A candidate may be incomplete: labels, observations, answer texts and dependencies may be
-null, and null ("not annotated") is not the empty list ("depends on nothing"). Completeness is a check, not a rule of
-this schema.
+null, and null ("not annotated") is not the empty list ("depends on nothing"). Completeness is checked by the checks,
+not by this schema.
 """
 
 from enum import StrEnum
@@ -38,16 +38,16 @@ class AnswerType(StrEnum):
 
 
 class Part(BaseModel):
-    """What every part of a document has."""
+    """The fields that every part of a document has."""
 
     model_config = ConfigDict(extra="forbid", use_enum_values=True)
 
-    #: Fields of the native record that Assay has no place for; written back on export.
+    #: Fields of the native record that Assay does not use; written back on export.
     extra: dict[str, Any] = Field(default_factory=dict)
 
 
 class Message(BaseModel):
-    """One turn of the dialogue so far, where earlier tasks come without their steps."""
+    """One turn of the dialogue so far, in which earlier tasks have no steps."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,7 +59,7 @@ class Dependency(BaseModel):
     model_config = ConfigDict(extra="forbid", use_enum_values=True)
 
     id: Id
-    #: A value flows (parameter), or order alone (logical). Native formats do not say; parameter is assumed.
+    #: A value flows (parameter), or only the order matters (logical). Native formats do not say; parameter is assumed.
     kind: DependencyKind = DependencyKind.PARAMETER
 
 
@@ -71,10 +71,10 @@ class _Step(Part):
 class Call(_Step):
     type: Literal["call"] = "call"
     name: str
-    #: A string where the candidate's arguments were not readable as a JSON object; a check reports it.
+    #: A string if the candidate's arguments were not readable as a JSON object; a check reports it.
     arguments: dict[str, Any] | str
     observation: Any = None
-    #: Argument anchor below this call (such as "/city") -> why its value may be inferred.
+    #: Argument anchor below this call (such as "/city") → why its value may be inferred.
     inferable: dict[str, str] = Field(default_factory=dict)
 
 
@@ -105,12 +105,12 @@ class Task(Part):
     user_message: str
     policy: Policy | None = None
     information: Information | None = None
-    #: The label as the native record spelled it.
+    #: The label as spelled in the native record.
     native_information: str | None = None
-    #: What the system prompt says at this task, where it differs from the dialogue's.
+    #: What the system prompt says at this task, if it differs from the dialogue's.
     env_info: str | None = None
     candidate_messages: list[CandidateMessage] = Field(default_factory=list)
-    #: The candidate message chosen, if one was.
+    #: The chosen candidate message, if any.
     chosen: Id | None = None
     steps: list[Step] = Field(default_factory=list)
 

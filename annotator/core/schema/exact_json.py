@@ -1,15 +1,15 @@
-"""The one door between JSON text and values: what a text says comes in whole, and goes out as it was said.
+"""Read and write JSON exactly: the only way from JSON text to values and back.
 
-The kind of a number is part of what is said: 40 and 40.0 are two values (a published checker judges a call with the one
-right and with the other wrong), and so are 0.0 and -0.0. Integers keep every digit, up to ``MAX_DIGITS``. Decimals are
-floats; one that no float is (1.00000000000000000001) is refused with its JSON pointer, for digits of it would be lost.
-How a number is *spelled* (1.50 or 1.5, 1E2 or 100.0) is no part of the value; ``core.schema.layout`` keeps that
-for export. A key that stands twice in one object is refused, too, for one of the two values would be lost.
+The kind of a number matters: 40 and 40.0 are two values (a published checker judges a call with the one right and with
+the other wrong), and so are 0.0 and -0.0. Integers keep every digit, up to ``MAX_DIGITS``. Decimals are floats; a
+decimal that no float equals (1.00000000000000000001) is refused with its JSON pointer, because digits of it would be
+lost. How a number is *spelled* (1.50 or 1.5, 1E2 or 100.0) is not part of the value; ``core.schema.layout`` keeps that
+for export. A key that appears twice in one object is refused, too, because one of the two values would be lost.
 
-The fast parser takes the last of two equal keys in silence, turns integers beyond 64 bits into floats, and rounds
-decimals. All are found by counting instead of parsing twice: writing the value again gives as many quotes as were read
-unless a key was lost, and only a number of 16 digits or more, or with a large negative exponent, can be inexact. A
-quote written as an escape would upset the count. Texts that raise a doubt go through the slow parser, which settles it.
+The fast parser silently takes the last of two equal keys, turns integers beyond 64 bits into floats, and rounds
+decimals. All of these are found by counting instead of parsing twice: writing the value again gives as many quotes as
+were read unless a key was lost, and only a number of 16 digits or more, or with a large negative exponent, can be
+inexact. A quote written as an escape would upset the count. Doubtful texts go through the slow parser, which decides.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ from typing import Any
 
 import orjson
 
-#: Largest nesting accepted in a value; deeper input is refused before any recursive code sees it.
+#: Deepest nesting of a value; deeper input is refused before any recursive code sees it.
 MAX_DEPTH = 60
-#: The most digits of an integer. Reading and writing thousands takes quadratic time, and nobody counts so far.
+#: Most digits of an integer. Reading and writing thousands of digits takes quadratic time, and nobody needs them.
 MAX_DIGITS = 1000
-#: Signs of a number that a sentence shows.
+#: Characters of a number that a sentence shows.
 _SHOWN = 40
 
 _TOO_DEEP = f"The value is nested far more than {MAX_DEPTH} levels deep."
@@ -35,12 +35,12 @@ _BEYOND = 10**MAX_DIGITS
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG_NUMBER = b"0" * 19
-#: The point of a decimal counted with its digits: any decimal of 15 digits comes back from a float.
+#: The digits of a decimal, the point included: any decimal of 15 digits comes back from a float.
 _FIGURES = bytes(0x30 if 0x30 <= byte <= 0x39 or byte == 0x2E else 0x20 for byte in range(256))
 _LONG_FIGURE = b"0" * 16
-#: Looked for one by one: for what they begin with alone there is a fast search.
+#: Searched for one by one: there is a fast search for their first characters only.
 _TINY = (re.compile(rb"e-0*[1-9][0-9]{2}"), re.compile(rb"E-0*[1-9][0-9]{2}"))
-# A text without its end is taken to the end: looked for from each of its marks, it is quadratic.
+# A text without its end is taken to the end: searching from each of its marks would be quadratic.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\[\s\S])*+"?|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
 _ESCAPED_QUOTE = b"\\u0022"
 _SLOW = ("infinity", "surrogate in string", "depth limit")
@@ -48,14 +48,14 @@ _SLOW = ("infinity", "surrogate in string", "depth limit")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-HALF_CHARACTER = "The text holds half of a surrogate pair, which is no character; remove it."
+HALF_CHARACTER = "The text contains half of a surrogate pair, which is not a character. Remove it."
 
 
 class JsonError(ValueError):
     """A text that is JSON, but says something that cannot be kept; ``pointer`` says where in it (RFC 6901)."""
 
     def __init__(self, pointer: str, message: str) -> None:
-        # Keys may hold what no database takes, and these words are stored.
+        # Keys may contain characters that no database takes, and these words are stored.
         pointer, message = (_UNSTORABLE.sub("\ufffd", text) for text in (pointer, message))
         super().__init__(f"At {pointer[:200]}: {message}" if pointer else message)
         self.pointer = pointer
@@ -63,16 +63,16 @@ class JsonError(ValueError):
 
 
 def loads(text: str | bytes) -> Any:
-    """The value that a text spells.
+    """Return the value that a text spells.
 
-    Raises JsonError for a key that stands twice, too many digits or levels; json.JSONDecodeError for what is no JSON.
+    Raises JsonError for a key that appears twice, too many digits or levels; json.JSONDecodeError for invalid JSON.
     Both are ValueErrors.
     """
     raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        # An integer of some hundred digits is infinite to the fast parser; of half a character it has no place to tell.
+        # The fast parser reads an integer of some hundred digits as infinite, and has no position for half a character.
         if any(word in error.msg for word in _SLOW):
             with contextlib.suppress(UnicodeDecodeError):
                 return _slowly(raw)
@@ -88,40 +88,40 @@ def loads(text: str | bytes) -> Any:
 
 
 def holds_more_values(raw: bytes, most: int) -> bool:
-    """Whether a JSON text may hold more values than ``most``, each of which can take a hundred bytes of memory.
+    """Return whether a JSON text may have more values than ``most``, each of which can take a hundred bytes of memory.
 
-    Asked before it is parsed: counts what stands before and between values, in texts as well.
+    For use before parsing: counts the characters before and between values, also inside texts.
     """
     return len(raw) > most and sum(map(raw.count, (b",", b"[", b"{"))) > most
 
 
 def read_decimal(text: str) -> float:
-    """The float that a decimal is; ``text`` is a number with a point or an exponent.
+    """Return the float that equals a decimal; ``text`` is a number with a point or an exponent.
 
-    Raises ValueError, its words a sentence, for one that no float is: written with as many digits as ``text`` has,
-    the float nearest to it is another number.
+    Raises ValueError, with a sentence, if there is none: the nearest float, written with as many digits as ``text``
+    has, is another number.
     """
-    # Measured before converting, as with integers.
+    # Measured before converting, as for integers.
     if len(text) > MAX_DIGITS:
         raise ValueError(too_many_digits())
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("The number is too large; write it as a text.")
+        raise ValueError("The number is too large. Write it as text.")
     is_doubtful = len(text) >= len(_LONG_FIGURE) or abs(number) < sys.float_info.min
     if is_doubtful and repr(number) != text:
         try:
             decimal = Decimal(text)
         except InvalidOperation:
-            decimal = Decimal("NaN")  # an exponent beyond all measure
+            decimal = Decimal("NaN")  # The exponent is too large.
         digits = len(decimal.as_tuple().digits)
         if decimal not in (Decimal(repr(number)), Decimal(f"{number:.{max(digits, 1) - 1}e}")):
             shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-            raise ValueError(f"Of {shown} only {number!r} could be kept; write that, or write it as a text.")
+            raise ValueError(f"{shown} would be stored as {number!r}. Write that, or write it as text.")
     return number
 
 
 def with_kept_decimals(text: str) -> str:
-    """A JSON text in which each decimal that ``read_decimal`` refuses is the float nearest to it."""
+    """Return a JSON text in which each decimal that ``read_decimal`` refuses is the nearest float."""
     return _TOKEN.sub(_kept, text) if _may_be_inexact(text.encode(errors="replace")) else text
 
 
@@ -141,13 +141,15 @@ def _may_be_inexact(raw: bytes) -> bool:
 
 
 def load_stored(text: str) -> Any:
-    """The value of a text that ``dumps`` or ``canonical`` wrote: nothing in it needs to be refused."""
+    """Return the value of a text that ``dumps`` or ``canonical`` wrote: nothing in it can be refused."""
     raw = text.encode()
     return json.loads(text) if _LONG_NUMBER in raw.translate(_DIGITS) else orjson.loads(raw)
 
 
 def dumps(value: Any, *, option: int = 0, default: Callable[[Any], Any] | None = None) -> bytes:
-    """JSON of a value, without needless white space; ``option`` and ``default`` as of orjson. Raises TypeError."""
+    """Return the JSON of a value, without extra white space; ``option`` and ``default`` as in orjson.
+    Raises TypeError.
+    """
     try:
         return orjson.dumps(value, option=option, default=default)
     except TypeError:
@@ -155,28 +157,28 @@ def dumps(value: Any, *, option: int = 0, default: Callable[[Any], Any] | None =
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two JSON values are one: true is not 1, 40.0 not 40; the order of keys does not count."""
+    """Return whether two JSON values are equal: true is not 1, 40.0 is not 40; key order does not count."""
     if a != b:
         return False
     try:
         return dumps(a, option=orjson.OPT_SORT_KEYS) == dumps(b, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        # Half characters, which only a value made by a program can have.
+        # Half a surrogate pair, which only a value made by a program can have.
         return True
 
 
 def is_too_long(number: int) -> bool:
-    """Whether an integer has more digits than are kept."""
+    """Return whether an integer has more digits than can be stored."""
     return not -_BEYOND < number < _BEYOND
 
 
 def escape(key: str) -> str:
-    """A key as one step of a JSON pointer (RFC 6901)."""
+    """Return a key as one step of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 class _Flaw:
-    """Stands in the value for what cannot be kept, until its place is known. ``step``: the key it is about."""
+    """A stand-in for what cannot be stored, until its place is known. ``step``: the key that it is about."""
 
     def __init__(self, message: str, step: str = "") -> None:
         self.message = message
@@ -208,7 +210,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
         if key in seen:
             break
         seen.add(key)
-    return _Flaw(f"The key “{key[:80]}” stands twice in one object; keep one of them.", f"/{escape(key)}")
+    return _Flaw(f"The key “{key[:80]}” appears twice in one object. Remove one.", f"/{escape(key)}")
 
 
 def _integer(text: str) -> Any:
@@ -224,12 +226,12 @@ def _float(text: str) -> Any:
 
 
 def _constant(name: str) -> _Flaw:
-    return _Flaw(f"{name} is no JSON value; write a number or null.")
+    return _Flaw(f"{name} is not a JSON value. Write a number or null.")
 
 
 def too_many_digits() -> str:
-    """The sentence for an integer that ``is_too_long``."""
-    return f"The number has more than {MAX_DIGITS:,} digits; write it as a text."
+    """Return the sentence for an integer that ``is_too_long``."""
+    return f"The number has more than {MAX_DIGITS:,} digits. Write it as text."
 
 
 def _flaws(value: Any, pointer: str) -> Iterator[tuple[str, _Flaw]]:
@@ -249,7 +251,7 @@ def _flaws(value: Any, pointer: str) -> Iterator[tuple[str, _Flaw]]:
 
 
 def _written_out(value: Any) -> Any:
-    """A copy in which the integers that the encoder does not take are the text they are."""
+    """Return a copy in which integers that the encoder does not take are text."""
     if isinstance(value, dict):
         return {key: _written_out(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

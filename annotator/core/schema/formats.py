@@ -1,4 +1,4 @@
-"""Values of ``format`` in schemas of our own: what a type does not say of how a value is typed."""
+"""Values of ``format`` in our own schemas: how a value is typed, which its type does not tell."""
 
 #: A list of texts, typed one a line.
 LINES = "lines"

@@ -1,11 +1,11 @@
-"""JSON over several lines, as people read and edit it."""
+"""JSON over several lines, for reading and editing."""
 
 import json
 from collections.abc import Callable
 from typing import Any
 
-#: Levels that are broken into lines. Each level moves its lines further in: forty of them made of a value a text some
-#: thirty-six times as long. What lies deeper stays on one line.
+#: Levels that are broken into lines. Each level indents its lines further: forty levels made a text some thirty-six
+#: times as long. Deeper values stay on one line.
 MAX_BROKEN = 8
 
 _HOLDING = (dict, list, tuple)
@@ -21,10 +21,10 @@ def indented(
     scalar: Callable[[Any], str] = flat,
     width: Callable[[str], int] = len,
 ) -> str:
-    """A value as JSON with line breaks; read again it is the same value, kinds of numbers included.
+    """Return a value as JSON with line breaks; parsed again it is the same value, kinds of numbers included.
 
-    A list or object that fits into ``line`` signs, as ``width`` counts them, stays on one line. ``name`` and ``scalar``
-    write a key and a value that holds no others.
+    A list or object that fits into ``line`` characters, as ``width`` counts them, stays on one line. ``name`` and
+    ``scalar`` write a key and a value without parts.
     """
 
     def joined(value: Any, start: str, between: str, end: str, inside: Callable[[Any, int], str]) -> str:
@@ -41,15 +41,15 @@ def indented(
         return scalar(value)
 
     def broken(value: Any, level: int, taken: int) -> str:
-        """``taken``: signs before the value on its line."""
+        """``taken``: characters before the value on its line."""
         if not isinstance(value, _HOLDING):
             return scalar(value)
-        # With more items than signs it does not fit, and need not be written to find that out.
+        # With more items than characters it cannot fit, and need not be written to find out.
         if not value or level >= MAX_BROKEN or (len(value) <= line and 2 * level + taken + width(flat(value)) <= line):
             return on_one_line(value)
         start, end = "\n" + "  " * (level + 1), "\n" + "  " * level
         if scalar is flat and isinstance(value, list) and not any(isinstance(one, _HOLDING) for one in value):
-            # Nothing in it is broken down, however long it is: in one go.
+            # Nothing in it is broken into lines, however long it is, so it is written in one go.
             rows = json.JSONEncoder(ensure_ascii=False, separators=(f",{start}", ": ")).encode(value)
             return f"[{start}{rows[1:-1]}{end}]"
         return joined(value, start, f",{start}", end, lambda one, taken: broken(one, level + 1, taken))

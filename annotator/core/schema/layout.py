@@ -1,8 +1,8 @@
-"""How a JSON text is laid out: its order of keys, spelling of numbers and of signs, and white space.
+"""The layout of a JSON text: its order of keys, spelling of numbers and characters, and white space.
 
 None of it is part of a value, so canonical text has none of it; but if you hand in ``{"b": 1.50, "a": 1E2}``, you get
-the same text back. A value is written by the text it came from: unchanged parts are copied character by character, and
-only new parts are written anew, in the same style. Only the layout of an old text is used, never what it says.
+the same text back. A value is written using the text it came from: unchanged parts are copied character by character,
+and only new parts are written anew, in the same style. Only the layout of an old text is used, never its content.
 """
 
 import json
@@ -16,17 +16,16 @@ from annotator.core.schema.exact_json import dumps, same, with_kept_decimals
 
 _BLANKS = " \t\r\n"
 _BLANK = re.compile(f"[{_BLANKS}]*")
-# From the first of several blanks alone: from each of them, a row of them is quadratic.
+# Only from the first of several blanks: starting at each of them would be quadratic.
 _BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|(?<![ \t])[ \t]*+[\r\n]\s*')
 _DECODER = json.JSONDecoder()
 
 
 def lay_out(value: Any, original: str) -> str:
-    """JSON of ``value``, laid out as ``original`` is.
+    """Return the JSON of ``value``, laid out like ``original``.
 
     ``lay_out(loads(text), text) == text``, and ``loads(lay_out(value, text))`` is ``value`` whatever ``text`` says.
-    Raises ValueError when ``original`` is no JSON. (Lines that were imported before that was refused may hold decimals
-    that no float is.)
+    Raises ValueError if ``original`` is not JSON. (Lines imported before inexact decimals were refused may have some.)
     """
     original = with_kept_decimals(original)
     at = _skip(original, 0)
@@ -36,7 +35,7 @@ def lay_out(value: Any, original: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """A JSON text without its line breaks, and the indents behind them."""
+    """Return a JSON text without its line breaks and the indentation after them."""
     return _BREAK.sub(lambda found: found[1] or "", text) if "\n" in text else text
 
 
@@ -53,7 +52,7 @@ class _Part(NamedTuple):
 class _Layout:
     def __init__(self, text: str) -> None:
         self.text = text
-        # How new parts are written.
+        # The style of new parts.
         spaced = re.search(r'"\s*:(\s)', text) is not None
         self.comma, self.colon = (", ", ": ") if spaced else (",", ":")
         self.ascii = text.isascii() and "\\u" in text
@@ -63,7 +62,7 @@ class _Layout:
         return _Part(value, at, end, at)
 
     def write(self, value: Any, old: _Part) -> str:
-        """The value, written where the old one stands."""
+        """Write the value in place of the old one."""
         if same(value, old.value):
             return self.text[old.at : old.end]
         if isinstance(value, dict) and isinstance(old.value, dict) and old.value:
@@ -74,7 +73,7 @@ class _Layout:
 
     def _object(self, value: dict[str, Any], old: _Part) -> str:
         if same({key: value[key] for key in old.value if key in value}, old.value):
-            # Only something added: its parts need not be looked for.
+            # Only additions: the existing parts need not be matched.
             out = [self.text[old.at : old.end - 1].rstrip(_BLANKS)]
             rest = self.text[old.at + len(out[0]) : old.end]
             any_kept = True
@@ -97,7 +96,7 @@ class _Layout:
 
     def _list(self, value: list[Any], old: _Part) -> str:
         members = list(self._members(old.at))
-        # An item that has moved is written as it was.
+        # An item that moved is written as before.
         places = {dumps(part.value, option=orjson.OPT_SORT_KEYS): n for n, part in reversed(list(enumerate(members)))}
         out = [self.text[old.at : members[0].start]]
         for n, item in enumerate(value):
@@ -112,7 +111,7 @@ class _Layout:
         return "".join(out)
 
     def _between(self, members: list[_Part], n: int) -> str:
-        """What stands before member ``n``; the style's comma before one that was the first."""
+        """Return the text before member ``n``; the style's comma before one that was the first."""
         return self.text[members[n - 1].end : members[n].start] if n else self.comma
 
     def _new(self, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""From JSON to a validated document, with every problem named by pointer and sentence."""
+"""Read JSON into a validated document; every problem is named by pointer and sentence."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,8 +15,8 @@ KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Con
 
 _STEP_TYPES = ("call", "clarification", "answer")
 _SENTENCES = {
-    "extra_forbidden": "There is no such field here; keep unknown fields under “extra”.",
-    "union_tag_not_found": "The field “type” is missing: call, clarification or answer.",
+    "extra_forbidden": "Unknown field. Put unknown fields under “extra”.",
+    "union_tag_not_found": "The field “type” is required: call, clarification or answer.",
 }
 
 
@@ -25,15 +25,15 @@ def read_document(data: Any) -> dict[str, Any]:
 
     Raises SchemaProblem listing every problem found.
     """
-    # What is faithful already needs no copy: validation makes one.
+    # Valid content needs no copy: validation makes one.
     if encode_faithful(data) is None:
         data = normalise(data)
     if not isinstance(data, dict):
-        raise SchemaProblem([Problem("", "A document is a JSON object.")])
+        raise SchemaProblem([Problem("", "A document must be a JSON object.")])
     kind = data.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None
     if model is None:
-        raise SchemaProblem([Problem("/kind", f"The kind must be one of: {', '.join(KINDS)}.")])
+        raise SchemaProblem([Problem("/kind", f"Must be one of: {', '.join(KINDS)}.")])
     try:
         document = model.model_validate(data).model_dump(mode="json")
     except ValidationError as error:
@@ -45,22 +45,22 @@ def read_document(data: Any) -> dict[str, Any]:
 
 
 def load_text(text: str) -> dict[str, Any]:
-    """A document from its stored canonical text."""
+    """Return a document from its stored canonical text."""
     document: dict[str, Any] = load_stored(text)
     return document
 
 
 def json_schema(kind: str = "multi_turn") -> dict[str, Any]:
-    """JSON Schema of one kind of document."""
+    """Return the JSON Schema of one kind of document."""
     return KINDS[kind].model_json_schema()
 
 
 def _problem(item: Any) -> Problem:
     loc = item["loc"]
-    # Behind the position of a step pydantic names its type.
+    # After the position of a step, pydantic names its type.
     steps = [step for i, step in enumerate(loc) if i < 2 or loc[i - 2] != "steps" or step not in _STEP_TYPES]
     if steps[-2:-1] == ["arguments"] and steps[-1] in ("dict[str,any]", "str"):
-        # Of an object or a text, pydantic names the branch it tried.
+        # For an object or a text, pydantic names the branch it tried.
         steps.pop()
     pointer = "".join(f"/{escape(str(step))}" for step in steps)
     return Problem(pointer, in_words(item, _SENTENCES))
@@ -88,13 +88,13 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
         seen.add(constraint["id"])
         validator = constraint["validator"]
         if validator and (validator["code"] is None) == (validator["form"] is None):
-            message = "A validator is either Python code or a ready form; keep one of “code” and “form”."
+            message = "A validator is either Python code or a ready form. Keep one of “code” and “form”."
             yield Problem(f"/constraints/{c}/validator", message)
         if validator and validator["code"] is not None:
             codes.add(validator["code"])
     length = sum(map(len, codes))
     if length > MAX_CODES:
-        yield Problem("", f"The codes of a case may have {MAX_CODES:,} characters in all; these have {length:,}.")
+        yield Problem("", f"The code of a case may have {MAX_CODES:,} characters in total; this has {length:,}.")
     rounds: set[str] = set()
     calls: set[str] = set()
     for r, round_ in enumerate(document["reference_trajectory"] or ()):
@@ -103,14 +103,14 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
             yield Problem(f"{here}/id", f"The round id {round_['id']} is used twice.")
         rounds.add(round_["id"])
         if round_["calls"] and round_["final"] is not None:
-            yield Problem(here, "A round either calls tools or gives the final response; make two rounds of it.")
+            yield Problem(here, "A round either calls tools or gives the final response. Split it into two rounds.")
         for c, call in enumerate(round_["calls"]):
             if call["id"] in calls:
                 yield Problem(f"{here}/calls/{c}/id", f"The call id {call['id']} is used twice in the trajectory.")
             calls.add(call["id"])
 
 
-#: What the types alone do not say, by kind.
+#: What the types alone do not express, by kind.
 _BEYOND_TYPES: dict[str, Callable[[dict[str, Any]], Iterator[Problem]]] = {
     "multi_turn": _of_tasks,
     "constrained": _of_case,

@@ -1,33 +1,33 @@
-"""Local references of a JSON Schema, replaced by what they refer to.
+"""Replace local references in a JSON Schema with what they refer to.
 
-References are what can make a schema fetch something, run in circles, or unfold into millions of rules; without them,
-checking a value takes time in proportion to the schema and the value. So every ``$ref`` is inlined here, within bounds.
+References can make a schema fetch something, recurse without end, or unfold into millions of rules. Without them,
+checking a value takes time in proportion to the schema and the value. So every ``$ref`` is inlined here, within limits.
 """
 
 from typing import Any
 
 from annotator.core.schema.canonical import unescape
 
-#: How often one definition is unfolded inside itself (trees, nested filters); what lies deeper is not checked.
+#: How often one definition is unfolded inside itself (trees, nested filters); deeper levels are not checked.
 MAX_RECURSION = 3
-#: Objects and lists one schema may unfold into.
+#: Objects and lists that one schema may unfold into.
 MAX_NODES = 5_000
 MAX_DEPTH = 60
 
 
 _MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
-#: Values, not schemas: what looks like a reference in there is data.
+#: Values, not schemas: what looks like a reference in here is data.
 _DATA = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
-#: Where definitions are kept: unfolded where they are used, not where they stand.
+#: Where definitions are kept; they are unfolded where they are used.
 _DEFINITIONS = frozenset({"$defs", "definitions"})
 _WORDS_ONLY = frozenset({"title", "description", "default", "examples"})
 
 
 def inline_references(schema: dict[str, Any]) -> dict[str, Any]:
-    """``schema`` without ``$ref``; the argument is left as it is.
+    """Return ``schema`` without ``$ref``; the argument is not changed.
 
     Raises ValueError, with a sentence, for a reference that leaves the schema or leads nowhere, and for a schema that
-    is nested or unfolds beyond all bounds.
+    is nested or unfolds too far.
     """
     result: dict[str, Any] = _Inliner(schema).unfold(schema, {}, 0)
     return result
@@ -39,12 +39,12 @@ class _Inliner:
         self.left = MAX_NODES
 
     def unfold(self, node: Any, within: dict[str, int], depth: int) -> Any:
-        """``node`` unfolded; ``within`` counts the references that are being unfolded around it."""
+        """Return ``node`` unfolded; ``within`` counts the references that are being unfolded around it."""
         if not isinstance(node, dict | list):
             return node
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
-            raise ValueError("The schema is too large or nested too deep; write it with fewer parts.")
+            raise ValueError("The schema is too large or nested too deep. Write it with fewer parts.")
         if isinstance(node, list):
             return [self.unfold(part, within, depth + 1) for part in node]
         reference = node.get("$ref")
@@ -78,7 +78,9 @@ class _Inliner:
 
     def _find(self, reference: str) -> Any:
         if not reference.startswith("#"):
-            raise ValueError(f"The schema refers to “{reference[:80]}”; nothing is fetched: put what it means in here.")
+            raise ValueError(
+                f"The schema refers to “{reference[:80]}”, which is not fetched. Copy the definition into the schema."
+            )
         node: Any = self.root
         for step in reference.split("/")[1:]:
             key = unescape(step)
@@ -89,5 +91,5 @@ class _Inliner:
             else:
                 node = None
         if not isinstance(node, dict | bool) or reference.split("/")[0] != "#":
-            raise ValueError(f"The schema refers to “{reference[:80]}”, which it does not hold.")
+            raise ValueError(f"The schema refers to “{reference[:80]}”, which does not exist.")
         return node

@@ -1,8 +1,8 @@
 """Toolsets: read, normalised and compiled.
 
-A toolset revision holds its tools as they were read, ``{"tools": [OpenAI function object …]}``. Checks and forms work
-on the normalised schemas; the compiled form, one validator a tool, is kept by content so that an import of many
-dialogues over few toolsets compiles each once.
+A toolset revision has its tools as they were read, ``{"tools": [OpenAI function object …]}``. Checks and forms work on
+the normalised schemas. The compiled form, one validator for each tool, is cached by content, so an import of many
+dialogues with few toolsets compiles each once.
 """
 
 import re
@@ -32,7 +32,7 @@ __all__ = [
 MAX_TOOLS = 512
 MAX_NAME = 200
 
-#: Where one of these stands beside "properties", names that are not listed may be lawful.
+#: If one of these stands beside "properties", names that are not listed may be valid.
 _OPENING = frozenset(
     {"allOf", "anyOf", "oneOf", "if", "not", "patternProperties", "additionalProperties"}
     | {"unevaluatedProperties", "dependentSchemas"}
@@ -41,10 +41,10 @@ _OPENING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """One tool: its name, what it does, and its parameters as JSON Schema 2020-12 of one object.
+    """One tool: its name, description, and parameters as JSON Schema 2020-12 of one object.
 
-    ``notes`` are sentences about rules that could not be read and are not checked. ``broken`` is empty, or the sentence
-    that says why the tool cannot be checked at all; its parameters are {} then and accept anything.
+    ``notes`` are sentences about rules that could not be read and are not checked. ``broken`` is empty, or the reason
+    why the tool cannot be checked at all; then its parameters are {} and accept anything.
     """
 
     name: str
@@ -56,16 +56,16 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool ready to check calls: ``validator`` also refuses arguments the schema does not name."""
+    """A tool ready to check calls. ``validator`` also refuses arguments that the schema does not name."""
 
     spec: ToolSpec
     validator: jsonschema_rs.Draft202012Validator
     argument_names: tuple[str, ...]
-    #: Alternatives (anyOf, oneOf) in the schema: what each value may be tried with.
+    #: Alternatives (anyOf, oneOf) in the schema that each value may be tried with.
     alternatives: int
-    #: Everything in the schema, names it requires and values it lists included: what each value may be held against.
+    #: Everything in the schema, including required names and listed values: each value may be compared with it.
     rules: int
-    #: Patterns in the schema: what each character may be held against.
+    #: Patterns in the schema: each character may be matched against them.
     patterns: int
 
     @property
@@ -86,11 +86,11 @@ _TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Za-z][0-9_.\-]+[A-Za-z]")
 
 
 def read_tools(data: Any) -> list[dict[str, Any]]:
-    """The tools of a native record, unchanged, after checking that each one names itself.
+    """Return the tools of a native record, unchanged, after checking that each one names itself.
 
     Accepts a list of OpenAI function objects or of bare ``{name, description, parameters}``, the same as JSON text, or
-    under the key ``tools``. A schema that cannot be understood is no error here: ``normalise_tools`` marks that tool
-    broken and its calls get a finding. Raises SchemaProblem with pointers into ``data``.
+    under the key ``tools``. A schema that cannot be understood is not an error here: ``normalise_tools`` marks the
+    tool as broken and its calls get a finding. Raises SchemaProblem with pointers into ``data``.
     """
     if isinstance(data, str):
         try:
@@ -98,16 +98,14 @@ def read_tools(data: Any) -> list[dict[str, Any]]:
         except JsonError as error:
             raise SchemaProblem([Problem(error.pointer, error.message)]) from None
         except ValueError as error:
-            raise SchemaProblem([Problem("", f"The tools are not readable as JSON: {error}.")]) from None
+            raise SchemaProblem([Problem("", f"The tools are not valid JSON: {error}.")]) from None
     data, start = normalise(data), ""
     if isinstance(data, dict) and "tools" in data:
         data, start = data["tools"], "/tools"
     if not isinstance(data, list):
-        raise SchemaProblem([Problem(start, "A list of tools is expected.")])
+        raise SchemaProblem([Problem(start, "Must be a list of tools.")])
     if len(data) > MAX_TOOLS:
-        raise SchemaProblem(
-            [Problem(start, f"There are {len(data)} tools; {MAX_TOOLS} are the most that is accepted.")]
-        )
+        raise SchemaProblem([Problem(start, f"There are {len(data)} tools. The limit is {MAX_TOOLS}.")])
     problems = [problem for i, tool in enumerate(data) for problem in _tool_problems(tool, f"{start}/{i}")]
     if problems:
         raise SchemaProblem(problems)
@@ -116,40 +114,40 @@ def read_tools(data: Any) -> list[dict[str, Any]]:
 
 def _tool_problems(tool: Any, pointer: str) -> list[Problem]:
     if not isinstance(tool, dict):
-        return [Problem(pointer, "A tool is an object with a name, a description and parameters.")]
+        return [Problem(pointer, "A tool must be an object with a name, a description and parameters.")]
     function = tool
     if "function" in tool:
         function, pointer = tool["function"], f"{pointer}/function"
         if not isinstance(function, dict):
-            return [Problem(pointer, "A function is an object with a name, a description and parameters.")]
+            return [Problem(pointer, "A function must be an object with a name, a description and parameters.")]
     problems = []
     name = function.get("name")
     if not isinstance(name, str) or not name.strip():
-        problems.append(Problem(f"{pointer}/name", "The tool has no name; give it one."))
+        problems.append(Problem(f"{pointer}/name", "The tool has no name. Give it one."))
     elif len(name) > MAX_NAME:
         problems.append(Problem(f"{pointer}/name", f"The tool's name is longer than {MAX_NAME} characters."))
     if not isinstance(function.get("description"), str | None):
-        problems.append(Problem(f"{pointer}/description", "The description must be a text."))
+        problems.append(Problem(f"{pointer}/description", "The description must be text."))
     if not isinstance(function.get("parameters"), dict | None):
         problems.append(Problem(f"{pointer}/parameters", "The parameters must be an object: a JSON Schema."))
     return problems
 
 
 def normalise_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, ToolSpec]:
-    """Name → tool with its normalised schema, in order, for tools that ``read_tools`` has accepted."""
+    """Return name → tool with its normalised schema, in order, for tools that ``read_tools`` has accepted."""
     specs: dict[str, ToolSpec] = {}
     patterns = Patterns()
     for tool in tools:
         spec = _specify(tool.get("function", tool), patterns)
         known = specs.setdefault(spec.name, spec)
         if _rules(known.parameters) != _rules(spec.parameters) or known.broken != spec.broken:
-            reason = f"The toolset describes {spec.name} twice, with different parameters; keep one."
+            reason = f"The toolset describes {spec.name} twice, with different parameters. Keep one."
             specs[spec.name] = ToolSpec(spec.name, known.description, {}, broken=reason)
     return specs
 
 
 def _rules(schema: Any) -> Any:
-    """A schema without its wording: two that differ only there accept the same calls."""
+    """Return a schema without its texts: two schemas that differ only there accept the same calls."""
     if isinstance(schema, list):
         return [_rules(part) for part in schema]
     if not isinstance(schema, dict):
@@ -168,7 +166,7 @@ def _specify(function: Mapping[str, Any], patterns: Patterns) -> ToolSpec:
         _compile(schema)
     except jsonschema_rs.ValidationError as error:
         place = "".join(f"/{step}" for step in error.instance_path)
-        reason = f"The parameters of {name} are no usable JSON Schema ({place or '/'}: {error.message[:200]})."
+        reason = f"The parameters of {name} are not a usable JSON Schema ({place or '/'}: {error.message[:200]})."
         return ToolSpec(name, description, {}, broken=reason)
     except ValueError as error:
         return ToolSpec(name, description, {}, broken=f"The parameters of {name} cannot be used. {error}")
@@ -182,13 +180,13 @@ def _compile(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def _closed(schema: Any, *, root: bool = True) -> Any:
-    """``schema`` refusing properties it does not name, wherever it lists some and says nothing else about others."""
+    """Return ``schema`` refusing unnamed properties, wherever it lists some and does not mention others."""
     if not isinstance(schema, dict):
         return schema
     out = dict(schema)
     properties = schema.get("properties", {})
     if (properties or root) and not schema.keys() & _OPENING:
-        # A required name without a description of its own is named all the same.
+        # A required name without a description of its own counts as named.
         named: dict[str, Any] = {name: {} for name in schema.get("required", ()) if name not in properties}
         out["properties"] = {**properties, **named}
         out["additionalProperties"] = False
@@ -202,9 +200,9 @@ def _closed(schema: Any, *, root: bool = True) -> Any:
 
 
 class CompiledToolset:
-    """A toolset ready for checking. ``tools`` holds every tool by name, broken ones included.
+    """A toolset ready for checking. ``tools`` has every tool by name, broken ones included.
 
-    Build with ``CompiledToolset.of``, which keeps the most recently used ones.
+    Build it with ``CompiledToolset.of``, which caches the most recently used ones.
     """
 
     def __init__(self, text: str, tools: list[dict[str, Any]]) -> None:
@@ -213,12 +211,12 @@ class CompiledToolset:
 
     @classmethod
     def of(cls, content_text: str) -> "CompiledToolset":
-        """The compiled form of a toolset's stored content. Raises SchemaProblem when it is no toolset."""
+        """Return the compiled form of a toolset's stored content. Raises SchemaProblem if it is not a toolset."""
         return _compiled(content_text)
 
     @classmethod
     def of_tools(cls, tools: Sequence[Mapping[str, Any]]) -> Self:
-        """The compiled form of tools that are not stored (yet). Raises SchemaProblem when they are no tools."""
+        """Return the compiled form of tools that are not stored (yet). Raises SchemaProblem if they are not tools."""
         return cls("", read_tools(list(tools)))
 
     @cached_property
@@ -233,8 +231,8 @@ class CompiledToolset:
 
     @cached_property
     def telling_names(self) -> tuple[tuple[str, str], ...]:
-        """Pairs (name, name in lower case) of tools whose names nobody says: they hold a capital inside, a digit or a
-        separator. “geocode” or “search” is a word and says nothing about where a sentence comes from.
+        """Pairs (name, name in lower case) of tools whose names are not ordinary words: they have a capital inside, a
+        digit or a separator. “geocode” or “search” is a word, and using it reveals nothing.
         """
         return tuple((name, name.lower()) for name in self.tools if _TELLING.search(name))
 
@@ -257,13 +255,13 @@ def _ready(spec: ToolSpec) -> Tool:
 
 
 def count_values(value: Any) -> int:
-    """Values within a value of JSON, itself included."""
+    """Count the values within a JSON value, itself included."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(count_values, inside))
 
 
 def count_characters(value: Any) -> int:
-    """Characters of all texts and keys within a value of JSON."""
+    """Count the characters of all texts and keys within a JSON value."""
     if isinstance(value, dict):
         return sum(map(len, value)) + sum(map(count_characters, value.values()))
     return sum(map(count_characters, value)) if isinstance(value, list) else len(value) if isinstance(value, str) else 0
@@ -293,7 +291,7 @@ def _compiled(content_text: str) -> CompiledToolset:
     try:
         content = load_stored(content_text)
     except ValueError as error:
-        raise SchemaProblem([Problem("", f"The toolset is not readable as JSON: {error}.")]) from None
+        raise SchemaProblem([Problem("", f"The toolset is not valid JSON: {error}.")]) from None
     if not isinstance(content, dict):
-        raise SchemaProblem([Problem("", "A toolset is an object with a list of tools under “tools”.")])
+        raise SchemaProblem([Problem("", "A toolset must be an object with a list of tools under “tools”.")])
     return CompiledToolset(content_text, read_tools(content))

@@ -1,6 +1,6 @@
-"""Words that published tool schemas use for types, and what they mean in JSON Schema.
+"""Words that published tool schemas use for types, and their meaning in JSON Schema.
 
-JSON Schema knows seven types. Published toolsets also write "float", "dict", "array of strings", "Optional[int]",
+JSON Schema has seven types. Published toolsets also write "float", "dict", "array of strings", "Optional[int]",
 "integer or string", "interger", and their Chinese names.
 """
 
@@ -23,19 +23,19 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "null": ("none", "nil", "void"),
 }
 _KNOWN = {word: name for name, words in _WORDS.items() for word in (name, *words)}
-#: Words that leave the type open: "timestamp" is a text here and a number there, "enum" says it by its values.
+#: Words that leave the type open: "timestamp" is a text in one schema and a number in another.
 _ANYTHING = frozenset({"any", "unknown", "mixed", "variant", "json", "timestamp", "enum", "*", "", "任意"})
 
 _GENERIC = re.compile(r"([^\s\[\]<>]+)\s*[\[<](.*)[\]>]", re.DOTALL)
 _OF = re.compile(r"(\S+)\s+of\s+(.+)", re.DOTALL)
 _SEPARATOR = re.compile(r"\s*\|\s*|\s*/\s*|\s+or\s+")
-#: A type word longer than this is prose.
+#: A longer type word is prose.
 _MAX_LENGTH = 80
 
 
 @lru_cache(maxsize=1024)
 def _parse(word: str) -> tuple[tuple[str, ...], Any] | None:
-    """Type names and, where the word says so, the schema of the items; None for a word nobody knows."""
+    """Return type names and, if the word says so, the schema of the items; None for an unknown word."""
     word = word.strip().lower()
     if word in _ANYTHING:
         return (), None
@@ -66,7 +66,8 @@ def _parse_generic(outer: str, inner: str) -> tuple[tuple[str, ...], Any] | None
         return _union(inner.split(","))
     kind = _KNOWN.get(outer)
     if kind == "array":
-        # list[int, str] and tuple[int, str] name one type a place, which no single schema of the items says.
+        # list[int, str] and tuple[int, str] name one type for each position, which no single schema of the items
+        # expresses.
         several = "," in inner and "[" not in inner and "<" not in inner
         return ("array",), None if outer == "tuple" or several else type_fragment(inner)
     return (("object",), None) if kind == "object" else None
@@ -91,10 +92,10 @@ def _with_null(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def type_fragment(word: str) -> dict[str, Any] | None:
-    """The JSON Schema keywords a type word stands for; {} for "any"; None for a word nobody knows.
+    """Return the JSON Schema keywords that a type word means; {} for "any"; None for an unknown word.
 
-    "float" → {"type": "number"}; "array of strings" → {"type": "array", "items": {"type": "string"}};
-    "Optional[int]" → {"type": ["integer", "null"]}.
+    "float" → {"type": "number"}; "array of strings" → {"type": "array", "items": {"type": "string"}}; "Optional[int]" →
+    {"type": ["integer", "null"]}.
     """
     parsed = _parse(word)
     if parsed is None:

@@ -21,7 +21,7 @@ _TYPES = {
 
 
 def shown(value: Any) -> str:
-    """A value as a person may read it in a sentence, cut where it is long."""
+    """Return a value as a person may read it in a sentence, cut where it is long."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -53,7 +53,7 @@ def listed(words: Iterable[str], most: int = 8, last: str = "and") -> str:
 
 
 def options(values: Sequence[Any]) -> str:
-    """The values of an enum."""
+    """Return the values of an enum."""
     return listed((value if isinstance(value, str) else dumps(value).decode() for value in values), last="or")
 
 
@@ -63,7 +63,7 @@ def types(names: Sequence[str]) -> str:
 
 
 def path_name(path: Sequence[str | int]) -> str:
-    """A place below the arguments as people write it: position.latitude, data[0].type."""
+    """Return a place below the arguments as people write it: position.latitude, data[0].type."""
     name = ""
     for step in path:
         name += f"[{step}]" if isinstance(step, int) else f".{step}" if name else str(step)
@@ -71,7 +71,7 @@ def path_name(path: Sequence[str | int]) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant: equal but for case and separators, else the most similar one."""
+    """Return the known name that was probably meant: equal but for case and separators, else the most similar one."""
     names = list(known)
     squashed = _squash(word)
     for name in names:
@@ -97,6 +97,6 @@ def _share(one: frozenset[str], other: frozenset[str]) -> float:
 
 @lru_cache(maxsize=4096)
 def _pairs(word: str) -> frozenset[str]:
-    """Every two letters that follow one another, the ends of the word included."""
+    """Return every two letters that follow one another, the ends of the word included."""
     word = f" {word.lower()} "
     return frozenset(word[at : at + 2] for at in range(len(word) - 1))

@@ -1,4 +1,4 @@
-"""Where a call breaks its tool's schema, each violation as a place and a sentence."""
+"""Where a call violates its tool's schema, each violation as a place and a sentence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from annotator.core.schema.value_words import closest, listed, options, path_nam
 
 Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enum", "nested", "unknown_key", "rule"]
 
-#: Violations told of one call; a list of ten thousand wrong items is one mistake.
+#: Violations reported for one call; a list of ten thousand wrong items is one mistake.
 MAX_VIOLATIONS = 20
-#: Alternatives within alternatives that are explained one by one.
+#: Nested alternatives that are explained one by one.
 _DEEPEST = 3
-#: Values of one call, times all that its tool's schema holds: each may be held against each, in one go, in which a web
-#: process does nothing else. The second is of all calls of a dialogue.
+#: Values of one call times everything in its tool's schema: each may be compared with each in one step, which blocks a
+#: web process. The second limit is for all calls of a dialogue.
 MAX_HELD, MAX_HELD_OF_ALL = 5_000_000, 20_000_000
-#: The same of calls that break their schema, where every violation is looked for: all are made before one is told. Of
-#: what lies beyond the first one is told.
+#: The same for calls that violate their schema, where all violations are computed before one is reported. Beyond this
+#: limit only the first one is reported.
 MAX_TRIED, MAX_TRIED_OF_ALL = 50_000, 100_000
 
-#: Characters of one call, times the patterns of its tool: each may be held against each.
+#: Characters of one call times the patterns of its tool: each may be matched against each.
 MAX_MATCHED, MAX_MATCHED_OF_ALL = 200_000, 500_000
 
 _LIMITS = {
@@ -35,18 +35,18 @@ _LIMITS = {
     "multipleOf": "a multiple of {}",
     "minLength": "at least {} characters long",
     "maxLength": "at most {} characters long",
-    "minItems": "a list of at least {}",
-    "maxItems": "a list of at most {}",
+    "minItems": "a list of at least {} items",
+    "maxItems": "a list of at most {} items",
     "minProperties": "an object of at least {} keys",
     "maxProperties": "an object of at most {} keys",
-    "pattern": "a text like {}",
-    "uniqueItems": "a list without doubles",
+    "pattern": "text that matches {}",
+    "uniqueItems": "a list without duplicates",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """``anchor`` names the exact place, ``value`` what stands there (None where it is missing)."""
+    """``anchor`` names the exact place, ``value`` is the value there (None if it is missing)."""
 
     kind: Kind
     anchor: str
@@ -56,7 +56,7 @@ class Violation:
 
 @dataclass(slots=True)
 class Budget:
-    """What is left for the calls of one dialogue."""
+    """The budget left for the calls of one dialogue."""
 
     held: int = MAX_HELD_OF_ALL
     tried: int = MAX_TRIED_OF_ALL
@@ -66,7 +66,7 @@ class Budget:
 def find_violations(
     tool: Tool, arguments: dict[str, Any], anchor: str, budget: Budget | None = None
 ) -> Iterator[Violation]:
-    """Every violation of the tool's schema in the arguments of one call, up to a bound."""
+    """Return the violations of the tool's schema in the arguments of one call, up to a limit."""
     budget = budget or Budget()
     tries = tool.rules * count_values(arguments)
     matched = tool.patterns * count_characters(arguments) if tool.patterns else 0
@@ -81,12 +81,12 @@ def find_violations(
         budget.tried -= tries
         errors = list(islice(tool.validator.iter_errors(arguments), MAX_VIOLATIONS))
     elif tool.alternatives:
-        # The first would hold whatever is wrong by any of them.
+        # The first would contain everything that is wrong by any of them.
         yield Violation("rule", anchor, arguments, _not_checked(tool))
         return
     else:
         errors = [_first_error(tool, arguments)]
-    # A value of the wrong type is none of the enum's either; that goes without saying.
+    # A value of the wrong type is never in the enum either; that needs no extra finding.
     mistyped = [error.instance_path for error in errors if error.kind.name == "type"]
     for error in errors:
         if error.kind.name == "enum" and error.instance_path in mistyped:
@@ -107,8 +107,8 @@ def _first_error(tool: Tool, arguments: dict[str, Any]) -> jsonschema_rs.Validat
 
 def _not_checked(tool: Tool) -> str:
     return (
-        f"The arguments are too many to be tried with all that the schema of {tool.name} says, so they were not "
-        "checked; give fewer, or simplify the schema."
+        "The arguments were not checked because they are too many for the schema "
+        f"of {tool.name}. Give fewer, or simplify the schema."
     )
 
 
@@ -133,7 +133,7 @@ def _explain(
             if path:
                 yield Violation("nested", place, None, f"“{name}” lacks “{key}”, which the schema requires.")
             else:
-                sentence = f"{tool.name} needs the argument “{key}”{_expected(tool, key)}; it is missing."
+                sentence = f"{tool.name} requires the argument “{key}”{_expected(tool, key)}."
                 yield Violation("missing_argument", place, None, sentence)
         case "type":
             yield Violation(
@@ -148,10 +148,10 @@ def _explain(
         case "anyOf" | "oneOf":
             yield from _alternatives(tool, error, value, anchor, depth)
         case keyword:
-            rule = _LIMITS.get(keyword, f"as its schema says (“{keyword}”)")
+            rule = _LIMITS.get(keyword, f"valid for the keyword “{keyword}” of its schema")
             limit = next(iter(details.values()), "")
             yield Violation(
-                "rule", here, value, f"“{name or 'arguments'}” must be {rule.format(limit)}: {shown(value)}."
+                "rule", here, value, f"“{name or 'arguments'}” must be {rule.format(limit)}, not {shown(value)}."
             )
 
 
@@ -159,14 +159,14 @@ def _unknown_argument(tool: Tool, key: str, arguments: dict[str, Any]) -> str:
     known = [name for name in tool.argument_names if name not in arguments]
     meant = closest(key, known)
     if meant:
-        return f"{tool.name} has no argument “{key}”; probably “{meant}” is meant."
+        return f"{tool.name} has no argument “{key}”. Did you mean “{meant}”?"
     if not tool.argument_names:
-        return f"{tool.name} takes no arguments, so not “{key}” either."
-    return f"{tool.name} has no argument “{key}”; it takes {listed(tool.argument_names)}."
+        return f"{tool.name} takes no arguments. Remove “{key}”."
+    return f"{tool.name} has no argument “{key}”. It takes {listed(tool.argument_names)}."
 
 
 def _unknown_key(name: str, key: str) -> str:
-    return f"“{name}” holds “{key}”, which its schema does not list."
+    return f"“{name}” contains “{key}”, which its schema does not list."
 
 
 def _expected(tool: Tool, key: str) -> str:
@@ -180,7 +180,9 @@ def _expected(tool: Tool, key: str) -> str:
 def _alternatives(
     tool: Tool, error: jsonschema_rs.ValidationError, value: Any, anchor: str, depth: int
 ) -> Iterator[Violation]:
-    """Of several forms: if all want another type, the types; if one fits the type, what is wrong by that form."""
+    """Explain a value that fits no alternative: if all want another type, the types; if one has the type, its
+    violations.
+    """
     here, name = _place(anchor, error.instance_path), path_name(error.instance_path) or "arguments"
     wanted: list[str] = []
     fitting: list[list[jsonschema_rs.ValidationError]] = []
@@ -196,9 +198,16 @@ def _alternatives(
         for inner in islice(fitting[0], MAX_VIOLATIONS):
             yield from _explain(tool, inner, inner.instance, anchor, depth + 1)
     elif all(fitting):
-        yield Violation("nested", here, value, f"“{name}” fits none of the forms its schema allows: {shown(value)}.")
+        yield Violation(
+            "nested", here, value, f"“{name}” is {shown(value)}, which fits none of the forms that its schema allows."
+        )
     else:
-        yield Violation("nested", here, value, f"“{name}” fits more than one of the forms its schema tells apart.")
+        yield Violation(
+            "nested",
+            here,
+            value,
+            f"“{name}” must fit exactly one of the forms that its schema allows, but it fits several.",
+        )
 
 
 def _place(anchor: str, path: list[str | int]) -> str:

@@ -52,7 +52,7 @@ class Outcome:
 
     def double(self, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
         """A dialogue comes a second time."""
-        named = f"The id “{dialogue.external_id}” stands twice in this file"
+        named = f"The id “{dialogue.external_id}” appears twice in this file"
         if same:
             self.unchanged += 1
             self.note(record, "/id", "import.duplicate", "warning", f"{named}, the content is the same; taken once.")

@@ -45,7 +45,7 @@ def test_what_could_not_be_stored_is_refused_with_a_sentence(body: bytes) -> Non
 
 
 def test_the_place_of_the_fault_is_named() -> None:
-    with pytest.raises(ParseError, match="At /document/tasks/0/user_message: The text holds a NUL"):
+    with pytest.raises(ParseError, match="At /document/tasks/0/user_message: The text contains a NUL"):
         read(b'{"document": {"tasks": [{"user_message": "a\\u0000"}]}}')
 
 

@@ -66,7 +66,7 @@ def test_what_is_no_number_is_refused_and_what_an_import_brought_has_a_sentence_
     value, problem = edited("interaction rounds", {"max_round": 6}, max_round="six", min_round="-1")
     assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Write a whole number, such as 12.")
     fields = fields_of("interaction rounds", {"max_round": "six", "min_round": -1})
-    assert fields["max_round"].error == "A whole number is expected."
+    assert fields["max_round"].error == "Must be a whole number."
     assert fields["min_round"].error == "The least here is 0."
 
 
@@ -94,7 +94,7 @@ def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
     (row, _) = fields_of("specific tool call count", {"max_calls_per_tool": {"find_ferry": "often"}})[
         "max_calls_per_tool"
     ].items
-    assert row.items[1].error == "A whole number is expected."
+    assert row.items[1].error == "Must be a whole number."
 
 
 def test_chains_are_rows_of_tools_in_order() -> None:

@@ -279,7 +279,7 @@ ALTERED: list[tuple[Callable[[Members], Members], str]] = [
         "SHA256SUMS does not say of every file",
     ),
     (replaced(ITEMS, b'"d1"', b'"d0"'), "d0 is listed twice"),
-    (replaced(ITEMS, b'"stages"', b'"steps"'), "items.jsonl, line 1 at /stages: The field is missing"),
+    (replaced(ITEMS, b'"stages"', b'"steps"'), "items.jsonl, line 1 at /stages: This field is required"),
     (without("wild.jsonl"), "wild.jsonl is in the manifest but not in the archive"),
     (without("dialogues.jsonl", covered=True), "no file of neutral documents"),
     (without(ITEMS, covered=True), "has no items.jsonl"),

@@ -227,7 +227,7 @@ def test_a_bad_record_is_named_and_stops_no_other(tmp_path: Path) -> None:
     done = convert(file, "wild", "wild")
     assert (done.code, done.counts) == (1, (3, 1, 2, 0))
     assert "line 2 (b): at /english_tasks: " in done.said
-    assert "line 3: At /id: The key “id” stands twice" in done.said
+    assert "line 3: At /id: The key “id” appears twice" in done.said
 
 
 def test_wrong_use_is_a_sentence(tmp_path: Path) -> None:

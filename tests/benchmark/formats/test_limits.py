@@ -207,8 +207,8 @@ TOLD = {
     "chains of chains": r"name 40,000 tools; at most 500 are read. Shorten them.",
     "required names times objects": r"lacks \\u201cname 0\\u201d, which the schema requires",
     "objects that lack a name, in many calls": r"steps/s59/arguments/city/0/a.*lacks \\u201ca\\u201d",
-    "listed values times values": r"too many to be tried with all that the schema of get_weather says",
-    "values times alternatives": r"too many to be tried with all that the schema of get_weather says",
+    "listed values times values": r"too many for the schema of get_weather",
+    "values times alternatives": r"too many for the schema of get_weather",
 }
 
 

@@ -70,7 +70,11 @@ def test_a_record_holds_one_dialogue() -> None:
         (record(document={"kind": "song"}), "/document/kind", "multi_turn"),
         (record(document=None), "/document", "JSON object"),
         (record(document={"kind": "multi_turn", "tasks": []}), "/document/tasks", "at least 1"),
-        (record(document={"kind": "multi_turn", "tasks": [{"id": "t1"}]}), "/document/tasks/0/user_message", "missing"),
+        (
+            record(document={"kind": "multi_turn", "tasks": [{"id": "t1"}]}),
+            "/document/tasks/0/user_message",
+            "required",
+        ),
         (record(note="a\0"), "/note", "NUL"),
     ],
 )

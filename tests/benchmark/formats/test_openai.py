@@ -66,7 +66,7 @@ def test_json_in_a_text_loses_no_value_in_silence(place: str, text: str, inside:
     problems = problems_of("openai", trace(user("x"), assistant(None, ("a", arguments)), tool("a", observation)))
     assert list(problems) == [place]
     assert inside in problems[place]
-    assert "stands twice" in problems[place]
+    assert "appears twice" in problems[place]
 
 
 def test_numbers_in_a_text_keep_every_digit_and_their_spelling() -> None:

@@ -209,9 +209,9 @@ def test_json_is_downloaded_and_read_in(client: Client, team: Team) -> None:
     ("sent", "words"),
     [
         ("{", "This is no JSON"),
-        ('{"name": "x", "stages": [], "name": "y"}', "The key “name” stands twice in one object; keep one of them."),
+        ('{"name": "x", "stages": [], "name": "y"}', "The key “name” appears twice in one object. Remove one."),
         ("1" * 1_001, "digits"),
-        ("[]", "An object is expected."),
+        ("[]", "Must be an object."),
         ('{"name": "x", "stages": [], "colour": 1}', "/colour"),
         ('{"name": "x", "stages": [{"key": "a", "reviewers": 12}]}', "/stages/0/reviewers"),
         ("x" * 400_001, "longer than 400,000 bytes"),

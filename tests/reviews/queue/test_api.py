@@ -485,10 +485,10 @@ def test_a_program_waives_a_warning_as_the_browser_does(team: Team, dialogue: Di
 def test_a_document_of_the_wrong_form_is_refused_in_plain_words_with_its_place(team: Team, dialogue: Dialogue) -> None:
     work = claim(team, team.annotator)
     for place, value, words in (
-        ("depends_on", ["s0"], "/tasks/0/steps/1/depends_on/0: An object is expected."),
-        ("depends_on", {}, "/tasks/0/steps/1/depends_on: A list is expected."),
-        ("type", "guess", "/tasks/0/steps/1: One of these is expected: 'call', 'clarification', 'answer'."),
-        ("text", 7, "/tasks/0/steps/1/text: A text is expected."),
+        ("depends_on", ["s0"], "/tasks/0/steps/1/depends_on/0: Must be an object."),
+        ("depends_on", {}, "/tasks/0/steps/1/depends_on: Must be a list."),
+        ("type", "guess", "/tasks/0/steps/1: Must be one of 'call', 'clarification', 'answer'."),
+        ("text", 7, "/tasks/0/steps/1/text: Must be text."),
     ):
         document = deepcopy(work["document"])
         document["tasks"][0]["steps"][1][place] = value

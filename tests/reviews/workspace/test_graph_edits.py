@@ -91,7 +91,7 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
         ({"op": "add_dependency", "anchor": S[3], "id": "s3"}, "cannot depend on itself"),
         ({"op": "add_dependency", "anchor": S[3], "id": "s4"}, "s4 is the answer"),
         ({"op": "add_dependency", "anchor": S[4], "id": "s0", "kind": "parameter"}, "depends on s0 already"),
-        ({"op": "add_dependency", "anchor": S[3], "id": "s0", "kind": "hearsay"}, "One of these is expected"),
+        ({"op": "add_dependency", "anchor": S[3], "id": "s0", "kind": "hearsay"}, "Must be one of"),
         ({"op": "add_dependency", "anchor": S[3]}, "“id” must be a text"),
         ({"op": "remove_dependency", "anchor": S[3], "id": "s0"}, "does not depend on s0"),
         ({"op": "set_shape", "anchor": TASK, "shape": "star"}, "A shape is one of"),

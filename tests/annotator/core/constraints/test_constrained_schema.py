@@ -33,13 +33,13 @@ def test_almost_everything_may_be_unknown_and_null_is_not_empty() -> None:
 @pytest.mark.parametrize(
     ("change", "pointer", "words"),
     [
-        ({"user_query": None}, "/user_query", "text is expected"),
+        ({"user_query": None}, "/user_query", "Must be text"),
         ({"scenario": "two_hops"}, "/scenario", "multi_hop"),
-        ({"tasks": []}, "/tasks", "no such field"),
-        ({"unsolved_set": {"find": "Gull"}}, "/unsolved_set/find", "list is expected"),
+        ({"tasks": []}, "/tasks", "Unknown field"),
+        ({"unsolved_set": {"find": "Gull"}}, "/unsolved_set/find", "Must be a list"),
         ({"constraints": [{"id": "a b"}]}, "/constraints/0/id", "pattern"),
         ({"constraints": [{"id": "c"}, {"id": "c"}]}, "/constraints/1/id", "used twice"),
-        ({"constraints": [{"id": "c", "parameters": 3}]}, "/constraints/0/parameters", "object is expected"),
+        ({"constraints": [{"id": "c", "parameters": 3}]}, "/constraints/0/parameters", "Must be an object"),
         ({"constraints": [{"id": "c", "validator": {}}]}, "/constraints/0/validator", "either Python code or"),
         (
             {"constraints": [{"id": "c", "validator": {"code": "", "form": "words"}}]},
@@ -50,7 +50,7 @@ def test_almost_everything_may_be_unknown_and_null_is_not_empty() -> None:
         (
             {"reference_trajectory": [{"id": "r", "calls": [{"id": "s", "name": "f", "arguments": 5}]}]},
             "/reference_trajectory/0/calls/0/arguments",
-            "expected",
+            "Must be",
         ),
         (
             {"reference_trajectory": [{"id": "r", "final": "", "calls": [{"id": "s", "name": "f", "arguments": {}}]}]},
@@ -74,7 +74,7 @@ def test_each_fault_is_named_by_a_pointer_and_a_sentence(change: dict, pointer: 
 def test_the_codes_of_a_case_are_no_longer_in_all_than_can_be_read_in_two_seconds() -> None:
     half = "#" * (MAX_CODES // 2)
     case(tool_codes={f"tool_{n}": half for n in range(9)})
-    with pytest.raises(SchemaProblem, match=r"may have 524,288 characters in all; these have 52\d,\d{3}\."):
+    with pytest.raises(SchemaProblem, match=r"may have 524,288 characters in total; this has 52\d,\d{3}\."):
         case(tool_codes={f"tool_{n}": half[n:] for n in range(2)} | {"tool_2": "a = 1\n" * 20})
 
 
@@ -84,7 +84,7 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
-    assert problems({"kind": "other"}) == {"/kind": "The kind must be one of: multi_turn, constrained."}
+    assert problems({"kind": "other"}) == {"/kind": "Must be one of: multi_turn, constrained."}
 
 
 def test_the_json_schema_describes_what_is_read() -> None:

@@ -305,7 +305,7 @@ def test_messages_of_the_openai_format_are_read() -> None:
         (
             json.dumps([{"calls": [{"name": "a", "arguments": '{"id": 1, "id": 2}'}]}]),
             "/0/calls/0/arguments",
-            "arguments of call 1 of round 1: At /id: The key “id” stands twice",
+            "arguments of call 1 of round 1: At /id: The key “id” appears twice",
         ),
         ('[{"final": 3}]', "/0/final", "is no text"),
         ('[{"role": "tool", "tool_call_id": "x", "content": ""}]', "/0/tool_call_id", "answers no call"),

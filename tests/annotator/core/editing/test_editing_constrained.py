@@ -69,7 +69,7 @@ def test_json_is_read_and_what_is_none_is_refused() -> None:
     assert edited(place, "set_json", text=" ")["constraints"][0]["parameters"] is None
     assert edited("/unsolved_set", "set_json", value={"find_ferry": []})["unsolved_set"] == {"find_ferry": []}
     assert "line 1" in refused(place, "set_json", text="{'a': 1}")
-    assert "object is expected" in refused(place, "set_json", text="3")
+    assert "Must be an object" in refused(place, "set_json", text="3")
     assert "line 1" in refused("/reference_trajectory/r1/calls/s1/observation", "set_json", text="no such harbour")
 
 
