@@ -32,11 +32,9 @@ RULES = (
 MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = (
-    "templates/annotator",
     "templates/benchmark",
     "templates/components",
     "templates/components/decision",
-    "templates/mail",
     "templates/reviews",
     "templates/reviews/adjudication",
     "templates/reviews/dialogues",

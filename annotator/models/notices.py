@@ -5,6 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models.content import Dialogue
 from annotator.models.keys import new_public_id
@@ -12,18 +13,18 @@ from annotator.models.people import Project, User
 
 
 class NoticeKind(models.TextChoices):
-    MENTION = "mention", "A comment mentions you"
-    REPLY = "reply", "A reply to your comment"
-    COMMENT = "comment", "A comment on a dialogue of yours"
-    FEEDBACK = "feedback", "Feedback on your work"
-    ASSIGNMENT = "assignment", "Work is given to you"
-    ESCALATION = "escalation", "An escalation waits for an expert"
-    ALARM = "alarm", "A warning to administrators"
-    JOB = "job", "A job of yours has ended"
-    GUIDELINE = "guideline", "A new guideline touches your work"
+    MENTION = "mention", _("Mentions of you in comments")
+    REPLY = "reply", _("Replies to your comments")
+    COMMENT = "comment", _("Comments on your dialogues")
+    FEEDBACK = "feedback", _("Feedback on your work")
+    ASSIGNMENT = "assignment", _("Items assigned to you")
+    ESCALATION = "escalation", _("Escalations for experts")
+    ALARM = "alarm", _("Alarms for administrators")
+    JOB = "job", _("Your finished jobs")
+    GUIDELINE = "guideline", _("New guideline versions")
 
 
-#: Kinds that come by mail where nobody has chosen otherwise.
+#: Kinds that are mailed by default.
 MAILED_BY_DEFAULT = (
     NoticeKind.MENTION,
     NoticeKind.REPLY,
@@ -35,17 +36,17 @@ MAILED_BY_DEFAULT = (
 
 
 class Digest(models.Model):
-    """The mail of one person and day: which notices it holds is settled before anything is sent."""
+    """The mail of one person and day. Its notices are fixed before it is sent."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="digests", db_index=False)
     #: The person's own calendar day.
     day = models.DateField()
-    #: When a worker last took it up; another may once that is long enough ago.
+    #: When a worker last took it; another may take it after a pause.
     taken_at = models.DateTimeField(null=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     sent_at = models.DateTimeField(null=True)
-    #: What the mail server said of the last attempt, where it refused.
+    #: The mail server's answer if it refused the last attempt.
     error = models.CharField(max_length=300, blank=True)
 
     class Meta:
@@ -58,7 +59,7 @@ class Digest(models.Model):
 
 class NoticeQuerySet(models.QuerySet["Notice"]):
     def visible_to(self, user: User) -> Self:
-        """The user's own, of projects they are still a member of."""
+        """Return the user's notices from projects they are still a member of."""
         return self.filter(person=user, project__in=Project.objects.visible_to(user))
 
     def unread(self) -> Self:
@@ -66,22 +67,22 @@ class NoticeQuerySet(models.QuerySet["Notice"]):
 
 
 class Notice(models.Model):
-    """One thing one person should hear of. Its words are written once, for what the person may know then."""
+    """A message to one person. Its text is fixed when it is written."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="notices", db_index=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     kind = models.CharField(max_length=12, choices=NoticeKind)
-    # Without an index, so without a constraint: a cancelled import takes back dialogues by the thousand.
+    # No index and no constraint: a cancelled import deletes thousands of dialogues.
     dialogue = models.ForeignKey(
         Dialogue, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: Public id of what it is about, where that is not the dialogue: a comment, a feedback, a job.
+    #: Public id of its subject if that is not the dialogue: a comment, a feedback, a job.
     subject = models.CharField(max_length=40, blank=True)
-    #: While an unread notice of the person has this key, another one would say the same. Blank: each one counts.
+    #: A person has at most one unread notice of a key. Blank: no limit.
     key = models.CharField(max_length=80, blank=True)
     text = models.CharField(max_length=500)
-    #: Path of the page it leads to.
+    #: Path of the page it links to.
     target = models.CharField(max_length=300)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     read_at = models.DateTimeField(null=True, blank=True)
@@ -110,10 +111,10 @@ class Notice(models.Model):
 
 
 class NoticeSettings(models.Model):
-    """What a person wants to hear of by mail, and when their day begins."""
+    """A person's settings for the daily mail."""
 
     person = models.OneToOneField(User, on_delete=models.PROTECT, related_name="notice_settings")
-    #: The kinds that come in the daily mail.
+    #: The kinds in the daily mail.
     daily = models.JSONField(default=list)
     #: IANA name; blank: that of the person's first project.
     time_zone = models.CharField(max_length=60, blank=True)

@@ -8,6 +8,7 @@ from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models.keys import new_pseudonym, new_public_id
 
@@ -18,16 +19,16 @@ class User(AbstractUser):
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     pseudonym = models.CharField(max_length=12, unique=True, default=new_pseudonym, editable=False)
     display_name = models.CharField(max_length=80, blank=True)
-    #: In the demo: what the sign-in button says about this person. Blank for everybody else.
+    #: The text of this person's sign-in button in the demo; blank for everybody else.
     demo_note = models.CharField(max_length=160, blank=True)
-    #: API tokens made before are void. Moves with a new password, when the account is closed, and with the last role.
+    #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 
     def __str__(self) -> str:
         return self.display_name or self.username
 
     def set_password(self, raw_password: str | None) -> None:
-        """Django's. (When it hashes the same password anew, it saves the hash alone: tokens stay.)"""
+        """Set the password and void all tokens. (When Django rehashes the same password, tokens stay.)"""
         super().set_password(raw_password)
         self.tokens_since = timezone.now()
 
@@ -40,7 +41,7 @@ class User(AbstractUser):
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def visible_to(self, user: User | AnonymousUser) -> Self:
-        """Projects of which ``user`` is a member. Nobody else may know that they exist."""
+        """Projects of which ``user`` is a member."""
         return self._with_live_role(user)
 
     def administered_by(self, user: User | AnonymousUser) -> Self:
@@ -48,7 +49,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self._with_live_role(user, role=Role.ADMINISTRATOR)
 
     def overseen_by(self, user: User | AnonymousUser) -> Self:
-        """Projects in which ``user`` sees known answers: as an administrator or a senior reviewer."""
+        """Projects in which ``user`` sees known answers, as an administrator or a senior reviewer."""
         return self._with_live_role(user, role__in=[Role.ADMINISTRATOR, Role.SENIOR_REVIEWER])
 
     def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
@@ -58,7 +59,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 class Project(models.Model):
-    """One benchmark in the making."""
+    """One benchmark that is being made."""
 
     #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
     get_absolute_url: Callable[[], str]
@@ -67,7 +68,7 @@ class Project(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True, max_length=2000)
-    #: IANA name; windows of statistics are cut in this zone.
+    #: IANA name; statistics count days and weeks in this zone.
     time_zone = models.CharField(max_length=60, default="UTC")
     #: Severities that differ from the registry's: {check id: "error" | "warning" | "info" | "off"}.
     check_settings = models.JSONField(default=dict, blank=True)
@@ -85,14 +86,14 @@ class Project(models.Model):
 
 
 class Role(models.TextChoices):
-    ANNOTATOR = "annotator", "Annotator"
-    SENIOR_REVIEWER = "senior_reviewer", "Senior reviewer"
-    ADMINISTRATOR = "administrator", "Administrator"
+    ANNOTATOR = "annotator", _("Annotator")
+    SENIOR_REVIEWER = "senior_reviewer", _("Senior reviewer")
+    ADMINISTRATOR = "administrator", _("Administrator")
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def live(self) -> Self:
-        """Roles that have not ended, those of deactivated people among them."""
+        """Roles that have not ended, including those of deactivated people."""
         return self.filter(ended_at=None)
 
     def active(self) -> Self:
@@ -129,12 +130,12 @@ class Membership(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self, now: datetime) -> Self:
-        """Invitations whose link works."""
+        """Open invitations."""
         return self.filter(accepted_at=None, revoked_at=None, expires_at__gt=now)
 
 
 class Invitation(models.Model):
-    """A link that makes whoever opens it a member. Only the hash of its secret is kept."""
+    """A link for joining a project. Only the hash of its secret is stored."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="invitations")
@@ -154,7 +155,7 @@ class Invitation(models.Model):
         return f"invitation {self.public_id}"
 
     def is_open(self, now: datetime) -> bool:
-        """Whether the link still works."""
+        """Whether the link can be used."""
         return self.accepted_at is None and self.revoked_at is None and now < self.expires_at
 
 
@@ -178,14 +179,14 @@ class Guideline(models.Model):
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def live(self, now: datetime) -> Self:
-        """Tokens that work: neither revoked, nor expired, nor void because their owner's ``tokens_since`` has moved."""
+        """Tokens that are not revoked, expired or void (created before their owner's ``tokens_since``)."""
         unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
         valid = Q(user__tokens_since=None) | Q(created_at__gte=F("user__tokens_since"))
         return self.filter(unexpired, valid, revoked_at=None)
 
 
 class ApiToken(models.Model):
-    """A named key to the API. It can do what its owner can; only its hash is kept."""
+    """A named API token with its owner's permissions. Only its hash is stored."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="api_tokens")
@@ -207,7 +208,7 @@ class ApiToken(models.Model):
         return self.name
 
     def state(self, now: datetime) -> str:
-        """``revoked``, ``ended`` (with the password it was made under, or the membership), ``expired`` or ``live``."""
+        """Return ``revoked``, ``ended`` (void by a new password or the end of membership), ``expired`` or ``live``."""
         if self.revoked_at is not None:
             return "revoked"
         if self.user.tokens_since is not None and self.created_at < self.user.tokens_since:

@@ -11,6 +11,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from annotator.core.checks import all_checks
 from annotator.core.wording import has_unseen
@@ -22,36 +24,42 @@ from annotator.services.access.permissions import require_administrator, roles_i
 from annotator.services.history.events import append_event
 
 INVITATION_DAYS = 14
-#: Each names what somebody has in hand that they may not go on with once they hold no other roles than these.
+#: Each names the work in progress that a person may not continue with only these roles left.
 IN_HAND: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
-#: Each takes that from them, in the transaction in which the role ends: (actor, project, person, roles left).
+#: Each releases that work in the transaction that ends the role: (actor, project, person, roles left).
 TAKE_BACK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
-#: Each ends what a new role bars somebody from going on with, in the transaction in which it is given.
+#: Each ends work that a person may not continue with a new role, in the transaction that adds the role.
 GIVEN: list[Callable[[Project, User, Role], None]] = []
 SEVERITIES = ("error", "warning", "info", "off")
 SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settings")
-_CHECK = "the check "
+_LABELS = {
+    "name": gettext_noop("Name"),
+    "description": gettext_noop("Description"),
+    "time_zone": gettext_noop("Time zone"),
+    "long_range_rule": gettext_noop("Long-range rule"),
+}
+_CHECK = "check "
 MAX_GUIDELINE = 200_000
-#: Invitations of a project that wait for somebody: each stands in the list in which it can be revoked.
+#: Open invitations of a project.
 MAX_OPEN_INVITATIONS = 100
 
 
 @cache
 def time_zones() -> tuple[str, ...]:
-    """Names of the time zones there are, sorted. Finding them walks through a folder of hundreds of files."""
+    """Return the sorted names of all time zones. Cached, because finding them reads a folder of hundreds of files."""
     return tuple(sorted(available_timezones()))
 
 
 def may_create_projects(user: User) -> bool:
-    """Whoever runs the installation (staff), and whoever administers a project already."""
+    """Whether the user may create projects: staff, and administrators of a project."""
     return user.is_active and (user.is_staff or user.memberships.live().filter(role=Role.ADMINISTRATOR).exists())
 
 
 def create_project(*, actor: User | None, name: str, slug: str = "", description: str = "") -> Project:
-    """A new project, administered by the actor (None: by the command line, with nobody in it yet).
+    """Create a project administered by the actor (None: the command line, a project without members).
 
-    Without a ``slug`` one is made from the name, with a number behind it where it is taken. Whoever asks again for what
-    they have just made gets that. Raises Denied, Invalid, or Conflict where the given one is taken.
+    Without a ``slug``, one is made from the name, with a number if it is taken. A repeated request returns the project
+    that the first one created. Raises Denied, Invalid, or Conflict if the given slug is taken.
     """
     if actor is not None:
         require_project_creator(actor=actor)
@@ -59,7 +67,7 @@ def create_project(*, actor: User | None, name: str, slug: str = "", description
     wanted = slugify(slug or name)[: 60 if slug else 56].strip("-_")
     if not wanted:
         raise Invalid(
-            "The project’s address is made of letters a to z, digits and hyphens; write one that has some of them.",
+            _("The address needs at least one letter from a to z or a digit."),
             field="slug",
         )
     for n in range(1, 100):
@@ -78,11 +86,11 @@ def create_project(*, actor: User | None, name: str, slug: str = "", description
                 break
         else:
             return project
-    raise Conflict(f"The address “{wanted}” is taken; choose another.", field="slug")
+    raise Conflict(_("The address “%(slug)s” is taken. Choose another.") % {"slug": wanted}, field="slug")
 
 
 def _just_made(actor: User, **fields: str) -> Project | None:
-    """The project that the actor has made so, where nothing has happened in it since: by a first click, then."""
+    """Return the project that the actor created so if nothing has happened in it since: a double click."""
     project = Project.objects.administered_by(actor).filter(**fields).first()
     if project is None:
         return None
@@ -93,22 +101,22 @@ def _just_made(actor: User, **fields: str) -> Project | None:
 def require_project_creator(*, actor: User) -> None:
     """Raises Denied unless the actor may create projects."""
     if not may_create_projects(actor):
-        raise Denied("Only people who run this installation or administer a project may create one; ask one of them.")
+        raise Denied(_("Only staff and administrators of a project can create projects."))
 
 
 def _required_name(name: str) -> str:
     name = name.strip()
     if not name:
-        raise Invalid("Give the project a name.", field="name")
+        raise Invalid(_("Enter a name."), field="name")
     if has_unseen(name):
-        raise Invalid("The project’s name holds characters that cannot be seen; type it again.", field="name")
+        raise Invalid(_("The name contains invisible characters. Type it again."), field="name")
     if len(name) > 120:
-        raise Invalid("The project’s name is longer than 120 characters; shorten it.", field="name")
+        raise Invalid(_("The name is longer than 120 characters. Shorten it."), field="name")
     return name
 
 
 def settings_of(project: Project) -> dict[str, Any]:
-    """A project's settings, as ``change_project`` takes them."""
+    """Return a project's settings as ``change_project`` takes them."""
     return {name: getattr(project, name) for name in SETTINGS}
 
 
@@ -123,23 +131,26 @@ def change_project(
     check_settings: dict[str, str],
     seen: dict[str, Any] | None = None,
 ) -> Project:
-    """Change a project's settings. ``check_settings`` holds only what differs from the registry's severities.
+    """Change a project's settings. ``check_settings`` has only the severities that differ from the registry's.
 
-    ``seen``: the settings that the actor began with; what others have changed since stays, and where both have changed
-    the same, Conflict is raised. Its ``mine`` are the settings with what the actor changed, its ``now`` what they are.
+    ``seen``: the settings that the actor started from. Changes by others since then are kept. Raises Conflict if both
+    changed the same setting; its ``mine`` are the settings with the actor's changes, its ``now`` the current ones.
     """
     require_administrator(actor=actor, project=project)
     name = _required_name(name)
     if time_zone not in time_zones():
-        raise Invalid(f"“{time_zone}” is no time zone; write it as in Europe/Kyiv.")
+        raise Invalid(_("“%(zone)s” is not a time zone. Use a name like Europe/Kyiv.") % {"zone": time_zone})
     if long_range_rule not in ("c3", "wild"):
-        raise Invalid("The long-range rule is c3 or wild.")
+        raise Invalid(_("The long-range rule must be “c3” or “wild”."))
     known = {check.id for check in all_checks()}
     for check, severity in check_settings.items():
         if check not in known:
-            raise Invalid(f"There is no check called {check}.")
+            raise Invalid(_("There is no check “%(check)s”.") % {"check": check})
         if severity not in SEVERITIES:
-            raise Invalid(f"The severity of {check} must be one of: {', '.join(SEVERITIES)}.")
+            raise Invalid(
+                _("The severity of %(check)s must be one of: %(severities)s.")
+                % {"check": check, "severities": ", ".join(SEVERITIES)}
+            )
     with transaction.atomic():
         project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         new = {
@@ -156,9 +167,9 @@ def change_project(
 
 
 def follow_long_range_rule(*, actor: User | None, project: Project, rule: str) -> None:
-    """Let labels follow the rule of a benchmark whose protocol the project has just adopted, its first one.
+    """Set the long-range rule to that of the benchmark whose protocol the project adopts first.
 
-    In the caller's transaction, which has locked the project.
+    Runs in the caller's transaction, which has locked the project.
     """
     _set(actor, project, {"long_range_rule": rule})
 
@@ -179,7 +190,7 @@ def _set(actor: User | None, project: Project, new: dict[str, Any]) -> None:
 
 
 def _beside(mine: dict[str, Any], seen: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """The settings there are now, with what somebody changed who began with ``seen``. Raises Conflict."""
+    """Return the current settings with the changes of a person who started from ``seen``. Raises Conflict."""
     mine, seen, now = (_one_by_one(settings) for settings in (mine, seen, now))
     ours = {key for key in {*mine, *seen} if mine.get(key) != seen.get(key)}
     merged = {key: value for key, value in now.items() if key not in ours}
@@ -187,14 +198,21 @@ def _beside(mine: dict[str, Any], seen: dict[str, Any], now: dict[str, Any]) -> 
     clashes = sorted(key for key in ours if now.get(key) not in (seen.get(key), mine.get(key)))
     together = _together(merged)
     if clashes:
-        words = ", ".join(f"{key.replace('_', ' ')} is “{now.get(key, 'as it comes')[:80]}” now" for key in clashes)
+        words = ", ".join(f"{_label(key)} “{now.get(key, _('default'))[:80]}”" for key in clashes)
         raise Conflict(
-            f"Somebody else has changed the same meanwhile: {words}. Nothing is saved yet; yours is kept below. Save "
-            "again to put it in the place of theirs.",
+            _(
+                "Somebody else changed the same settings: %(settings)s. Nothing is saved yet. Your values are below; "
+                "save again to overwrite theirs."
+            )
+            % {"settings": words},
             mine=together,
             now=_together(now),
         )
     return together
+
+
+def _label(key: str) -> str:
+    return _(_LABELS[key]) if key in _LABELS else key
 
 
 def _one_by_one(settings: dict[str, Any]) -> dict[str, str]:
@@ -208,7 +226,7 @@ def _together(flat: dict[str, str]) -> dict[str, Any]:
 
 
 def grant_role(*, actor: User | None, project: Project, user: User, role: Role) -> Membership:
-    """Give a person a role (None as actor: the command line). One they hold already stays as it is."""
+    """Give a person a role (``actor`` None: the command line). A role that they already have stays as it is."""
     if actor is not None:
         require_administrator(actor=actor, project=project)
     return _give_role(actor=actor, project=project, user=user, role=role)
@@ -230,15 +248,13 @@ def _give_role(
 
 
 def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
-    """Take a role away. Raises Conflict where it is the last administrator's.
+    """Remove a role. Raises Conflict if it is the last administrator's.
 
-    Invitations that an administrator sent and nobody has used end with the role: they would be a way back. A person's
-    API tokens end with the last role: nobody who is asked back has forgotten keys lying about. What they are at work on
-    and may not go on with is given back; their drafts are kept.
+    An administrator's open invitations end with the role, since they would be a way back. A person's API tokens end
+    with their last role. Work that they may not continue is released; drafts are kept.
     """
     with transaction.atomic():
-        # Every administrator's row is locked, so that two of them cannot remove each other at the same moment; only
-        # then is it certain that the actor is one.
+        # Lock all administrators' rows first, so that two administrators can't remove each other at the same moment.
         held = (
             Membership.objects.live()
             .select_for_update(of=("self",), no_key=True)
@@ -252,10 +268,11 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
         if membership is None:
             if Membership.objects.filter(project=project, user=user, role=role).exists():
                 return
-            raise Conflict(f"{user} does not hold this role.")
+            raise Conflict(_("%(person)s does not have this role.") % {"person": user})
         if role == Role.ADMINISTRATOR:
             if not any(m.role == role and m.user_id != user.pk and m.user.is_active for m in memberships):
-                raise Conflict(f"{user} is the only administrator; make somebody else one first.")
+                sentence = _("%(person)s is the only administrator. Make somebody else an administrator first.")
+                raise Conflict(sentence % {"person": user})
             _revoke_invitations_of(actor=actor, project=project, sender=user)
         left = frozenset(Role(m.role) for m in memberships if m.user_id == user.pk and m.role != role)
         for take_back in TAKE_BACK:
@@ -273,7 +290,7 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
 
 
 def in_hand(*, project: Project, user: User, left: frozenset[Role]) -> list[str]:
-    """What a person is at work on and may not go on with once these are all their roles, a sentence each."""
+    """Return a sentence for each item in progress that a person may not continue with only these roles left."""
     return [sentence for name in IN_HAND for sentence in name(project, user, left)]
 
 
@@ -283,37 +300,42 @@ def _revoke_invitations_of(*, actor: User, project: Project, sender: User) -> No
 
 
 def deactivate_person(*, actor: User, project: Project, user: User) -> None:
-    """End all roles a person holds in this project: their work stays, under their name. Nothing changes for who has
-    left. Raises Conflict.
+    """End all roles of a person in this project. Their work stays under their name. Raises Conflict.
+
+    Does nothing if the person has already left.
     """
     require_administrator(actor=actor, project=project)
     if user.pk == actor.pk:
-        raise Conflict("You cannot deactivate yourself; ask another administrator.")
+        raise Conflict(_("You can’t remove yourself. Ask another administrator."))
     held = roles_in(project, user)
     if not held and not Membership.objects.filter(project=project, user=user).exists():
-        raise Conflict(f"{user} has never held a role in this project.")
+        raise Conflict(_("%(person)s was never a member of this project.") % {"person": user})
     with transaction.atomic():
         for role in sorted(held):
             end_role(actor=actor, project=project, user=user, role=role)
 
 
 def create_invitation(*, actor: User, project: Project, roles: list[str], note: str = "") -> tuple[Invitation, str]:
-    """An invitation and the secret of its link, which is shown this once. Raises Invalid for one too many."""
+    """Create an invitation. Returns it and the secret of its link, which is shown once. Raises Invalid."""
     require_administrator(actor=actor, project=project)
     roles = sorted(set(roles))
     if not roles:
-        raise Invalid("Choose at least one role for the person you invite.")
+        raise Invalid(_("Choose at least one role."))
     unknown = [role for role in roles if role not in Role.values]
     if unknown:
-        raise Invalid(f"There is no role called {unknown[0]}.")
+        raise Invalid(_("There is no role “%(role)s”.") % {"role": unknown[0]})
     secret = secrets.token_urlsafe(24)
     with transaction.atomic():
-        # Counted and written by one at a time.
+        # The lock makes counting and writing one step.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if open_invitations(project=project).count() >= MAX_OPEN_INVITATIONS:
             raise Invalid(
-                f"{MAX_OPEN_INVITATIONS} invitations of this project are open, and no more can be; revoke those that "
-                "nobody needs."
+                ngettext(
+                    "A project can have %(count)d open invitation. Revoke it first.",
+                    "A project can have %(count)d open invitations. Revoke some that are no longer needed.",
+                    MAX_OPEN_INVITATIONS,
+                )
+                % {"count": MAX_OPEN_INVITATIONS}
             )
         invitation = Invitation.objects.create(
             project=project,
@@ -333,27 +355,28 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
 
 
 def open_invitations(*, project: Project) -> InvitationQuerySet:
-    """Invitations of the project whose link works, newest first."""
+    """Return the project's open invitations, newest first."""
     return Invitation.objects.open(timezone.now()).filter(project=project).order_by("-pk")
 
 
 def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
-    """The open invitation behind a link. Raises Hidden, whatever is wrong with it.
+    """Return the open invitation behind a link. Raises Hidden, whatever is wrong with it.
 
-    One whose sender was deactivated does not work: they could sign up anew by it.
+    An invitation from a deactivated person is not valid: they could use it to sign up again.
     """
     rows = Invitation.objects.select_related("project", "created_by").filter(secret_hash=hash_secret(secret))
     if for_update:
         rows = rows.select_for_update(of=("self",))
     invitation = rows.first()
     if invitation is None or not invitation.is_open(timezone.now()) or not invitation.created_by.is_active:
-        raise Hidden("This invitation does not work, or not any more. Ask whoever sent it for a new one.")
+        raise Hidden(_("This invitation is not valid or has expired. Ask the person who sent it for a new one."))
     return invitation
 
 
 def accept_invitation(*, actor: User, secret: str) -> Project:
-    """Become a member. An invitation works once; who has joined by it is a member already. Raises Hidden, or Conflict
-    for who has its roles from elsewhere.
+    """Join the project. An invitation works once; a repeated request by the same person changes nothing.
+
+    Raises Hidden, or Conflict if the person already has the invitation's roles.
     """
     with transaction.atomic():
         try:
@@ -368,8 +391,8 @@ def accept_invitation(*, actor: User, secret: str) -> Project:
         roles = {Role(role) for role in invitation.roles}
         if roles <= roles_in(project, actor):
             raise Conflict(
-                f"You are in {project.name} already, with the roles of this invitation. The link still works: "
-                "it is for somebody else."
+                _("You already have these roles in %(project)s. You can still send the link to somebody else.")
+                % {"project": project.name}
             )
         invitation.accepted_by = actor
         invitation.accepted_at = timezone.now()
@@ -383,16 +406,16 @@ def accept_invitation(*, actor: User, secret: str) -> Project:
 
 
 def revoke_invitation(*, actor: User, project: Project, public_id: str) -> None:
-    """Close an invitation's link; one that was closed so stays as it is. Raises Hidden, or Conflict for a used one."""
+    """Revoke an invitation; a revoked one stays as it is. Raises Hidden, or Conflict if it was used or has expired."""
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         invitation = Invitation.objects.select_for_update().filter(project=project, public_id=public_id).first()
         if invitation is None:
-            raise Hidden("There is no such invitation.")
+            raise Hidden(_("This invitation does not exist."))
         if invitation.revoked_at is not None:
             return
         if not invitation.is_open(timezone.now()):
-            raise Conflict("This invitation is closed already: it was used, or its time is over.")
+            raise Conflict(_("This invitation was already used or has expired."))
         _close_invitation(actor=actor, invitation=invitation)
 
 
@@ -408,20 +431,22 @@ def _close_invitation(*, actor: User, invitation: Invitation) -> None:
 
 
 def publish_guideline(*, actor: User | None, project: Project, text: str, note: str = "", seen: int) -> Guideline:
-    """A new version of the guideline. ``seen`` is the number it was edited from. The same sent again changes nothing.
-    Raises Conflict or Invalid.
+    """Publish a version of the guideline. ``seen`` is the version that the text started from.
+
+    A repeated request changes nothing. Raises Conflict or Invalid.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
     text = text.replace("\r\n", "\n")
     if not text.strip():
-        raise Invalid("The guideline is empty; write at least a sentence.", field="text")
+        raise Invalid(_("The guideline is empty. Write at least a sentence."), field="text")
     if len(text) > MAX_GUIDELINE:
-        raise Invalid(f"The guideline is longer than {MAX_GUIDELINE:,} characters; shorten it.", field="text")
+        sentence = _("The guideline is longer than %(most)s characters. Shorten it.")
+        raise Invalid(sentence % {"most": f"{MAX_GUIDELINE:,}"}, field="text")
     if "\x00" in text:
-        raise Invalid("The guideline holds a NUL character; remove it.", field="text")
+        raise Invalid(_("The guideline contains a NUL character. Remove it."), field="text")
     with transaction.atomic():
-        # Whoever publishes waits here for whoever is publishing.
+        # One publication at a time.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         last = Guideline.objects.filter(project=project).order_by("-number").first()
         number = last.number if last else 0
@@ -431,10 +456,13 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
             return last
         if number != seen:
             raise Conflict(
-                f"Version {number} was published while you edited version {seen}; yours is kept below.", number=number
+                _("Version %(number)d was published while you edited version %(seen)d. Your text is kept below.")
+                % {"number": number, "seen": seen},
+                number=number,
             )
         if last is not None and text == last.text:
-            raise Invalid(f"Nothing was changed: version {number}, in force, says the same.", field="text")
+            sentence = _("The text is the same as in the current version %(number)d.")
+            raise Invalid(sentence % {"number": number}, field="text")
         guideline = Guideline.objects.create(project=project, number=number + 1, text=text, note=note, author=actor)
         append_event(
             actor=actor,

@@ -8,6 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.exact_json import loads
 from annotator.core.wording import has_unseen
@@ -20,17 +22,17 @@ from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 
 
 class SignInForm(LoginForm):
-    """allauth's, in the words of these pages."""
+    """allauth's, with our labels."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["login"].label = "Username or email address"
+        self.fields["login"].label = _("Username or email address")
         del self.fields["login"].widget.attrs["placeholder"]
-        self.fields["remember"].label = "Stay signed in"
+        self.fields["remember"].label = _("Stay signed in")
 
 
 class NewPasswordForm(ChangePasswordForm):
-    """allauth's; whoever finds an open session cannot guess the password in it."""
+    """allauth's, with limited attempts: an open session can't be used to guess the password."""
 
     def clean_oldpassword(self) -> str:
         attempt = {"what": "old password", "name": self.user.public_id, "address": client_address(context.request)}
@@ -41,7 +43,7 @@ class NewPasswordForm(ChangePasswordForm):
 
 
 class ForgottenPasswordForm(ResetPasswordForm):
-    """allauth's; nobody's mailbox is filled, and nobody learns from it who has an account here."""
+    """allauth's, with limited mails; the answer does not reveal who has an account."""
 
     def clean_email(self) -> str:
         email: str = super().clean_email()
@@ -56,83 +58,85 @@ class ForgottenPasswordForm(ResetPasswordForm):
 
 def _can_be_seen(name: str) -> None:
     if has_unseen(name):
-        raise ValidationError("The name holds characters that cannot be seen; type it again.")
+        raise ValidationError(gettext("The name contains invisible characters. Type it again."))
 
 
 class SignUpForm(SignupForm):
-    """allauth's, and the name colleagues see."""
+    """allauth's, with the name that colleagues see."""
 
     display_name = forms.CharField(
         max_length=80,
         required=False,
         validators=[_can_be_seen],
-        label="Your name",
-        help_text="How colleagues see you. Left empty, they see your username.",
+        label=_("Your name"),
+        help_text=_("Your colleagues see this name. If empty, they see your username."),
     )
     field_order = ["username", "display_name", "email", "password1", "password2"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         email = self.fields["email"]
-        email.label = "Email address"
-        email.help_text = "For a link when you have forgotten your password."
+        email.label = _("Email address")
+        email.help_text = _("Lets you reset a forgotten password.")
         del email.widget.attrs["placeholder"]
 
     def save(self, request: HttpRequest) -> User:
-        """The account with all that belongs to it, or nothing. Raises Conflict, Hidden."""
+        """Create the account and join the project, or do neither. Raises Conflict, Hidden."""
         try:
             with transaction.atomic():
                 user: User = super().save(request)
         except IntegrityError:
             raise Conflict(
-                "Somebody has taken this username or email address at this very moment; go back and choose another."
+                gettext("This username or email address was just taken. Go back and choose another.")
             ) from None
         return user
 
     def custom_signup(self, request: HttpRequest, user: User) -> None:
-        """Called by allauth once the account is there."""
+        """Set the display name; allauth calls this after it has created the account."""
         user.display_name = self.cleaned_data["display_name"]
         user.save(update_fields=["display_name"])
 
 
 class ProjectForm(forms.Form):
-    name = forms.CharField(max_length=120, label="Name", validators=[_can_be_seen])
+    name = forms.CharField(max_length=120, label=_("Name"), validators=[_can_be_seen])
     slug = forms.SlugField(
         max_length=60,
         required=False,
-        label="Address",
-        help_text="Letters, digits, hyphens and underscores; left empty, it is made from the name.",
-        error_messages={"invalid": "Use the letters a to z, digits, hyphens and underscores alone."},
+        label=_("Address"),
+        help_text=_("Letters, digits, hyphens and underscores. If empty, it is made from the name."),
+        error_messages={"invalid": _("Use only the letters a to z, digits, hyphens and underscores.")},
     )
     description = forms.CharField(
-        max_length=2000, required=False, label="Description", widget=forms.Textarea(attrs={"rows": 3})
+        max_length=2000, required=False, label=_("Description"), widget=forms.Textarea(attrs={"rows": 3})
     )
 
 
 def _is_texts(settings: dict[str, Any]) -> bool:
-    """Whether settings hold texts alone, those of the checks included."""
+    """Whether all settings are texts, including those of the checks."""
     checks = settings["check_settings"]
     values = [value for name, value in settings.items() if name != "check_settings"]
     return isinstance(checks, dict) and all(isinstance(value, str) for value in [*values, *checks.values()])
 
 
 class SettingsForm(forms.Form):
-    name = forms.CharField(max_length=120, label="Name", validators=[_can_be_seen])
+    name = forms.CharField(max_length=120, label=_("Name"), validators=[_can_be_seen])
     description = forms.CharField(
-        max_length=2000, required=False, label="Description", widget=forms.Textarea(attrs={"rows": 3})
+        max_length=2000, required=False, label=_("Description"), widget=forms.Textarea(attrs={"rows": 3})
     )
-    time_zone = forms.ChoiceField(label="Time zone", help_text="Days and weeks of statistics are cut in this zone.")
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"), help_text=_("Statistics count days and weeks in this time zone.")
+    )
     long_range_rule = forms.ChoiceField(
-        label="Long-range rule",
+        label=_("Long-range rule"),
         choices=[
-            ("c3", "C3-Bench: a needed value stands neither in this message nor in the exchange just before"),
-            ("wild", "WildToolBench: more than two user messages back, clarifications included"),
+            ("c3", _("C3-Bench: a value is neither in this message nor in the exchange before it")),
+            ("wild", _("WildToolBench: more than two user messages back, including clarifications")),
         ],
     )
     seen = forms.CharField(required=False, max_length=20_000, widget=forms.HiddenInput)
 
     def clean_seen(self) -> dict[str, Any] | None:
-        """The settings that the page showed."""
+        """Return the settings that the page showed."""
         text = self.cleaned_data["seen"]
         try:
             seen = loads(text) if text else None
@@ -140,7 +144,7 @@ class SettingsForm(forms.Form):
             seen = {}
         if seen is None or (isinstance(seen, dict) and seen.keys() == {*SETTINGS} and _is_texts(seen)):
             return seen
-        raise ValidationError("What was sent does not say which settings it began with; open the page again.")
+        raise ValidationError(gettext("The form is incomplete. Reload the page and try again."))
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
@@ -151,27 +155,31 @@ class InvitationForm(forms.Form):
     roles = forms.MultipleChoiceField(
         choices=Role.choices,
         widget=forms.CheckboxSelectMultiple,
-        label="Roles",
-        error_messages={"required": "Choose at least one role."},
+        label=_("Roles"),
+        error_messages={"required": _("Choose at least one role.")},
     )
-    note = forms.CharField(max_length=120, required=False, label="For whom", help_text="Only administrators see this.")
+    note = forms.CharField(
+        max_length=120, required=False, label=_("For"), help_text=_("A note for administrators, such as a name.")
+    )
 
 
 class GuidelineForm(forms.Form):
     text = forms.CharField(
-        label="Text (Markdown)", widget=forms.Textarea(attrs={"rows": 28}), max_length=MAX_GUIDELINE, strip=False
+        label=_("Text (Markdown)"), widget=forms.Textarea(attrs={"rows": 28}), max_length=MAX_GUIDELINE, strip=False
     )
-    note = forms.CharField(max_length=200, required=False, label="What changed")
+    note = forms.CharField(max_length=200, required=False, label=_("What changed"))
     seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=80, label="Name", help_text="What it is for: “nightly import”.")
+    name = forms.CharField(
+        max_length=80, label=_("Name"), help_text=_("What the token is for, such as “nightly import”.")
+    )
     expires = forms.DateField(
         required=False,
-        label="Expires on",
+        label=_("Expires on"),
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Left empty: never.",
+        help_text=_("If empty, the token never expires."),
     )
 
 
@@ -180,24 +188,24 @@ class NoticeSettingsForm(forms.Form):
         choices=NoticeKind.choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        label="In the daily mail",
-        help_text="One mail a day at most, with what you have not read by then. The others never come by mail.",
+        label=_("Daily mail"),
+        help_text=_("At most one mail a day, with unread notices of these kinds."),
     )
     time_zone = forms.ChoiceField(
-        required=False, label="Your time zone", help_text="The mail is sent from seven in the morning there."
+        required=False, label=_("Time zone"), help_text=_("The mail is sent after 7:00 in this time zone.")
     )
     seen = forms.JSONField(required=False, widget=forms.HiddenInput)
 
     def clean_seen(self) -> dict[str, Any] | None:
-        """The settings that the page showed."""
+        """Return the settings that the page showed."""
         match self.cleaned_data["seen"]:
             case None:
                 return None
             case {"daily": list(daily), "time_zone": str()} as seen if all(isinstance(kind, str) for kind in daily):
                 return seen
-        raise ValidationError("What was sent does not say which settings it began with; open the page again.")
+        raise ValidationError(gettext("The form is incomplete. Reload the page and try again."))
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        zones = [("", "That of my first project"), *((zone, zone) for zone in time_zones())]
+        zones = [("", _("Time zone of my first project")), *((zone, zone) for zone in time_zones())]
         self.fields["time_zone"].choices = zones  # type: ignore[attr-defined]

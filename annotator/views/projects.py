@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -29,7 +30,7 @@ from annotator.views.pages import PageRequest, posted, project_page, takes
 @login_required
 @require_safe
 def project_list(request: PageRequest) -> HttpResponse:
-    """The projects one is a member of."""
+    """The person's projects."""
     rows = Project.objects.visible_to(request.user).order_by("name")
     held: dict[int, list[str]] = {}
     for membership in request.user.memberships.live().order_by("role"):
@@ -47,7 +48,7 @@ def project_list(request: PageRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def project_create(request: PageRequest) -> HttpResponse:
-    """A new project; its maker administers it."""
+    """Create a project; its creator becomes its administrator."""
     projects.require_project_creator(actor=request.user)
     form = ProjectForm(posted(request))
     if form.is_valid():
@@ -56,9 +57,8 @@ def project_create(request: PageRequest) -> HttpResponse:
         except (Conflict, Invalid) as error:
             form.add_error(error.details.get("field"), error.sentence)
         else:
-            messages.success(
-                request, f"{project.name} is there. Choose its protocol, invite people, then import candidates."
-            )
+            sentence = _("Created %(project)s. Choose its protocol, invite people and import candidates.")
+            messages.success(request, sentence % {"project": project.name})
             return redirect(settings.NEW_PROJECT_PAGE, slug=project.slug)
     status = 422 if form.is_bound else 200
     return render(request, "annotator/project_create.html", {"form": form}, status=status)
@@ -84,12 +84,12 @@ def project_settings(request: PageRequest) -> HttpResponse:
             try:
                 projects.change_project(actor=request.user, project=project, check_settings=chosen, **form.cleaned_data)
             except Conflict as error:
-                # Nothing is overwritten unseen: the next try is against what there is now.
+                # The next save starts from the current settings, so it overwrites nothing unseen.
                 refused, status, mine = error.sentence, 409, error.details["mine"]
                 form = SettingsForm(initial=mine | {"seen": dumps(error.details["now"]).decode()})
                 chosen = mine["check_settings"]
             else:
-                messages.success(request, "The settings are saved. Checks use them from the next save on.")
+                messages.success(request, _("Settings saved. Checks use them the next time a dialogue is saved."))
                 return redirect("project-settings", slug=project.slug)
     rows = [
         {"check": check, "family": check.id.partition(".")[0], "chosen": chosen.get(check.id, "default")}
@@ -106,11 +106,11 @@ def project_settings(request: PageRequest) -> HttpResponse:
     return render(request, "annotator/project_settings.html", context, status=status)
 
 
-@never_cache  # a link that was shown once is not shown again by going back
+@never_cache  # going back in the browser does not show the link again
 @project_page
 @require_http_methods(["GET", "POST"])
 def member_list(request: PageRequest) -> HttpResponse:
-    """Who is in the project; for administrators also invitations and roles."""
+    """The project's members; for administrators also invitations and roles."""
     project, link = request.project, ""
     is_admin = Role.ADMINISTRATOR in request.roles
     form = InvitationForm(posted(request))
@@ -119,7 +119,7 @@ def member_list(request: PageRequest) -> HttpResponse:
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
             try:
-                _, secret = projects.create_invitation(
+                __, secret = projects.create_invitation(
                     actor=request.user,
                     project=project,
                     roles=form.cleaned_data["roles"],
@@ -154,18 +154,18 @@ def _open_invitations(project: Project) -> list[tuple[Invitation, list[str]]]:
 
 
 def _labels(invitation: Invitation) -> list[str]:
-    return [Role(role).label for role in invitation.roles]
+    return [str(Role(role).label) for role in invitation.roles]
 
 
 @project_page
 @require_POST
 def member_change(request: PageRequest, public_id: str) -> HttpResponse:
-    """Give or take a role, or end them all. Where somebody leaves, or has work in hand, it asks first."""
+    """Add or remove a role, or remove them all. Asks first if the person leaves or has work in progress."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     user = User.objects.filter(public_id=public_id, memberships__project=project).distinct().first()
     if user is None:
-        raise Hidden("There is no such person in this project.")
+        raise Hidden(_("This person is not in the project."))
     role, action = request.POST.get("role", ""), request.POST.get("action", "")
     held = roles_in(project, user)
     if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):
@@ -178,15 +178,17 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
             return render(request, "annotator/member_leave.html", context)
     if action == "deactivate":
         projects.deactivate_person(actor=request.user, project=project, user=user)
-        messages.success(request, f"{user} has no role in this project any more; their work stays.")
+        messages.success(request, _("Removed %(person)s from the project. Their work is kept.") % {"person": user})
     elif role in Role.values and action == "grant":
         projects.grant_role(actor=request.user, project=project, user=user, role=Role(role))
-        messages.success(request, f"{user} is now {Role(role).label.lower()}.")
+        names = {"person": user, "role": Role(role).label.lower()}
+        messages.success(request, _("%(person)s now has the role “%(role)s”.") % names)
     elif role in Role.values and action == "end":
         projects.end_role(actor=request.user, project=project, user=user, role=Role(role))
-        messages.success(request, f"{user} is no {Role(role).label.lower()} any more.")
+        names = {"person": user, "role": Role(role).label.lower()}
+        messages.success(request, _("%(person)s no longer has the role “%(role)s”.") % names)
     else:
-        raise Invalid("Say which role to give or to take.")
+        raise Invalid(_("Choose a role to add or remove."))
     return redirect("member-list", slug=project.slug)
 
 
@@ -195,17 +197,17 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
 def invitation_revoke(request: PageRequest, public_id: str) -> HttpResponse:
     """Close an invitation's link."""
     projects.revoke_invitation(actor=request.user, project=request.project, public_id=public_id)
-    messages.success(request, "The invitation’s link does not work any more.")
+    messages.success(request, _("Invitation revoked."))
     return redirect("member-list", slug=request.project.slug)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """The page behind an invitation's link: join at once, or sign in or up first."""
+    """The page behind an invitation link: join, or sign in or up first."""
     if request.method == "POST" and isinstance(request.user, User):
         project = projects.accept_invitation(actor=request.user, secret=secret)
-        messages.success(request, f"You are a member of {project.name}.")
+        messages.success(request, _("You joined %(project)s.") % {"project": project.name})
         return redirect(project)
     found = projects.find_invitation(secret)
     here = reverse("invitation", args=[secret])
@@ -231,14 +233,14 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
 @require_safe
 @takes("version")
 def guideline(request: PageRequest) -> HttpResponse:
-    """The guideline in force, or an earlier version."""
+    """The current guideline, or an earlier version."""
     project = request.project
     wanted = request.GET.get("version", "")
     if wanted:
         number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 0
         found = Guideline.objects.filter(project=project, number=number).select_related("author").first()
         if found is None:
-            raise Hidden("There is no such version of the guideline.")
+            raise Hidden(_("This version of the guideline does not exist."))
     else:
         found = latest_guideline(project)
     context = {
@@ -254,7 +256,7 @@ def guideline(request: PageRequest) -> HttpResponse:
 @project_page
 @require_http_methods(["GET", "POST"])
 def guideline_edit(request: PageRequest) -> HttpResponse:
-    """Write the next version of the guideline."""
+    """Edit the guideline: write its next version."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     last = latest_guideline(project)
@@ -272,11 +274,11 @@ def guideline_edit(request: PageRequest) -> HttpResponse:
             except Invalid as error:
                 form.add_error(error.details.get("field"), error.sentence)
             except Conflict as error:
-                # Nothing is overwritten unseen: the newer text is shown, and the next try is against it.
+                # The newer text is shown and the next try starts from it, so nothing is overwritten unseen.
                 newer, status = latest_guideline(project), 409
                 context |= {"refused": error.sentence, "newer": newer}
                 form = GuidelineForm(initial=form.cleaned_data | {"seen": newer.number if newer else 0})
             else:
-                messages.success(request, "The new version is in force.")
+                messages.success(request, _("Guideline published."))
                 return redirect("guideline", slug=project.slug)
     return render(request, "annotator/guideline_edit.html", context | {"form": form}, status=status)

@@ -321,16 +321,16 @@ def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_doubl
     page.get_by_label("Text (Markdown)").fill("# An hour’s work")
     site = page.url.partition("/p/")[0]
     Session.objects.all().delete()
-    page.get_by_role("button", name="Publish this version").click()
+    page.get_by_role("button", name="Publish").click()
     expect(page.locator("#toasts")).to_contain_text("You are signed out, so nothing was sent")
     expect(page.get_by_label("Text (Markdown)")).to_have_value("# An hour’s work")
     page.context.add_cookies([session_cookie(team.administrator, site)])
-    page.get_by_role("button", name="Publish this version").click()
+    page.get_by_role("button", name="Publish").click()
     page.wait_for_url("**/guideline/")
     assert Guideline.objects.get().text == "# An hour’s work"
     page.goto("/tokens/")
     page.get_by_label("Name").fill("nightly")
-    page.get_by_role("button", name="Make a token").dblclick()
+    page.get_by_role("button", name="Create token").dblclick()
     expect(page.locator("#token-secret")).to_be_visible()
     assert team.administrator.api_tokens.count() == 1
 
@@ -344,13 +344,13 @@ def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(desk_
     held = []
     page.route("**/signed-in/", lambda route: held.append(route))
     with page.expect_request("**/signed-in/"):
-        page.get_by_role("button", name="Publish this version").click()
+        page.get_by_role("button", name="Publish").click()
     page.clock.run_for(10_000)
     expect(page.locator("#toasts")).to_contain_text("The server does not answer, so nothing was sent. Try again.")
     expect(page.get_by_label("Text (Markdown)")).to_have_value("# An hour’s work")
     page.clock.run_for(1)
     page.unroute("**/signed-in/")
-    page.get_by_role("button", name="Publish this version").click()
+    page.get_by_role("button", name="Publish").click()
     page.wait_for_url("**/guideline/")
     assert Guideline.objects.get().text == "# An hour’s work"
 

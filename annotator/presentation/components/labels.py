@@ -16,6 +16,7 @@ LABELS: dict[str, dict[str, Label]] = {
         "error": Label("Error", "bad", "error"),
         "warning": Label("Warning", "warn", "warning"),
         "info": Label("Note", "info", "info"),
+        "off": Label("Off", "neutral", "stop"),
     },
     "policy": {
         "single_tool": Label("Single tool", "neutral", "one"),
@@ -102,7 +103,8 @@ LABELS: dict[str, dict[str, Label]] = {
         "failed": Label("Failed", "bad", "error"),
     },
     "token": {
-        "live": Label("Live", "good", "check"),
+        "live": Label("Active", "good", "check"),
+        "ended": Label("Invalidated", "neutral", "stop"),
         "expired": Label("Expired", "neutral", "clock"),
         "revoked": Label("Revoked", "neutral", "stop"),
     },

@@ -1,7 +1,7 @@
-"""Who wrote what, and why, is hidden from whoever may review a dialogue blind. ``reviews`` says where that is.
+"""Blindness: people who may review a dialogue blind must not learn who wrote what in it, and why.
 
-What is loaded to be shown goes through ``veil``: names become pseudonyms that hold for one dialogue alone, and what was
-said beside a change is left out.
+``veil`` replaces names by pseudonyms, which differ between dialogues, and removes what was said about a change.
+``reviews`` registers where people are blind.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,32 +9,34 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 
 from annotator.models import Dialogue, Project, User
 
 Row = TypeVar("Row")
 
-#: Each says, of these dialogues (by key), whose authors a person must not know now.
+#: Each returns those of the dialogues (by key) whose authors a person must not know now.
 BLIND: list[Callable[[User, Sequence[int]], set[int]]] = []
 
-#: Each gives the dialogues (by key) of a project that a person reviews blind and that have not settled.
+#: Each returns the unsettled dialogues (by key) of a project that a person reviews blind.
 REVIEWED_BLIND: list[Callable[[User, Project], QuerySet[Any, int]]] = []
 
 
 def blind_to(*, actor: User, dialogues: Sequence[int]) -> set[int]:
-    """Those of the dialogues (by key) whose authors the actor must not know at this moment."""
+    """Return those of the dialogues (by key) whose authors the actor must not know now."""
     return {key for ask in BLIND for key in ask(actor, dialogues)} if dialogues else set()
 
 
 def is_blind(*, actor: User, dialogue: Dialogue) -> bool:
-    """Whether the actor must not know at this moment who wrote what of the dialogue."""
+    """Whether the actor must not know now who wrote what in the dialogue."""
     return bool(blind_to(actor=actor, dialogues=[dialogue.pk]))
 
 
 def colleague(person: User, dialogue_id: int) -> User:
-    """Who stands for a person: the same throughout a dialogue, another in every other. Never saved."""
+    """Return a person's stand-in: the same throughout one dialogue, another in every other. Never saved."""
     code = salted_hmac("annotator.blindness", f"{dialogue_id}:{person.pk}", algorithm="sha256").hexdigest()[:4]
-    return User(public_id=f"colleague-{code}", username=f"colleague-{code}", display_name=f"Colleague {code}")
+    name = _("Colleague %(code)s") % {"code": code}
+    return User(public_id=f"colleague-{code}", username=f"colleague-{code}", display_name=name)
 
 
 def veil(
@@ -46,10 +48,10 @@ def veil(
     words: Sequence[str] = (),
     of: str = "dialogue_id",
 ) -> list[Row]:
-    """The rows with colleagues' names and words hidden where they belong to a ``blind`` dialogue.
+    """Return the rows with colleagues' names and texts hidden where they belong to a ``blind`` dialogue.
 
-    ``people``: fields that hold a person; ``words``: texts of theirs, emptied with the first of these. ``of``: where a
-    row has the dialogue's key. One's own stay. The rows are not to be saved.
+    ``people``: fields that hold a person. ``words``: fields with texts of the first of them. ``of``: the field with the
+    dialogue's key. The actor's own names and texts stay. Do not save the rows.
     """
     out: list[Any] = list(rows)
     for row in out:

@@ -1,21 +1,23 @@
-"""Who may do what, in one place. Loading and authorising are one step: what one may not see does not exist."""
+"""Permissions. Loading and authorising are one step: what a person may not see does not exist for them."""
 
 from collections.abc import Set
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from django.utils.translation import gettext as _
+
 from annotator.errors import Denied, Hidden
 from annotator.models import Membership, Project, Role, User
 from annotator.models.content import Dialogue
 from annotator.services.database.compiled import compiled
 
-#: Who sees known answers and what single people did; nobody with such a role is ever tested.
+#: Roles that see known answers and other people's work; people with such a role are never tested.
 OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 
 
 def roles_in(project: Project, user: User) -> frozenset[Role]:
-    """The live roles of ``user`` in ``project``; empty for an outsider or a deactivated person."""
+    """Return the live roles of ``user`` in ``project``; empty for an outsider or a deactivated person."""
     if not user.is_active:
         return frozenset()
     return frozenset(map(Role, _roles(project.pk, user.pk)))
@@ -27,15 +29,15 @@ def _roles(project_id: int, user_id: int) -> QuerySet[Membership, str]:
 
 
 def load_project(*, actor: User, slug: str) -> Project:
-    """The project behind ``slug``. Raises Hidden for whoever is no member."""
+    """Return the project behind ``slug``. Raises Hidden unless the actor is a member."""
     return load_membership(actor=actor, slug=slug)[0]
 
 
 def load_membership(*, actor: User, slug: str) -> tuple[Project, frozenset[Role]]:
-    """The project behind ``slug``, and the actor's live roles in it. Raises Hidden for whoever is no member."""
+    """Return the project behind ``slug`` and the actor's live roles. Raises Hidden unless the actor is a member."""
     held = _memberships(slug, actor.pk) if actor.is_active else []
     if not held:
-        raise Hidden("There is no such project, or you are not a member of it.")
+        raise Hidden(_("This project does not exist, or you are not a member of it."))
     return held[0].project, frozenset(Role(one.role) for one in held)
 
 
@@ -46,16 +48,16 @@ def _memberships(slug: str, user_id: int) -> QuerySet[Membership]:
 
 @dataclass(frozen=True)
 class MemberState:
-    """What the bar at the top of a page says of a person."""
+    """A person's projects and roles, for the bar at the top of a page."""
 
-    #: Theirs that are not archived, with what links to them show.
+    #: Their projects that are not archived.
     projects: list[Project]
-    #: Key of each project that is theirs → their roles in it.
+    #: Key of each of their projects → their roles in it.
     roles: dict[int, frozenset[Role]]
 
 
 def member_state(user: User) -> MemberState:
-    """A person's projects, by name, and their roles."""
+    """Return a person's projects, by name, and their roles."""
     projects: dict[int, Project] = {}
     roles: dict[int, set[Role]] = {}
     for membership in _active_memberships(user.pk):
@@ -72,22 +74,23 @@ def _active_memberships(user_id: int) -> QuerySet[Membership]:
 
 
 def load_dialogue(*, actor: User, project: Project, public_id: str) -> Dialogue:
-    """A published dialogue of ``project``. Raises Hidden."""
+    """Return a published dialogue of ``project``. Raises Hidden."""
     dialogue = Dialogue.objects.visible_to(actor).filter(project=project, public_id=public_id).first()
     if dialogue is None:
-        raise Hidden("There is no such dialogue in this project.")
+        raise Hidden(_("This dialogue does not exist in the project."))
     dialogue.project = project
     return dialogue
 
 
 def require_role(*, actor: User, project: Project, roles: Set[Role]) -> frozenset[Role]:
-    """The actor's roles. Raises Denied, naming the role it takes, unless one of ``roles`` is among them."""
+    """Return the actor's roles. Raises Denied with the required role unless they have one of ``roles``."""
     held = roles_in(project, actor)
     if not held:
-        raise Hidden("There is no such project, or you are not a member of it.")
+        raise Hidden(_("This project does not exist, or you are not a member of it."))
     if not held & roles:
-        needed = " or ".join(sorted(role.label.lower() for role in roles))
-        raise Denied(f"This takes the role of {needed} in {project.name}; ask one of its administrators.")
+        needed = _(" or ").join(sorted(role.label.lower() for role in roles))
+        sentence = _("You need the role %(role)s in %(project)s to do this. Ask one of its administrators.")
+        raise Denied(sentence % {"role": needed, "project": project.name})
     return held
 
 

@@ -1,4 +1,4 @@
-"""Accounts: who may sign up, and the demo's sign-in without a password."""
+"""Accounts: sign-up by invitation, limited sign-in, and the demo's people."""
 
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.core.capacity import a_place_of
 from annotator.errors import Hidden
@@ -25,13 +27,13 @@ from annotator.services.accounts.sign_in import is_known_device, remember_device
 from annotator.services.notices.addresses import absolute_url
 from annotator.services.projects import accept_invitation, find_invitation
 
-#: Where the session keeps the secret of an invitation between opening its link and having an account.
+#: The session's key of an invitation's secret, between opening its link and creating an account.
 SESSION_KEY = "invitation"
 SIGN_IN = "sign-in"
 
 
 class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """Sign-up takes an open invitation, whose secret the session carries; it is used up with it."""
+    """Sign-up needs an open invitation, whose secret is in the session, and uses it up."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         try:
@@ -41,7 +43,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
-        """Make the account and accept the invitation, both or neither: an account without a project helps nobody."""
+        """Create the account and accept the invitation, or do neither."""
         with transaction.atomic():
             super().save_user(request, user, form, commit=True)
             project = accept_invitation(actor=user, secret=request.session.get(SESSION_KEY) or "")
@@ -50,7 +52,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return user
 
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
-        """A new member goes to their project first."""
+        """Return the address of the new member's project."""
         address: str = request.joined.get_absolute_url()  # type: ignore[attr-defined]
         return address
 
@@ -58,15 +60,15 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return client_address(request)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse a try that comes too soon after failed ones, unless this browser is known to the person."""
+        """Refuse an attempt too soon after failed ones, unless the person has signed in from this browser before."""
         name = _login_of(credentials)
         if not is_known_device(request, name):
             require_attempt(what=SIGN_IN, name=name, address=client_address(request))
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
-        """The person, or None. Raises ValidationError where it is not looked at now.
+        """Return the person, or None. Raises ValidationError if too many attempts run.
 
-        A stranger with forty wrong passwords at once, each under another name, would hold every thread of the site.
+        Otherwise forty parallel attempts of a stranger would take all threads of the site.
         """
         name, address = _login_of(credentials), client_address(request)
         if is_known_device(request, name):
@@ -75,7 +77,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             places = {f"address {address}": OF_ONE_ADDRESS, "strangers": OF_STRANGERS}
         with a_place_of(places) as free:
             if not free:
-                raise ValidationError("Somebody else is signing in at this moment. Wait for a second, then try again.")
+                raise ValidationError(_("Too many people are signing in right now. Wait a second and try again."))
             user: User | None = super().authenticate(request, **credentials)
         if user is not None:
             forget_attempts(what=SIGN_IN, name=name, address=address)
@@ -95,26 +97,39 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return f"[{urlsplit(settings.SITE_URL).netloc}] {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """allauth's, which would call the site what the request's Host header says. Here there is no request."""
+        """Send allauth's mail, with the site's name from the settings instead of the request."""
         site = {"name": urlsplit(settings.SITE_URL).netloc, "domain": settings.SITE_URL}
         self.render_mail(template_prefix, email, context | {"email": email, "current_site": site}).send()
 
 
 def _login_of(credentials: dict[str, Any]) -> str:
-    """What was typed as the name, of what allauth makes of it."""
+    """Return what was typed as the username or email address."""
     return str(credentials.get("username") or credentials.get("email") or "")
 
 
 def require_attempt(*, what: str, name: str, address: str) -> None:
-    """Count a try at ``what``; raises ValidationError when it comes too soon after others."""
+    """Count an attempt at ``what``. Raises ValidationError if it comes too soon after others."""
     seconds = count_attempt(what=what, name=name, address=address)
-    if seconds:
-        wait = f"{seconds} second{'s' if seconds > 1 else ''}" if seconds < 100 else f"{-(-seconds // 60)} minutes"
-        raise ValidationError(f"That was tried too often from here. Wait for {wait}, then try again.")
+    if not seconds:
+        return
+    if seconds < 100:
+        sentence = ngettext(
+            "Too many attempts. Wait %(count)d second and try again.",
+            "Too many attempts. Wait %(count)d seconds and try again.",
+            seconds,
+        )
+        raise ValidationError(sentence % {"count": seconds})
+    minutes = -(-seconds // 60)
+    sentence = ngettext(
+        "Too many attempts. Wait %(count)d minute and try again.",
+        "Too many attempts. Wait %(count)d minutes and try again.",
+        minutes,
+    )
+    raise ValidationError(sentence % {"count": minutes})
 
 
 def demo_people() -> list[User]:
-    """Who may be signed in as by a button: only in the demo, and only its own people."""
+    """Return the people of the demo, who can be signed in as with a button; none outside the demo."""
     if not settings.DEMO:
         return []
     return list(User.objects.filter(is_active=True).exclude(demo_note="").order_by("id"))

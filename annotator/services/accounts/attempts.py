@@ -1,8 +1,8 @@
-"""Limits on what may not be guessed: signing in, asking for a new password, one's old password.
+"""Limits on guessing: sign-in, requests for a new password, and the old password when changing it.
 
-Counted by name *and* address, in the database: nobody can lock a name for others, nor an address for other names, and
-no other server is needed. After ``FREE`` tries each further one has to wait, twice as long as the one before. A try is
-counted before it is looked at, so that tries at one moment are not one.
+Attempts are counted by name *and* address in the database, so nobody can lock a name or an address for others. After
+``FREE`` attempts, each further one waits twice as long as the one before. An attempt is counted before it is checked,
+so parallel attempts all count.
 """
 
 import hashlib
@@ -21,20 +21,20 @@ FREE = 5
 MAX_WAIT = timedelta(minutes=15)
 FORGOTTEN = timedelta(days=1)
 
-#: Passwords that one process looks at, at once: of one name from browsers that know it; else of one address and of all.
-#: Each takes half a second of computing, and one of the few threads for as long.
+#: Passwords that one process checks in parallel: for one name from browsers known to it; else for one address, and for
+#: all. Each takes a thread and half a second of computing.
 OF_ONE_NAME, OF_ONE_ADDRESS, OF_STRANGERS = 2, 1, 2
 
 
 def count_attempt(*, what: str, name: str, address: str) -> int:
-    """Count a try at ``what``. Returns 0, or the seconds until the next one is looked at: then this one is not."""
+    """Count an attempt at ``what``. Returns 0, or the seconds to wait; this attempt is then not checked."""
     now = timezone.now()
     with transaction.atomic():
-        # One step: a try that was right may remove the row at this moment.
+        # One step: a successful attempt may remove the row at this moment.
         row, _ = Attempts.objects.select_for_update().get_or_create(
             key=_key(what, name, address), defaults={"last_at": now, "free_at": now}
         )
-        # Later than that was set by a clock that was ahead.
+        # A later time comes from a clock that was ahead.
         if now < row.free_at <= now + MAX_WAIT:
             return math.ceil((row.free_at - now).total_seconds())
         row.count = 1 if now - row.last_at > FORGOTTEN else row.count + 1
@@ -46,12 +46,12 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
 
 
 def forget_attempts(*, what: str, name: str, address: str) -> None:
-    """The try was right: the next one begins anew."""
+    """Start counting anew after a successful attempt."""
     Attempts.objects.filter(key=_key(what, name, address)).delete()
 
 
 def forget_old_attempts() -> int:
-    """Remove what has no effect any more; returns how many rows."""
+    """Remove rows without effect; returns how many."""
     return Attempts.objects.filter(last_at__lt=timezone.now() - FORGOTTEN).delete()[0]
 
 
@@ -60,13 +60,13 @@ def _key(what: str, name: str, address: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address a request came from; of IPv6 the network, of which one person has all addresses.
+    """Return the address a request came from; for IPv6 the /64 network, which belongs to one person.
 
-    ``X-Forwarded-For`` is believed as far as trusted proxies wrote it: read from its end, up to the first stranger.
+    ``X-Forwarded-For`` is read from its end, up to the first address that is no trusted proxy.
     """
     address = _parsed(request.META.get("REMOTE_ADDR", ""))
     for earlier in reversed(request.headers.get("x-forwarded-for", "").split(",")):
-        # A server on a socket that is a file has peers without an address: only its proxy can open that.
+        # On a Unix socket, which only the proxy can open, peers have no address.
         if address is not None and not any(address in network for network in settings.TRUSTED_PROXIES):
             break
         if (before := _parsed(earlier)) is None:
@@ -78,7 +78,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address as proxies write it, with a port or without."""
+    """Parse an address as proxies write it, with or without a port."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

@@ -1,4 +1,4 @@
-"""Mails with a link to a new password: sent beside the answer, and again by a worker while the mail server is away."""
+"""Mails with a link to a new password: sent in the background, and again by a worker while the mail server is away."""
 
 import logging
 import smtplib
@@ -11,28 +11,28 @@ from celery import shared_task
 from django.db import connections
 
 _LOG = logging.getLogger(__name__)
-#: Replies of a mail server from here on are final.
+#: A mail server's replies from this code on are final.
 _FOR_GOOD = 500
-#: Seconds between two tries to send a mail about a password, and how often: for a day, as long as somebody may want it.
+#: Seconds between attempts to send a mail about a password, and how many: for a day.
 MAIL_AGAIN, MAIL_TRIES = 300, 288
 
-#: What is sent aside goes out one by one; how often somebody may ask for it is limited.
+#: One mail at a time; requests for mails are limited.
 MAILING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
 
 
 def mail_aside(email: str) -> None:
-    """Send that mail beside the answer: a slow mail server would delay the answer only where there is an account."""
+    """Send the mail in the background, so that the time of the answer does not reveal whether there is an account."""
     MAILING.submit(_mail_aside, email)
 
 
 def send_new_password(email: str) -> None:
-    """Mail whoever has that address a link to a new password, made now. Raises OSError if no mail server takes it."""
+    """Mail a new password link to the people with that address. Raises OSError if no mail server takes it."""
     people = filter_users_by_email(email, is_active=True, prefer_verified=True, for_login=True)
     request_password_reset(None, email, people, None)
 
 
 def try_new_password(email: str) -> OSError | None:
-    """``send_new_password``; returns the error if it is worth another try. A final refusal is logged here."""
+    """Call ``send_new_password``; return the error if another attempt may help. A final refusal is logged here."""
     try:
         send_new_password(email)
     except OSError as error:
@@ -43,9 +43,9 @@ def try_new_password(email: str) -> OSError | None:
 
 
 def _refused_for_good(error: OSError) -> bool:
-    """Whether a mail server that was there said that it will never take this mail (RFC 5321: 5xx).
+    """Whether a mail server said that it will never take this mail (RFC 5321: 5xx).
 
-    That it refuses the sender is for the operator to mend, so that the mail may go out later.
+    A refused sender is not final: the operator can fix it, and the mail goes out later.
     """
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return all(code >= _FOR_GOOD for code, _ in error.recipients.values())
@@ -54,22 +54,22 @@ def _refused_for_good(error: OSError) -> bool:
 
 @shared_task(name="annotator.tasks.mail_new_password", bind=True, max_retries=MAIL_TRIES)  # type: ignore[untyped-decorator]
 def mail_new_password(self: Any, email: str) -> None:
-    """Mail what the mail server did not take. Only the address waits; the link is made when it is sent."""
+    """Send a mail again that the mail server did not take. The link is made when the mail is sent."""
     error = try_new_password(email)
     if error is None:
         return
     if self.request.retries == MAIL_TRIES:
-        _LOG.error("A mail about a password was given up after a day: %s", error)
+        _LOG.error("Gave up on a mail about a password after a day: %s", error)
         return
     raise self.retry(countdown=MAIL_AGAIN)
 
 
 def _mail_later(email: str) -> None:
-    """Have a worker try again."""
+    """Let a worker try again."""
     try:
         mail_new_password.apply_async((email,), countdown=MAIL_AGAIN, retry=False)
     except Exception as error:
-        _LOG.error("A mail about a password is lost, because no broker took the message for it: %s", error)
+        _LOG.error("A mail about a password is lost because no broker took its message: %s", error)
 
 
 def _mail_aside(email: str) -> None:
@@ -80,5 +80,5 @@ def _mail_aside(email: str) -> None:
     except Exception:
         _LOG.exception("A mail about a password could not be made.")
     finally:
-        # This thread's own.
+        # The connections of this thread.
         connections.close_all()

@@ -1,4 +1,4 @@
-"""Which browsers know somebody."""
+"""Browsers from which people have signed in before."""
 
 from django.conf import settings
 from django.core import signing
@@ -10,12 +10,12 @@ from annotator.models import User
 DEVICE_COOKIE = "known_device"
 _DEVICE_SALT = "annotator.known_device"
 _DEVICE_DAYS = 365
-#: People that one browser is known to: colleagues may share a machine.
+#: People remembered by one browser: colleagues may share a machine.
 _MAX_PEOPLE = 8
 
 
 def is_known_device(request: HttpRequest, login: str) -> bool:
-    """Whether somebody with this name or email address has signed in from this browser, with the password of today."""
+    """Whether the person with this name or email address has signed in from this browser with the current password."""
     known = dict(_read_device(request))
     named = Q(username__iexact=login) | Q(email__iexact=login)
     people = User.objects.filter(named, public_id__in=known) if known else ()
@@ -23,7 +23,7 @@ def is_known_device(request: HttpRequest, login: str) -> bool:
 
 
 def remember_device(request: HttpRequest, response: HttpResponse, person: User) -> None:
-    """From now on the browser is known to have signed in as ``person``."""
+    """Remember that ``person`` has signed in from this browser."""
     others = [(public_id, mark) for public_id, mark in _read_device(request) if public_id != person.public_id]
     people = [(person.public_id, _mark(person)), *others][:_MAX_PEOPLE]
     response.set_cookie(
@@ -46,5 +46,5 @@ def _read_device(request: HttpRequest) -> list[tuple[str, str]]:
 
 
 def _mark(person: User) -> str:
-    """Changes with the password."""
+    """Return a mark that changes with the password."""
     return person.get_session_auth_hash()[:16]

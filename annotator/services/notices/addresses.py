@@ -1,12 +1,11 @@
-"""Absolute addresses in what leaves for somebody else: mails, and links that people hand on.
+"""Absolute addresses for mails and for links that people share.
 
-They come from ``SITE_URL`` alone. The Host header of a request is what its sender wrote: only answers to that sender
-may follow it.
+They come from ``SITE_URL``, not from a request's Host header, which its sender can choose.
 """
 
 from django.conf import settings
 
 
 def absolute_url(path: str) -> str:
-    """The address of a page of this site, ``path`` beginning with a slash."""
+    """Return the address of a page; ``path`` begins with a slash."""
     return f"{settings.SITE_URL}{path}"

@@ -1,14 +1,12 @@
-"""The daily mail: one a person and day, holding the notices that nobody has read and no earlier mail held.
+"""The daily mail: at most one for each person and day, with the unread notices that no earlier mail contained.
 
-Two steps, so that a killed worker neither loses nor doubles anything. First, in one transaction, the mail's row is
-made (once a person and day, by constraint) and takes its notices: none can get into two mails. Then it is sent: a
-worker takes the row by compare-and-swap, hands the mail to the server, marks the row. A row that was taken but not
-marked is taken again after ``LEASE``, and each time after twice as long. Should a worker die in the instant between the
-server's acceptance and the mark, or the database not take the mark (it is away, its disk is full), the mail goes out
-again with the same Message-ID, by which mail programs know it as the one they have.
+It takes two steps, so that a killed worker loses and repeats nothing. First, one transaction creates the mail's row
+(one for each person and day, by constraint) and assigns its notices, so that no notice is in two mails. Then a worker
+takes the row by compare-and-swap, sends the mail and marks the row. A row that was taken but not marked is taken again
+after ``LEASE``, then after twice as long, and so on. If a worker dies between sending and marking, or the database
+can't store the mark, the mail goes out again with the same Message-ID, which mail programs recognise.
 
-A server that is away is no fault of a mail: then none is tried, however long that lasts, and no worker waits for it
-more than once a round.
+While the mail server is away, no mail is tried and no attempt is counted; workers wait for it once a round.
 """
 
 import logging
@@ -26,33 +24,33 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import ngettext
 
 from annotator.models import MAILED_BY_DEFAULT, Digest, Membership, Notice, NoticeSettings, User
 from annotator.services.notices.notices import veil_comments
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7
-#: Longer than any mail server is waited for (``EMAIL_TIMEOUT``). The times between attempts grow up to ``MAX_PAUSE``,
-#: so that the last is made after three days: a server that says “later” has meant it by then.
+#: Longer than ``EMAIL_TIMEOUT``. The time between attempts grows up to ``MAX_PAUSE``, so the last is after three days.
 LEASE = timedelta(minutes=10)
 MAX_PAUSE = timedelta(hours=16)
 MAX_ATTEMPTS = 12
-#: After so long a round leaves the rest to the next, which beat has not asked for yet: a slow server holds one worker.
+#: A round stops after this time and leaves the rest to the next one, so a slow server occupies only one worker.
 ROUND = timedelta(minutes=5)
 #: Notices that one mail shows; the others are counted.
 SHOWN = 50
 
-#: The connection is lost, not only a mail refused. (All errors of ``smtplib`` are OSErrors.)
+#: The connection is lost, as opposed to one refused mail. (All errors of ``smtplib`` are OSErrors.)
 _GONE = (ConnectionError, TimeoutError, smtplib.SMTPServerDisconnected)
 
 _LOG = logging.getLogger(__name__)
 
 
 def send_due_digests(*, now: datetime | None = None) -> int:
-    """Make the mails that are due and send all that are not sent yet; returns how many went out."""
+    """Create the mails that are due and send all unsent ones; returns how many were sent."""
     now = now or timezone.now()
     compose_due(now=now)
-    # Those tried longest ago first: what fails does not hold up the others.
+    # The one tried longest ago comes first, so that failing mails do not delay the others.
     oldest = (F("taken_at").asc(nulls_first=True), "pk")
     waiting = Digest.objects.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS).order_by(*oldest)
     due = [one for one in waiting if one.taken_at is None or not _is_taken(one.taken_at, one.attempts, now)]
@@ -60,7 +58,7 @@ def send_due_digests(*, now: datetime | None = None) -> int:
 
 
 def _is_taken(at: datetime, attempts: int, now: datetime) -> bool:
-    # Much later than now is what a worker noted whose clock was ahead.
+    # A time far in the future comes from a worker whose clock was ahead.
     return now - _pause(attempts) <= at <= now + LEASE
 
 
@@ -69,7 +67,7 @@ def _pause(attempts: int) -> timedelta:
 
 
 def _send_all(due: Sequence[Digest], *, now: datetime) -> int:
-    """Send through one connection, as far as that and the time allow; returns how many went out."""
+    """Send through one connection until it is lost or time is up; returns how many were sent."""
     count, end = 0, monotonic() + ROUND.total_seconds()
     try:
         server = get_connection()
@@ -93,7 +91,7 @@ def _send_all(due: Sequence[Digest], *, now: datetime) -> int:
 
 
 def compose_due(*, now: datetime) -> int:
-    """Make the day's mail for everybody whose day has begun and who has something to read; returns how many."""
+    """Create the day's mail for everybody with unread notices after 7:00 local time; returns how many."""
     waiting = Notice.objects.filter(person=OuterRef("pk"), read_at=None, digest=None)
     people = User.objects.filter(Exists(waiting), is_active=True).exclude(email="").order_by("pk")
     chosen = {row.person_id: row for row in NoticeSettings.objects.filter(person__in=people)}
@@ -118,16 +116,16 @@ def _compose(person: User, day: date, daily: list[str]) -> bool:
             digest = Digest.objects.create(person=person, day=day)
             rows.update(digest=digest)
     except IntegrityError:
-        # Another worker has just made it.
+        # Another worker has just created it.
         return False
     return True
 
 
 def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
-    """Send one mail, unless it is sent or somebody else is at it. Whether it went out.
+    """Send one mail unless it is sent or another worker has taken it; returns whether it was sent.
 
-    What the person has read meanwhile, or may not see any more, is left out; if nothing is left, so is the mail.
-    Whatever is wrong with it stays its own affair, but that the connection is lost is raised.
+    Notices that the person has read meanwhile or may no longer see are left out; without notices, no mail is sent.
+    Errors of this mail are stored with it; a lost connection is raised.
     """
     taken = Digest.objects.filter(pk=digest.pk, sent_at=None, attempts=digest.attempts)
     if not taken.update(taken_at=now, attempts=F("attempts") + 1):
@@ -143,7 +141,7 @@ def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
         except DatabaseError:
             raise
         except Exception as refusal:
-            # Not freed: the next attempt comes when its time has come. An address may be one that no mail can name.
+            # The row stays taken until the next attempt is due. The address itself may be invalid.
             error = str(refusal)[:300] or type(refusal).__name__
             Digest.objects.filter(pk=digest.pk).update(error=error)
             _LOG.warning("the daily mail %s could not be sent: %s", digest.public_id, error)
@@ -165,7 +163,7 @@ def _mail(digest: Digest, notices: list[Notice]) -> EmailMultiAlternatives:
     }
     host = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip("<> ") or "localhost"
     mail = EmailMultiAlternatives(
-        subject=f"Assay: {count} new notice{'s' if count != 1 else ''}",
+        subject=ngettext("Assay: %(count)d new notice", "Assay: %(count)d new notices", count) % {"count": count},
         body=render_to_string("mail/digest.txt", context),
         to=[digest.person.email],
         headers={"Message-ID": f"<digest-{digest.public_id}@{host}>", "Auto-Submitted": "auto-generated"},

@@ -1,12 +1,14 @@
-"""Notices: written by whichever transition somebody should hear of, in its own transaction; read, and marked as read.
+"""Notices: written by a transition in its own transaction, listed, and marked as read.
 
-What a notice says is settled when it is written, so a transition only tells what each person may know at that moment:
-nothing of a blind stage before it has settled.
+The text of a notice is fixed when it is written, so it may only contain what the person may know at that moment:
+nothing about a blind stage before it has settled.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Event, Membership, Notice, NoticeKind, Project, Role, User
@@ -15,7 +17,7 @@ from annotator.services.database.keyset import KeyPage, read_page, up_to
 
 PAGE = 50
 _COMMENTS = (NoticeKind.MENTION, NoticeKind.REPLY, NoticeKind.COMMENT)
-#: More than this is shown as “99+”: nobody counts further, so neither does the database.
+#: Higher counts are shown as “99+”.
 MAX_COUNTED = 99
 
 
@@ -31,12 +33,12 @@ def notify(
     subject: str = "",
     key: str = "",
 ) -> list[int]:
-    """Tell people (ids; None and the actor are passed over) something, in the caller's transaction; returns whom.
+    """Notify people (ids; None and the actor are skipped) in the caller's transaction; returns the ids notified.
 
-    ``key``: while an unread notice of a person has it, they are not told once more.
+    ``key``: a person with an unread notice of the same key gets no second one.
     """
     wanted = [one for one in dict.fromkeys(people) if one is not None and (actor is None or one != actor.pk)]
-    # In one order everywhere: two transitions that tell the same people wait for each other instead of both.
+    # Sorted, so that two transitions that notify the same people do not deadlock.
     rows = [
         Notice(
             person_id=person,
@@ -56,27 +58,34 @@ def notify(
 
 
 def members_with(project: Project, role: Role) -> list[int]:
-    """Ids of the people who hold a role in the project now."""
+    """Return the ids of people who now have a role in the project."""
     held = Membership.objects.active().filter(project=project, role=role)
     return list(held.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
-# --- what administrators hear of, whoever writes the event -----------------------------------------------------------
+# --- events that administrators are notified of ----------------------------------------------------------------------
 
 
 def _alarm(event: Event) -> str:
-    stage, rate = event.after.get("title") or event.after.get("stage", "a stage"), event.after.get("rate")
-    share = f" ({100 * rate:.0f} %)" if isinstance(rate, int | float) else ""
-    return f"Reviewers of {stage} differ more often than the protocol’s limit allows{share}."
+    stage, rate = event.after.get("title") or event.after.get("stage", ""), event.after.get("rate")
+    if not isinstance(rate, int | float):
+        return _("Reviewers of “%(stage)s” disagree more often than the protocol allows.") % {"stage": stage}
+    sentence = _("Reviewers of “%(stage)s” disagree more often than the protocol allows (%(percent)d %%).")
+    return sentence % {"stage": stage, "percent": round(100 * rate)}
 
 
 def _stratum(event: Event) -> str:
     count = event.after.get("sent_back", event.after.get("items", event.after.get("dialogues")))
-    many = f"{count} dialogues go" if isinstance(count, int) and count != 1 else "Work goes"
-    return f"{many} back to review: the random sample found too many errors in one person’s stratum."
+    count = count if isinstance(count, int) else 1
+    sentence = ngettext(
+        "%(count)d dialogue is back in review: a random sample found too many errors in one person’s work.",
+        "%(count)d dialogues are back in review: a random sample found too many errors in one person’s work.",
+        count,
+    )
+    return sentence % {"count": count}
 
 
-#: Kind of event → what administrators are told. An alarm that nobody has read yet is not raised twice.
+#: Kind of event → the notice for administrators. An unread alarm is not repeated.
 _TOLD: dict[str, Callable[[Event], str]] = {
     "protocol.discrepancy_alarm": _alarm,
     "stratum.sent_back": _stratum,
@@ -84,7 +93,7 @@ _TOLD: dict[str, Callable[[Event], str]] = {
 
 
 def notify_of_events(events: Iterable[Event]) -> None:
-    """Tell administrators of the events that concern them. Called by whoever writes events, in their transaction."""
+    """Notify administrators of alarms among the events, in the caller's transaction."""
     for event in events:
         words = _TOLD.get(event.kind)
         if words is None:
@@ -104,14 +113,14 @@ def notify_of_events(events: Iterable[Event]) -> None:
 
 
 def unread_count(user: User) -> int:
-    """How many notices wait, up to ``MAX_COUNTED`` + 1: one look at an index of unread ones alone."""
+    """Return the number of unread notices, up to ``MAX_COUNTED`` + 1."""
     return Notice.objects.visible_to(user).unread()[: MAX_COUNTED + 1].count()
 
 
 def list_notices(
     *, actor: User, unread: bool = False, kind: str = "", before: str | None = None, after: str | None = None
 ) -> KeyPage[Notice]:
-    """The actor's notices, newest first, by key."""
+    """Return a page of the actor's notices, newest first."""
     rows = Notice.objects.visible_to(actor).select_related("project", "dialogue").defer("dialogue__search_text")
     if unread:
         rows = rows.unread()
@@ -123,16 +132,16 @@ def list_notices(
 
 
 def veil_comments(notices: Sequence[Notice], *, actor: User) -> None:
-    """Say neither who commented on a dialogue nor what, where the actor must not know its authors now. Never saved."""
+    """Hide the author and the text of comments on dialogues that the actor must see blind. Do not save the notices."""
     said = [row for row in notices if row.kind in _COMMENTS and row.dialogue_id is not None]
     blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in said if row.dialogue_id is not None])
     for row in said:
         if row.dialogue_id in blind and row.dialogue is not None:
-            row.text = f"A colleague comments on {row.dialogue.external_id}."
+            row.text = _("A colleague commented on %(dialogue)s.") % {"dialogue": row.dialogue.external_id}
 
 
 def unread_notices(*, actor: User, limit: int) -> list[Notice]:
-    """The actor's newest notices that they have not read."""
+    """Return the actor's newest unread notices."""
     rows = Notice.objects.visible_to(actor).unread().select_related("project", "dialogue")
     newest = list(rows.defer("dialogue__search_text").order_by("-created_at", "-public_id")[:limit])
     veil_comments(newest, actor=actor)
@@ -140,10 +149,10 @@ def unread_notices(*, actor: User, limit: int) -> list[Notice]:
 
 
 def mark_read(*, actor: User, public_id: str) -> Notice:
-    """Mark a notice of one's own as read; one that is read already stays as it is. Raises Hidden."""
+    """Mark one of the actor's notices as read; a read one stays as it is. Raises Hidden."""
     notice = Notice.objects.visible_to(actor).filter(public_id=public_id).first()
     if notice is None:
-        raise Hidden("There is no such notice for you.")
+        raise Hidden(_("This notice does not exist."))
     if notice.read_at is None:
         notice.read_at = timezone.now()
         notice.save(update_fields=["read_at"])
@@ -151,11 +160,11 @@ def mark_read(*, actor: User, public_id: str) -> Notice:
 
 
 def mark_all_read(*, actor: User, through: str | None = None) -> int:
-    """Mark all of one's notices as read (up to a cursor: what came since stays new); returns how many there were."""
+    """Mark all of the actor's notices up to a cursor as read; returns how many."""
     return up_to(Notice.objects.visible_to(actor).unread(), through).update(read_at=timezone.now())
 
 
 def _short(text: str) -> str:
-    # An error's sentence may quote anything, what no database stores included.
+    # A sentence may quote anything, also NUL, which the database can't store.
     text = " ".join(text.replace("\x00", "�").split())
     return text if len(text) <= 500 else f"{text[:499]}…"

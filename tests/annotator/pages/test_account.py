@@ -125,8 +125,8 @@ def try_from(address, password=WRONG, **more):
     return sign_in(Client(REMOTE_ADDR=address), password=password, **more)
 
 
-AT_ONCE = "Somebody else is signing in at this moment. Wait for a second, then try again."
-TOO_OFTEN = "That was tried too often from here. Wait for"
+AT_ONCE = "Too many people are signing in right now. Wait a second and try again."
+TOO_OFTEN = "Too many attempts. Wait"
 
 
 def test_failed_sign_ins_are_delayed_ever_longer(person, clock):
@@ -391,7 +391,7 @@ def test_signing_in_again_leads_to_the_page_of_the_form_that_was_sent_signed_out
     form, page = f"/p/{team.project.slug}/draw/", f"/p/{team.project.slug}/?at=1"
     response = client.post(form, headers={"referer": f"http://testserver{page}"})
     assert response["Location"] == f"{LOGIN}?{urlencode({'next': f'http://testserver{page}'})}"
-    assert "so nothing was changed" in words(client.get(response["Location"]))
+    assert "Nothing was changed" in words(client.get(response["Location"]))
     assert sign_in(client, next=f"http://testserver{page}")["Location"] == f"http://testserver{page}"
     client.logout()
     for elsewhere in ("https://elsewhere.example/", ""):
@@ -502,7 +502,7 @@ def test_nobody_signs_up_without_an_invitation(client):
 def test_from_the_link_to_an_account_and_into_the_project(client, team, link):
     page = words(client.get(link))
     assert f"Join {team.project.name}" in page
-    assert "invites you as annotator" in page
+    assert "invites you to join with these roles: annotator" in page
     assert client.post(link, {"sign_up": ""})["Location"] == SIGNUP
     assert "Create an account" in words(client.get(SIGNUP))
     response = fill_in(client, display_name="Nóra Ünal")
@@ -538,12 +538,12 @@ def test_somebody_else_is_signed_in(client, team, link):
     assert "Not Oskar?" in page
     response = client.post("/accounts/logout/", {"next": link})
     assert response["Location"] == link
-    assert "Make an account" in words(client.get(link))
+    assert "Create account" in words(client.get(link))
 
 
 def test_a_member_with_the_roles_is_told_so_and_the_link_stays_for_another(client, team, link):
     client.force_login(team.annotator)
-    assert "You are in this project already" in words(client.get(link))
+    assert "You already have these roles" in words(client.get(link))
     assert client.post(link).status_code == 409
     client.force_login(team.outsider)
     assert client.post(link).status_code == 302
@@ -563,7 +563,7 @@ def test_links_that_do_not_work_are_one_page(client, team, fault):
         secret = "made-up"
     for response in (client.get(f"/invitation/{secret}/"), client.post(f"/invitation/{secret}/", {"sign_up": ""})):
         assert response.status_code == 404
-        assert "Ask whoever sent it for a new one." in words(response)
+        assert "Ask the person who sent it for a new one." in words(response)
         assert team.project.name not in words(response)
 
 
@@ -581,7 +581,7 @@ def test_an_invitation_that_another_uses_at_this_moment_makes_no_account(client,
     Invitation.objects.update(accepted_at=timezone.now())
     response = fill_in(client)
     assert response.status_code == 404
-    assert "Ask whoever sent it for a new one." in words(response)
+    assert "Ask the person who sent it for a new one." in words(response)
     assert not User.objects.filter(username="newcomer").exists()
     assert signed_in_as(client) is None
 
@@ -591,7 +591,7 @@ def test_a_username_that_another_takes_at_this_moment(client, person, link, monk
     monkeypatch.setattr(accounts.InvitationAdapter, "clean_username", lambda self, username, shallow=False: username)
     response = fill_in(client, username="nadia")
     assert response.status_code == 409
-    assert "Somebody has taken this username" in words(response)
+    assert "This username or email address was just taken" in words(response)
     assert Invitation.objects.get().accepted_at is None
 
 
@@ -609,7 +609,7 @@ def test_a_username_that_another_takes_at_this_moment(client, person, link, monk
         ({"password1": "short", "password2": "short"}, "too short"),
         ({"password2": "different-passphrase"}, "same password"),
         ({"display_name": "x" * 81}, "at most 80 characters"),
-        ({"display_name": "Na\u202edia"}, "cannot be seen"),
+        ({"display_name": "Na\u202edia"}, "invisible characters"),
     ],
     ids=str,
 )
@@ -664,7 +664,7 @@ def test_a_revoked_or_expired_token_opens_nothing(client, team):
     api = Client(headers={"Authorization": f"Bearer {secret}"})
     assert api.get("/api/projects/").status_code == 401
     assert client.post(f"/tokens/{token.public_id}/revoke/").status_code == 302
-    assert ">revoked<" in words(client.get("/tokens/")).replace("</svg>", ">")
+    assert "Revoked<" in words(client.get("/tokens/"))
 
 
 def test_ones_tokens_are_ones_own(client, team):
@@ -680,8 +680,8 @@ def test_ones_tokens_are_ones_own(client, team):
         ({"name": ""}, "required"),
         ({"name": "   "}, "required"),
         ({"name": "x" * 10_000}, "at most 80"),
-        ({"name": "fine", "expires": "2020-01-01"}, "choose a later day"),
-        ({"name": "fine", "expires": "0001-01-01"}, "choose a later day"),
+        ({"name": "fine", "expires": "2020-01-01"}, "Choose a later day"),
+        ({"name": "fine", "expires": "0001-01-01"}, "Choose a later day"),
         ({"name": "fine", "expires": "soon"}, "valid date"),
         ({"name": "fine", "expires": "99999-01-01"}, "valid date"),
     ],

@@ -66,10 +66,10 @@ def test_an_empty_list_says_what_to_do(client, team):
     root = make_user("root", is_staff=True)
     for url in ("/projects/", "/"):
         client.force_login(team.outsider)
-        assert "Ask the administrator of a project for an invitation’s link." in words(client.get(url))
+        assert "Ask an administrator of a project for an invitation link." in words(client.get(url))
         client.force_login(root)
         page = words(client.get(url))
-        assert "You are in no project yet" in page
+        assert "No projects yet" in page
         assert 'href="/projects/new/"' in page
 
 
@@ -89,13 +89,13 @@ def test_the_list_costs_the_same_however_many_projects_there_are(client):
 def test_a_project_is_made_and_leads_to_its_protocol(admin, team):
     response = admin.post("/projects/new/", {"name": "Travel, March", "slug": "", "description": "Trips."})
     assert response["Location"] == "/p/travel-march/protocol/"
-    assert "Travel, March is there." in words(admin.get("/projects/"))
+    assert "Created Travel, March." in words(admin.get("/projects/"))
 
 
 def test_who_may_not_make_one_does_not_see_the_form(member):
     for response in (member.get("/projects/new/"), member.post("/projects/new/", {"name": ""})):
         assert response.status_code == 403
-        assert "ask one of them" in words(response)
+        assert "Only staff and administrators" in words(response)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_who_may_not_make_one_does_not_see_the_form(member):
         ({}, "This field is required"),
         ({"name": "   "}, "This field is required"),
         ({"name": "x" * 10_000}, "at most 120 characters"),
-        ({"name": "Two\nlines"}, "cannot be seen"),
-        ({"name": "天气对话"}, "letters a to z"),
+        ({"name": "Two\nlines"}, "invisible characters"),
+        ({"name": "天气对话"}, "letter from a to z"),
         ({"name": "Fine", "slug": "no spaces!"}, "letters a to z, digits"),
         ({"name": "Fine", "description": "x" * 10_000}, "at most 2000 characters"),
     ],
@@ -122,7 +122,7 @@ def test_a_project_that_is_not_made_keeps_what_was_typed(admin, team, fields, se
 def test_an_address_that_is_taken_is_told_beside_its_field(admin, team):
     response = admin.post("/projects/new/", {"name": "Other", "slug": team.project.slug})
     assert response.status_code == 422
-    assert f"The address “{team.project.slug}” is taken; choose another." in words(response)
+    assert f"The address “{team.project.slug}” is taken. Choose another." in words(response)
 
 
 def test_names_are_text_wherever_they_stand(admin, team):
@@ -171,7 +171,7 @@ def test_a_setting_that_two_people_changed_is_overwritten_only_knowingly(admin, 
     mine = {"description": "Mine", "time_zone": "Asia/Shanghai", "seen": seen}
     refused = admin.post(page, settings_of(team, **mine))
     assert refused.status_code == 409
-    assert "Somebody else has changed the same meanwhile: description is “Theirs” now." in words(refused)
+    assert "Somebody else changed the same settings: Description “Theirs”." in words(refused)
     assert "Mine" in words(refused)
     team.project.refresh_from_db()
     assert team.project.time_zone == "UTC"
@@ -186,7 +186,7 @@ def test_a_setting_that_two_people_changed_is_overwritten_only_knowingly(admin, 
 def test_settings_that_began_with_nothing_known_are_refused(admin, team, seen):
     response = admin.post(url(team, "settings"), settings_of(team, seen=seen))
     assert response.status_code == 422
-    assert "open the page again" in words(response)
+    assert "Reload the page and try again" in words(response)
 
 
 @pytest.mark.parametrize(
@@ -218,11 +218,11 @@ def test_members_see_each_other_and_only_administrators_the_rest(client, team):
     page = words(client.get(url(team, "people")))
     assert all(str(person) in page for person in (team.administrator, *team.annotators, *team.seniors))
     assert "Oskar" not in page
-    for secret in ("for Olena", "Invite somebody", "End all roles", "Make administrator"):
+    for secret in ("for Olena", "Invite a person", "Remove all roles", "Add administrator"):
         assert secret not in page
     client.force_login(team.administrator)
     page = words(client.get(url(team, "people")))
-    assert all(text in page for text in ("for Olena", "Invite somebody", "End all roles"))
+    assert all(text in page for text in ("for Olena", "Invite a person", "Remove all roles"))
 
 
 def test_an_invitations_link_is_shown_once_and_leads_to_the_sites_address(admin, team, settings):
@@ -296,10 +296,10 @@ def change(client, team, person, **fields):
 def test_roles_are_given_and_taken(admin, team):
     person = team.annotator
     for fields, held, sentence in [
-        ({"role": "senior_reviewer", "action": "grant"}, {"annotator", "senior_reviewer"}, "is now senior reviewer"),
-        ({"role": "annotator", "action": "end"}, {"senior_reviewer"}, "is no annotator any more"),
-        ({"action": "deactivate", "confirmed": "1"}, set(), "has no role in this project any more"),
-        ({"role": "annotator", "action": "grant"}, {"annotator"}, "is now annotator"),
+        ({"role": "senior_reviewer", "action": "grant"}, {"annotator", "senior_reviewer"}, "now has the role “senior reviewer”"),
+        ({"role": "annotator", "action": "end"}, {"senior_reviewer"}, "no longer has the role “annotator”"),
+        ({"action": "deactivate", "confirmed": "1"}, set(), "from the project. Their work is kept."),
+        ({"role": "annotator", "action": "grant"}, {"annotator"}, "now has the role “annotator”"),
     ]:
         assert change(admin, team, person, **fields)["Location"] == url(team, "people")
         assert roles_in(team.project, person) == held
@@ -395,7 +395,7 @@ def test_a_version_that_came_second_is_kept_beside_the_other(admin, team):
     ("fields", "sentence"),
     [
         ({"text": "", "seen": "0"}, "This field is required"),
-        ({"text": "  \r\n ", "seen": "0"}, "write at least a sentence"),
+        ({"text": "  \r\n ", "seen": "0"}, "Write at least a sentence"),
         ({"text": "x" * 200_001, "seen": "0"}, "at most 200000 characters"),
         ({"text": "Fine.", "note": "x" * 10_000, "seen": "0"}, "at most 200 characters"),
         ({"text": "Fine.", "seen": "x"}, "whole number"),

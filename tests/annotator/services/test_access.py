@@ -70,7 +70,7 @@ def test_the_role_it_takes_is_named(team, closed, left):
         require_role(actor=team.annotator, project=team.project, roles=both)
     role = "administrator or senior reviewer"
     assert refused.value.sentence == (
-        f"This takes the role of {role} in {team.project.name}; ask one of its administrators."
+        f"You need the role {role} in {team.project.name} to do this. Ask one of its administrators."
     )
     require_administrator(actor=team.administrator, project=team.project)
     for person in (team.outsider, closed, left):

@@ -45,7 +45,7 @@ def test_staff_may_make_a_project_and_nobody_else(team):
     staff = make_user("staff", is_staff=True)
     assert projects.create_project(actor=staff, name="First").slug == "first"
     for person in (team.annotator, team.senior, team.outsider, make_user("gone", is_staff=True, is_active=False)):
-        with pytest.raises(Denied, match="ask one of them"):
+        with pytest.raises(Denied, match="Only staff and administrators"):
             projects.create_project(actor=person, name="Second")
 
 
@@ -84,14 +84,14 @@ def test_a_given_address_that_is_taken_is_a_conflict(team):
 @pytest.mark.parametrize(
     ("name", "slug", "field", "words"),
     [
-        ("", "", "name", "Give the project a name"),
-        ("   ", "x", "name", "Give the project a name"),
+        ("", "", "name", "Enter a name"),
+        ("   ", "x", "name", "Enter a name"),
         ("x" * 121, "", "name", "longer than 120"),
-        ("Two\nlines", "", "name", "cannot be seen"),
-        ("Tra\u202evel", "", "name", "cannot be seen"),
-        ("天气对话", "", "slug", "letters a to z"),
-        ("Fine", "天气", "slug", "letters a to z"),
-        ("---", "", "slug", "letters a to z"),
+        ("Two\nlines", "", "name", "invisible characters"),
+        ("Tra\u202evel", "", "name", "invisible characters"),
+        ("天气对话", "", "slug", "letter from a to z"),
+        ("Fine", "天气", "slug", "letter from a to z"),
+        ("---", "", "slug", "letter from a to z"),
     ],
 )
 def test_names_and_addresses_that_do_not_serve(team, name, slug, field, words):
@@ -136,12 +136,12 @@ def test_settings_that_stay_leave_no_event(team):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"name": " "}, "Give the project a name"),
+        ({"name": " "}, "Enter a name"),
         ({"name": "x" * 121}, "longer than 120"),
-        ({"time_zone": "Mars/Olympus"}, "is no time zone"),
-        ({"time_zone": "../../etc/passwd"}, "is no time zone"),
-        ({"long_range_rule": "other"}, "c3 or wild"),
-        ({"check_settings": {"no.such": "error"}}, "no check called no.such"),
+        ({"time_zone": "Mars/Olympus"}, "is not a time zone"),
+        ({"time_zone": "../../etc/passwd"}, "is not a time zone"),
+        ({"long_range_rule": "other"}, "must be “c3” or “wild”"),
+        ({"check_settings": {"no.such": "error"}}, "no check “no.such”"),
         ({"check_settings": {"graph.cycle": "fatal"}}, "must be one of: error, warning, info, off"),
     ],
 )
@@ -173,7 +173,7 @@ def test_a_role_ends_and_can_be_given_again(team):
     person = team.annotator
     projects.end_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
     assert roles_in(team.project, person) == frozenset()
-    with pytest.raises(Conflict, match="does not hold this role"):
+    with pytest.raises(Conflict, match="does not have this role"):
         projects.end_role(actor=team.administrator, project=team.project, user=person, role=SENIOR)
     projects.grant_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
     assert person.memberships.filter(project=team.project).count() == 2
@@ -214,9 +214,9 @@ def test_deactivation_ends_every_role(team):
         "annotator",
         "senior_reviewer",
     ]
-    with pytest.raises(Conflict, match="has never held a role"):
+    with pytest.raises(Conflict, match="was never a member"):
         projects.deactivate_person(actor=team.administrator, project=team.project, user=team.outsider)
-    with pytest.raises(Conflict, match="cannot deactivate yourself"):
+    with pytest.raises(Conflict, match="can’t remove yourself"):
         projects.deactivate_person(actor=team.administrator, project=team.project, user=team.administrator)
 
 
@@ -228,7 +228,7 @@ def test_an_invitation_makes_a_member_once(team):
     assert secret not in str(vars(Invitation.objects.get(pk=invitation.pk)))
     assert projects.accept_invitation(actor=team.outsider, secret=secret) == team.project
     assert roles_in(team.project, team.outsider) == {ANNOTATOR, SENIOR}
-    with pytest.raises(Hidden, match="does not work"):
+    with pytest.raises(Hidden, match="not valid or has expired"):
         projects.accept_invitation(actor=make_user("second"), secret=secret)
     assert events(team.project, "invitation.accepted")[0].actor == team.outsider
     assert [event.after["invitation"] for event in events(team.project, "membership.granted")] == [
@@ -240,11 +240,11 @@ def test_as_many_invitations_are_open_as_their_list_shows(team, client, monkeypa
     monkeypatch.setattr(projects, "MAX_OPEN_INVITATIONS", 2)
     first, _ = invite(team, ANNOTATOR)
     invite(team, ANNOTATOR)
-    with pytest.raises(Invalid, match="2 invitations of this project are open, and no more can be; revoke"):
+    with pytest.raises(Invalid, match="2 open invitations. Revoke"):
         invite(team, ANNOTATOR)
     client.force_login(team.administrator)
     page = client.post(f"/p/{team.project.slug}/people/", {"roles": ["annotator"], "note": ""})
-    assert (page.status_code, "no more can be" in page.content.decode()) == (422, True)
+    assert (page.status_code, "Revoke some" in page.content.decode()) == (422, True)
     shift_expiry(first, days=-1)
     invite(team, ANNOTATOR)
 
@@ -254,7 +254,7 @@ def test_an_invitation_of_somebody_deactivated_lets_nobody_in(team):
     _, secret = invite(team, SENIOR)
     team.administrator.is_active = False
     team.administrator.save()
-    with pytest.raises(Hidden, match="does not work"):
+    with pytest.raises(Hidden, match="not valid or has expired"):
         projects.accept_invitation(actor=team.outsider, secret=secret)
 
 
@@ -266,7 +266,7 @@ def test_an_invitation_for_more_roles_adds_them(team):
 
 def test_who_has_the_roles_already_does_not_use_the_link_up(team):
     _, secret = invite(team, ANNOTATOR)
-    with pytest.raises(Conflict, match="for somebody else"):
+    with pytest.raises(Conflict, match="to somebody else"):
         projects.accept_invitation(actor=team.annotator, secret=secret)
     projects.accept_invitation(actor=team.outsider, secret=secret)
     assert roles_in(team.project, team.outsider) == {ANNOTATOR}
@@ -307,7 +307,7 @@ def test_revoking(team):
     assert team.project.events.filter(kind="invitation.revoked").count() == 1
     used, secret = invite(team)
     projects.accept_invitation(actor=team.outsider, secret=secret)
-    with pytest.raises(Conflict, match="closed already"):
+    with pytest.raises(Conflict, match="already used or has expired"):
         projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=used.public_id)
 
 
@@ -336,11 +336,11 @@ def test_the_same_guideline_sent_again_is_one_version(team):
     assert projects.publish_guideline(text="Be exact.", **send) == first
     with pytest.raises(Conflict, match="was published while you edited"):
         projects.publish_guideline(text="Be brief.", **send)
-    with pytest.raises(Invalid, match="Nothing was changed: version 1"):
+    with pytest.raises(Invalid, match="The text is the same as in the current version 1"):
         projects.publish_guideline(text="Be exact.", **send | {"seen": 1})
 
 
-@pytest.mark.parametrize(("roles", "words"), [([], "at least one role"), (["owner"], "no role called owner")])
+@pytest.mark.parametrize(("roles", "words"), [([], "at least one role"), (["owner"], "no role “owner”")])
 def test_invitations_need_roles_that_there_are(team, roles, words):
     with pytest.raises(Invalid, match=words):
         projects.create_invitation(actor=team.administrator, project=team.project, roles=roles)

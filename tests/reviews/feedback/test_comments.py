@@ -189,7 +189,7 @@ def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice
     for text in (re.sub("<datalist.*?</datalist>", "", shown, flags=re.DOTALL), home, notices):
         assert str(team.senior) not in text
         assert author.username not in text
-    assert f"A colleague comments on {item.external_id}." in home
+    assert f"A colleague commented on {item.external_id}." in home
     # One's own words stay as they are, and colleagues are told all when the stage has settled.
     claim_slot(actor=other, slot=open_slot(item))
     assert own.text in page(team, other, item, client)
