@@ -4,7 +4,6 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
-
 from django.utils.translation import gettext as _
 
 from annotator.errors import Denied, Hidden
