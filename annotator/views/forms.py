@@ -159,7 +159,10 @@ class InvitationForm(forms.Form):
         error_messages={"required": _("Choose at least one role.")},
     )
     note = forms.CharField(
-        max_length=120, required=False, label=_("For"), help_text=_("A note for administrators, such as a name.")
+        max_length=120,
+        required=False,
+        label=_("Note"),
+        help_text=_("Only administrators see it, for example the person’s name."),
     )
 
 

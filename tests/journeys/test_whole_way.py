@@ -113,7 +113,7 @@ def invite_amina(way: Way, desk: Desk) -> Desk:
     page = desk.page
     page.get_by_role("link", name="People").click()
     page.get_by_label("Annotator").check()
-    page.get_by_label(re.compile(r"^For\b")).fill("Amina")
+    page.get_by_label("Note").fill("Amina")
     page.get_by_role("button", name="Create link").click()
     link = page.locator("#invitation-link").input_value()
     way.look(desk)

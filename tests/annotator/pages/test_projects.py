@@ -296,7 +296,11 @@ def change(client, team, person, **fields):
 def test_roles_are_given_and_taken(admin, team):
     person = team.annotator
     for fields, held, sentence in [
-        ({"role": "senior_reviewer", "action": "grant"}, {"annotator", "senior_reviewer"}, "now has the role “senior reviewer”"),
+        (
+            {"role": "senior_reviewer", "action": "grant"},
+            {"annotator", "senior_reviewer"},
+            "now has the role “senior reviewer”",
+        ),
         ({"role": "annotator", "action": "end"}, {"senior_reviewer"}, "no longer has the role “annotator”"),
         ({"action": "deactivate", "confirmed": "1"}, set(), "from the project. Their work is kept."),
         ({"role": "annotator", "action": "grant"}, {"annotator"}, "now has the role “annotator”"),

@@ -196,7 +196,7 @@ def test_a_member_is_invited_changed_and_removed_without_scripts(open_page, team
     page = open_page(team.administrator, javascript=False)
     page.goto("/p/travel/people/")
     page.get_by_role("group", name="Roles").get_by_label("Annotator").check()
-    page.get_by_label(re.compile(r"^For\b")).fill("for Petro")
+    page.get_by_label("Note").fill("for Petro")
     page.get_by_role("button", name="Create link").click()
     assert re.search(r"/invitation/.{32}/$", page.get_by_label("Link to send").input_value())
     assert "for Petro" in page.locator("main").inner_text()
