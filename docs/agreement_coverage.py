@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of docs/agreement.md hold what they are meant to hold: prints the table of that page.
+"""Print how often the 95 % intervals of docs/agreement.md cover the truth: the tables of that page.
 
 python docs/agreement_coverage.py [SEEDS]
 """

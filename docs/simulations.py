@@ -1,10 +1,10 @@
-"""Plays whole projects, one for each seed, through the real services, and prints the tables of docs/simulations.md.
+"""Simulate a project for each seed with the real services, and print the tables of docs/simulations.md.
 
 python docs/simulations.py [--seeds 100] [--protocols c3,wild,cctu,async] [--dialogues 40] [--people 8] [--keep FILE]
 
-It works in a database of its own, which it deletes. ``--keep``: a file of one JSON summary a line; what is in it is not
-played again, so that a run can be interrupted. ``--report``: print what the file holds and play nothing. Summaries hold
-the pattern counts, so intervals of agreement are always those of the code as it is, however old the file.
+It uses its own database and deletes it. ``--keep`` names a file with one JSON summary per line; seeds in it are not
+simulated again, so you can interrupt a run. ``--report`` only prints the tables of that file. Summaries contain the
+pattern counts, so the intervals of agreement are always computed by the current code.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The demo's second project: constrained cases under rules on tools, looked at in two stages by three colleagues.
 
 Five cases are finished, of which one was mended in its data, one in its code, and one twice in its code; others wait in
-either stage, and some have a fault that nobody has mended yet (``demo/README.md``).
+either stage, and some have an error that nobody has fixed yet (``benchmark/demo/data/README.md``).
 """
 
 from collections.abc import Callable
