@@ -41,7 +41,6 @@ NOT_YET = (
     "templates/reviews/examples",
     "templates/reviews/gold",
     "templates/reviews/project",
-    "templates/reviews/protocol",
     "templates/reviews/statistics",
     "templates/reviews/workspace",
     "templates/reviews/workspace/graph",

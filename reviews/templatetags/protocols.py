@@ -1,21 +1,40 @@
-"""``{% load protocols %}``: what a protocol says, in words."""
+"""``{% load protocols %}``: what a protocol says, in the reader's language."""
+
+from collections.abc import Iterable
 
 from django import template
+from django.utils.translation import gettext as _
 
-from reviews.core.protocols import differences
+from reviews.core.protocols import Entry, differences
 
 register = template.Library()
 
-register.filter("entry_words", differences.entry_words)
+
+@register.filter
+def entry_words(entry: Entry) -> str:
+    """Return which items enter a stage: ``{{ stage.entry|entry_words }}``."""
+    return differences.entry_words(entry, _)
+
+
+@register.filter
+def author_words(rule: str) -> str:
+    """Return whether an item's author may review it."""
+    return _(differences.AUTHOR_RULES.get(rule, rule))
+
+
+@register.filter
+def verdict_words(verdicts: Iterable[str]) -> str:
+    """Return the verdicts of a row in an outcome table."""
+    return " + ".join(_(differences.VERDICTS.get(one, one)) for one in verdicts)
 
 
 @register.filter
 def outcome_words(outcome: str) -> str:
-    """What becomes of an item: ``{{ rule.outcome|outcome_words }}``."""
-    return differences.OUTCOMES.get(outcome, outcome)
+    """Return what becomes of an item: ``{{ rule.outcome|outcome_words }}``."""
+    return _(differences.OUTCOMES.get(outcome, outcome))
 
 
 @register.filter
 def content_words(content: str) -> str:
-    """Which content a row of an outcome table is about."""
-    return differences.CONTENT_RULES.get(content, content)
+    """Return which content a row of an outcome table is about."""
+    return _(differences.CONTENT_RULES.get(content, content))

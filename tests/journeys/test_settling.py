@@ -52,7 +52,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     page.keyboard.press("j")
     page.keyboard.press("1")
     expect(progress).to_contain_text("2 of 3")
-    expect(page.locator("#note-2")).to_contain_text("Reason as at place 1: Message unnatural")
+    expect(page.locator("#note-2")).to_contain_text("Reason as at place 1: Unnatural message")
     # The third place gets words of its own.
     page.keyboard.press("j")
     page.keyboard.press("3")
@@ -88,7 +88,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     expect(hers.get_by_role("heading", level=1)).to_have_text("Notices")
     expect(hers.locator("main")).to_contain_text(item.external_id)
     hers.goto(f"/p/{team.project.slug}/feedback/")
-    expect(hers.locator("main")).to_contain_text("Message unnatural")
+    expect(hers.locator("main")).to_contain_text("Unnatural message")
     # And the dashboard knows of one more item at its end.
     seen = desk_of(team.administrator).page
     seen.goto(f"/p/{team.project.slug}/")

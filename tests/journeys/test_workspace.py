@@ -161,7 +161,7 @@ def test_a_comment_is_one_comment_and_the_guideline_is_one_key_away(desk_of, tea
     page.keyboard.press("h")
     guideline = page.locator("#guideline")
     expect(guideline.get_by_role("heading", name="Be kind")).to_be_visible()
-    expect(guideline).to_contain_text("Every call and the answer serve what the user asks for")
+    expect(guideline).to_contain_text("Every call and the answer serve the user’s request")
     page.keyboard.press("Escape")
     expect(guideline).to_be_hidden()
 

@@ -1,41 +1,53 @@
-"""What differs between two protocols, in words a reader of both can follow."""
+"""Describes the differences between two protocols in words."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotator.core.text import gettext_noop
 from reviews.core.protocols.outcomes import combinations, deciding_rule
-from reviews.core.protocols.protocol import Checklist, ContentRule, Entry, EntryMode, OutcomeRule, Protocol, Stage
+from reviews.core.protocols.protocol import ANY, Checklist, ContentRule, Entry, EntryMode, OutcomeRule, Protocol, Stage
 
 #: Words by value; strings, so that they also name what a form holds.
-STAGE_KINDS: Mapping[str, str] = {"self_check": "self-check", "cross_check": "cross-check", "expert": "expert"}
+STAGE_KINDS: Mapping[str, str] = {
+    "self_check": gettext_noop("self-check"),
+    "cross_check": gettext_noop("cross-check"),
+    "expert": gettext_noop("expert"),
+}
 AUTHOR_RULES: Mapping[str, str] = {
-    "any": "anybody with the role",
-    "owner": "the item’s owner only",
-    "not_author": "never the author or owner",
+    "any": gettext_noop("anyone with the role"),
+    "owner": gettext_noop("only the item’s owner"),
+    "not_author": gettext_noop("not the author or owner"),
 }
 ENTRY_MODES: Mapping[str, str] = {
-    "all": "every item",
-    "fraction": "a random fraction",
-    "escalated_and_fraction": "every escalated item and a random fraction",
-    "rounds": "rounds of random fractions",
+    "all": gettext_noop("every item"),
+    "fraction": gettext_noop("a random sample"),
+    "escalated_and_fraction": gettext_noop("every escalated item and a random sample"),
+    "rounds": gettext_noop("random samples, in rounds"),
+}
+VERDICTS: Mapping[str, str] = {
+    "approve": gettext_noop("approve"),
+    "fix": gettext_noop("fix"),
+    "reject": gettext_noop("reject"),
+    "escalate": gettext_noop("escalate"),
+    ANY: gettext_noop("any verdict"),
 }
 OUTCOMES: Mapping[str, str] = {
-    "pass": "passes",
-    "pass_with_fix": "passes with the fix",
-    "rejected": "rejected",
-    "escalate": "escalated to an expert",
-    "back_to_author": "back to the author",
-    "restart": "another round of the stage",
-    "return": "back to the stage that escalated it",
-    "confirm": "somebody else confirms it",
+    "pass": gettext_noop("pass"),
+    "pass_with_fix": gettext_noop("pass with the fix"),
+    "rejected": gettext_noop("reject"),
+    "escalate": gettext_noop("escalate to an expert"),
+    "back_to_author": gettext_noop("send back to the author"),
+    "restart": gettext_noop("repeat the stage"),
+    "return": gettext_noop("return to the stage that escalated it"),
+    "confirm": gettext_noop("ask another reviewer to confirm"),
 }
 CONTENT_RULES: Mapping[str, str] = {
-    "any": "any",
-    "same": "the same",
-    "different": "different",
-    "majority": "the same fix for more than half",
+    "any": gettext_noop("any"),
+    "same": gettext_noop("same"),
+    "different": gettext_noop("different"),
+    "majority": gettext_noop("same fix by a majority"),
 }
 #: Fields of a stage that have words of their own below.
 _KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "outcomes", "checklist", "lease_minutes"}
@@ -43,7 +55,7 @@ _KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "ou
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as it was. Blank: it was not there, or is there no more."""
+    """One setting that differs. Blank: it did not exist before, or no longer exists."""
 
     #: "The protocol", "Stage “Cross-check”" or "Error types".
     place: str
@@ -53,13 +65,13 @@ class Difference:
 
 
 def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Difference]:
-    """Everything that differs, stages in the order of ``after``, those that are gone last."""
+    """Return everything that differs, stages in the order of ``after``, removed ones last."""
     out = [
         Difference("The protocol", what, left, right)
         for what, left, right in (
             ("Name", before.name, after.name),
-            ("Disagreements above which it warns", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
-            ("Compared items after which it warns", str(before.alarm_after), str(after.alarm_after)),
+            ("Warn above this disagreement rate", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
+            ("Compared items before warnings start", str(before.alarm_after), str(after.alarm_after)),
             *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after"}),
         )
         if left != right
@@ -84,26 +96,28 @@ def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Differe
 
 
 def summary(stage: Stage) -> str:
-    """A stage in one line."""
+    """Return a stage in one line."""
     many = "one reviewer" if stage.reviewers == 1 else f"{stage.reviewers} reviewers"
     return f"{STAGE_KINDS[stage.kind]}, {many}{', blind' if stage.blind else ''}, {entry_words(stage.entry)}"
 
 
 def percent(share: float) -> str:
-    """0.05 as "5 %"."""
+    """Return 0.05 as "5 %"."""
     return f"{round(share * 100, 6):g} %"
 
 
-def entry_words(entry: Entry) -> str:
-    """How items come into a stage."""
-    if entry.mode is EntryMode.ALL:
-        return "every item"
-    drawn = f"a random {percent(entry.fraction)}"
+def entry_words(entry: Entry, translate: Callable[[str], str] = str) -> str:
+    """Return which items enter a stage."""
+    words = ENTRY_MODES["all"]
     if entry.mode is EntryMode.FRACTION:
-        return drawn
-    if entry.mode is EntryMode.ESCALATED_AND_FRACTION:
-        return f"every escalated item and {drawn} of the approved" if entry.fraction else "every escalated item"
-    return f"rounds of {drawn}, what nobody has seen first"
+        words = gettext_noop("a random %(share)s of the items")
+    elif entry.mode is EntryMode.ROUNDS:
+        words = gettext_noop("a random %(share)s of the items in each round, unseen items first")
+    elif entry.mode is EntryMode.ESCALATED_AND_FRACTION and entry.fraction:
+        words = gettext_noop("every escalated item and a random %(share)s of the others")
+    elif entry.mode is EntryMode.ESCALATED_AND_FRACTION:
+        words = gettext_noop("every escalated item")
+    return translate(words) % {"share": percent(entry.fraction)}
 
 
 def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
@@ -113,13 +127,13 @@ def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
     yield "Roles", _roles(before), _roles(after)
     yield "Author", AUTHOR_RULES[before.eligible.author], AUTHOR_RULES[after.eligible.author]
     yield (
-        "Nobody who reviewed it earlier",
+        "Exclude earlier reviewers",
         _yes(before.eligible.not_earlier_reviewers),
         _yes(after.eligible.not_earlier_reviewers),
     )
     yield "Blind", _yes(before.blind), _yes(after.blind)
-    yield "Enters", entry_words(before.entry), entry_words(after.entry)
-    yield "Lease, minutes", str(before.lease_minutes), str(after.lease_minutes)
+    yield "Items", entry_words(before.entry), entry_words(after.entry)
+    yield "Claim expires after, minutes", str(before.lease_minutes), str(after.lease_minutes)
     yield from _rest(before.entry, after.entry, {"mode", "fraction"})
     yield from _rest(before, after, _KNOWN)
     yield from _outcome_lines(before, after)
@@ -127,7 +141,7 @@ def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
 
 
 def _rest(before: Any, after: Any, known: set[str]) -> Iterator[tuple[str, str, str]]:
-    """Fields that have no words of their own here, as JSON."""
+    """Yield the fields that have no words of their own here, as JSON."""
     old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
     for name in type(after).model_fields:
         if name not in known:
@@ -145,7 +159,7 @@ def _plain(value: Any) -> str:
 
 
 def _outcome_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
-    """What follows otherwise, combination by combination; where the number of reviewers changes, the whole table."""
+    """Yield outcomes that differ, by combination; if the number of reviewers changes, the whole table."""
     if before.reviewers != after.reviewers:
         yield "Outcomes", _table(before.outcomes), _table(after.outcomes)
         return
@@ -153,9 +167,9 @@ def _outcome_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]
     for one in combinations(after):
         words, rule = str(one), deciding_rule(after, one)
         was = old.pop(words, None)
-        yield f"After {words}", OUTCOMES[was.outcome] if was else "", OUTCOMES[rule.outcome] if rule else ""
+        yield f"Outcome of {words}", OUTCOMES[was.outcome] if was else "", OUTCOMES[rule.outcome] if rule else ""
     for words, was in old.items():
-        yield f"After {words}", OUTCOMES[was.outcome] if was else "", ""
+        yield f"Outcome of {words}", OUTCOMES[was.outcome] if was else "", ""
 
 
 def _table(rules: Sequence[OutcomeRule]) -> str:
@@ -163,7 +177,7 @@ def _table(rules: Sequence[OutcomeRule]) -> str:
 
 
 def rule_words(rule: OutcomeRule) -> str:
-    """When a row of an outcome table applies."""
+    """Return when a row of an outcome table applies."""
     words = CONTENT_RULES[rule.content] + ("" if rule.content is ContentRule.MAJORITY else " content")
     return " + ".join(rule.verdicts) + ("" if rule.content is ContentRule.ANY else f" ({words})")
 
@@ -180,7 +194,7 @@ def _checklist_lines(before: Checklist, after: Checklist) -> Iterator[tuple[str,
 
 
 def _item(text: str, per_task: bool) -> str:
-    return f"{text} ({'each task' if per_task else 'once'})"
+    return f"{text} ({'for each task' if per_task else 'once'})"
 
 
 def _taxonomy(before: Protocol, after: Protocol) -> Iterator[Difference]:
@@ -193,15 +207,15 @@ def _taxonomy(before: Protocol, after: Protocol) -> Iterator[Difference]:
             yield Difference(place, kind.label, "", kind.description or "new")
             continue
         for what, left, right in (
-            (f"{was.label}, word", was.label, kind.label),
+            (f"{was.label}, name", was.label, kind.label),
             (f"{was.label}, description", was.description, kind.description),
-            (f"{was.label}, in use", _yes(not was.retired), _yes(not kind.retired)),
+            (f"{was.label}, retired", _yes(was.retired), _yes(kind.retired)),
         ):
             if left != right:
                 yield Difference(place, what, left, right)
     for key, kind in old.items():
         if key not in new:
-            yield Difference(place, kind.label, kind.description or "there", "")
+            yield Difference(place, kind.label, kind.description or "in use", "")
 
 
 def _order(protocol: Protocol) -> str:

@@ -1,7 +1,7 @@
-"""A protocol while somebody edits it: plain JSON that need not be right yet, and the steps an editor takes in it.
+"""A protocol while somebody edits it: plain JSON that may still be invalid, and the editor's steps.
 
-Places are JSON pointers. A form's fields are named after what they set: ``/stages/0/title``; ``%/discrepancy_alarm``
-for a share that is typed in per cent, ``/stages/0/eligible/roles[]`` for a list of which each value is one field.
+Places are JSON pointers. A form field is named after what it sets: ``/stages/0/title``; ``%/discrepancy_alarm`` for a
+share typed in per cent; ``/stages/0/eligible/roles[]`` for a list with one field for each value.
 """
 
 import re
@@ -14,6 +14,7 @@ from annotator.core.forms.shapes import Kind, Shape
 from annotator.core.forms.values import read_or_keep
 from annotator.core.schema.canonical import unescape
 from annotator.core.schema.errors import Problem, SchemaProblem
+from annotator.core.text import gettext_noop
 from reviews.core.protocols.protocol import (
     ANY,
     ChecklistItem,
@@ -30,18 +31,18 @@ from reviews.core.protocols.validation import validate
 
 Draft = dict[str, Any]
 _PERCENT = Shape(Kind.PERCENT)
-#: Entries of any list a form may make.
+#: Entries of a list that a form can add.
 _MAX_ENTRIES = 60
 #: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
-#: of an outcome table is a row of fields on the page, and is held against every combination of verdicts.
+#: of an outcome table is a row of fields on the page and is compared with every combination of verdicts.
 MAX_VALUES = 5_000
 _A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
-#: What an editor may ask of an outcome table.
-TABLES = {"agree": "all reviewers agree", "majority": "a majority decides"}
+#: The outcome tables that an editor can ask for.
+TABLES = {"agree": gettext_noop("all reviewers must agree"), "majority": gettext_noop("a majority decides")}
 
 
 def overlay(draft: Draft, fields: Iterable[tuple[str, Sequence[str]]]) -> Draft:
-    """A copy of the draft with what a form holds put in its places; fields that lead nowhere are left out."""
+    """Return a copy of the draft with the form's values set; ignore fields that lead nowhere."""
     draft = deepcopy(draft)
     for name, values in fields:
         path = name.removeprefix("%").removesuffix("[]")
@@ -60,10 +61,11 @@ def overlay(draft: Draft, fields: Iterable[tuple[str, Sequence[str]]]) -> Draft:
 
 
 def step(draft: Draft, action: str) -> Draft:
-    """A copy after one step: ``add:/stages``, ``remove:/stages/1``, ``up:…``, ``down:…``; ``agree:/stages/1``: a table;
-    ``give:/stages/3/entry/send_back`` and ``drop:…``: evidence upon which the rest of an owner's items goes back.
+    """Return a copy after one step.
 
-    What cannot be done is not done: the page it was asked from may be old.
+    Steps: ``add:/stages``, ``remove:/stages/1``, ``up:…``, ``down:…``; ``agree:/stages/1`` writes an outcome table;
+    ``give:/stages/3/entry/send_back`` and ``drop:…`` switch the sending back of an owner's other items on and off. An
+    impossible step changes nothing, because the page may be outdated.
     """
     draft = deepcopy(draft)
     name, _, pointer = action.partition(":")
@@ -96,7 +98,7 @@ def step(draft: Draft, action: str) -> Draft:
 
 
 def complete(draft: Draft) -> Draft:
-    """A copy in which what is new has a key, made from its words, and no fraction stands where every item enters."""
+    """Return a copy with keys for new rows, made from their names, and no fraction where every item enters."""
     draft = deepcopy(draft)
     stages = _dicts(draft.get("stages"))
     for stage in stages:
@@ -105,7 +107,7 @@ def complete(draft: Draft) -> Draft:
             entry["fraction"] = 0.0
     for rows, word, made in (
         (draft.get("stages"), "title", "stage"),
-        (draft.get("taxonomy"), "label", "kind"),
+        (draft.get("taxonomy"), "label", "error_type"),
         *((one.get("items"), "text", "item") for one in _dicts([stage.get("checklist") for stage in stages])),
     ):
         taken = {key for row in _dicts(rows) if isinstance(key := row.get("key"), str)}
@@ -117,7 +119,7 @@ def complete(draft: Draft) -> Draft:
 
 
 def has_too_many_values(draft: Any) -> bool:
-    """Whether there is more in it than a form is made of."""
+    """Return whether the draft is too large for a form."""
     left, waiting = MAX_VALUES, [draft]
     while waiting and left >= 0:
         value = waiting.pop()
@@ -128,7 +130,7 @@ def has_too_many_values(draft: Any) -> bool:
 
 
 def check(draft: Draft) -> tuple[Protocol | None, list[Problem]]:
-    """The protocol, as far as it can be read, and everything that is wrong with it."""
+    """Return the protocol, if it can be read, and all its problems."""
     try:
         protocol = read_protocol(draft)
     except SchemaProblem as error:
@@ -137,10 +139,10 @@ def check(draft: Draft) -> tuple[Protocol | None, list[Problem]]:
 
 
 def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[dict[str, Any]]:
-    """A complete outcome table for so many reviewers, as JSON: where they agree it follows, else it is escalated.
+    """Return a complete outcome table for that many reviewers, as JSON: what they agree on, else escalate.
 
-    ``majority``: more than half is enough. A single reviewer's word is enough, but nobody rejects an item alone; the
-    expert's word is the last one, and where experts differ the item goes back to its author.
+    ``majority``: more than half is enough. A single reviewer decides, but cannot reject an item alone. An expert's
+    verdict is final; if experts disagree, the item goes back to its author.
     """
     try:
         count = max(1, min(9, int(reviewers)))
@@ -175,10 +177,10 @@ def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[
 
 
 def renumber_checklists(protocol: Protocol, earlier: Sequence[Protocol]) -> Protocol:
-    """The protocol with each checklist's version as its history makes it.
+    """Return the protocol with each checklist's version number as its history requires.
 
-    ``earlier``: the versions so far, newest first. A checklist whose items are as they were keeps its number, a changed
-    one gets the next that its stage has not had; one of a new stage keeps what it has.
+    ``earlier``: the versions so far, newest first. An unchanged checklist keeps its number, a changed one gets the next
+    number unused in its stage, and the checklist of a new stage keeps the number it has.
     """
     stages = []
     for stage in protocol.stages:
@@ -227,7 +229,7 @@ def _new_item(draft: Draft, pointer: str) -> Draft:
 
 
 def _new_kind(draft: Draft, pointer: str) -> Draft:
-    return {"key": "", "label": "New kind", "description": "", "retired": False}
+    return {"key": "", "label": "New error type", "description": "", "retired": False}
 
 
 _NEW = {
@@ -243,7 +245,7 @@ def _shape(pointer: str) -> str:
 
 
 def _holder(draft: Any, pointer: str) -> tuple[Any, Any]:
-    """The dictionary or list in which the place is, and its key there; (None, None) where it leads nowhere."""
+    """Return the dictionary or list that holds the place, and its key there; (None, None) if it leads nowhere."""
     steps = [unescape(one) for one in pointer.split("/")[1:]]
     node = draft
     for number, name in enumerate(steps):
@@ -271,7 +273,7 @@ def _dicts(rows: Any) -> list[dict[str, Any]]:
 
 
 def _key(text: str, made: str, taken: set[Any]) -> str:
-    """A key from words: letters a to z, digits and underscores, not one of ``taken``."""
+    """Make a key from words: letters a to z, digits and underscores, not one of ``taken``."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:36].rstrip("_")
     if not re.match(r"[a-z]", stem):

@@ -1,18 +1,18 @@
-"""Random samples that nobody can steer and anybody can recompute.
+"""Random samples that nobody can influence and anyone can recompute.
 
-The algorithm, version 1. Given the closed population as (external id, stratum) pairs, a fraction f and a seed:
+Algorithm, version 1. Given the closed population as (external id, stratum) pairs, a fraction f and a seed:
 
 1. N is the size of the population and n = ceil(f · N).
-2. Each stratum s of N_s members is due q_s = n · N_s / N. It gets the whole part of q_s; what is left of n goes, one
-   each, to the strata with the largest remainders, a tie falling to the smaller SHA-256(seed LF "stratum" LF name).
-3. A stratum that is due something but got nothing gets one all the same, in addition to n, so that nobody's work stays
-   unseen. The chances of inclusion then differ between strata; they are recorded (population and sample of each).
-4. Within a stratum the members with the smallest SHA-256(seed LF "item" LF external id), in hexadecimal, are drawn.
+2. The quota of a stratum s with N_s members is q_s = n · N_s / N. It gets the whole part of q_s. The rest of n goes,
+   one each, to the strata with the largest remainders; ties go to the smaller SHA-256(seed LF "stratum" LF name).
+3. A stratum whose quota is above 0 but that got nothing gets one, in addition to n, so that everyone's work is
+   sampled. Inclusion probabilities then differ between strata; the population and sample of each are recorded.
+4. Within a stratum, the members with the smallest SHA-256(seed LF "item" LF external id), in hexadecimal, are drawn.
 
-LF is the line feed; texts are UTF-8. Exact arithmetic, no generator of any language's library.
+LF is the line feed; texts are UTF-8. Arithmetic is exact, and no random number generator of a library is used.
 
-Version 2 is that of rounds. The strata are ``unseen`` and ``seen``; n is as above, and the unseen come first: of them
-min(n, all there are) are drawn, of the seen as many as are then missing. Within a stratum as above.
+Version 2 is for rounds. The strata are ``unseen`` and ``seen``, and n is as above. Unseen items come first: min(n, all
+unseen) of them are drawn, and the rest of n from the seen. Within a stratum as above.
 """
 
 import hashlib
@@ -39,22 +39,22 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """How large a stratum is and how many of it are drawn."""
+    """The size of a stratum and of its sample."""
 
     population: int
     sample: int
 
 
 def population_hash(population: Iterable[Candidate]) -> str:
-    """SHA-256 of the canonical text of [[external id, stratum], …] sorted by external id (by code points)."""
+    """Return the SHA-256 of the canonical text of [[external id, stratum], …], sorted by external id (code points)."""
     return content_hash(canonical(sorted([one.external_id, one.stratum] for one in population)))
 
 
 def allot(sizes: dict[str, int], fraction: float, seed: str) -> dict[str, Allotment]:
-    """How many of each stratum are drawn: steps 1 to 3."""
+    """Return the sample size of each stratum: steps 1 to 3."""
     sizes = {name: size for name, size in sizes.items() if size}
     total = sum(sizes.values())
-    # The fraction as it is written (0.1 is a tenth), not as its nearest binary number.
+    # The fraction as written (0.1 is a tenth), not as its nearest binary number.
     share = Fraction(Decimal(repr(fraction)))
     if not total or not share:
         return {name: Allotment(size, 0) for name, size in sizes.items()}
@@ -70,7 +70,7 @@ def allot(sizes: dict[str, int], fraction: float, seed: str) -> dict[str, Allotm
 def draw_sample(
     population: Sequence[Candidate], *, fraction: float, seed: str
 ) -> tuple[set[str], dict[str, Allotment]]:
-    """The external ids drawn, and what each stratum was allotted."""
+    """Return the external ids drawn and the allotment of each stratum."""
     strata: dict[str, list[str]] = {}
     for one in population:
         strata.setdefault(one.stratum, []).append(one.external_id)
@@ -83,7 +83,7 @@ def draw_sample(
 
 
 def draw_round(population: Sequence[Candidate], *, fraction: float, seed: str) -> tuple[set[str], dict[str, Allotment]]:
-    """The external ids drawn in a round, unseen ones first. The population's strata are ``UNSEEN`` and ``SEEN``."""
+    """Return the external ids drawn in a round, unseen ones first. The strata are ``UNSEEN`` and ``SEEN``."""
     wanted = ceil(Fraction(Decimal(repr(fraction))) * len(population))
     drawn: set[str] = set()
     allotments = {}

@@ -1,18 +1,18 @@
-"""How much work a protocol makes: expected reviews and hours, with a range. A dry run; nothing is stored.
+"""Estimates how much work a protocol needs: expected reviews and hours, with a range. Nothing is stored.
 
-Items are taken to be alike and reviewers to judge independently, each review with the chances of its stage's
-``Assumption``. From these follows what becomes of an item (the stage's outcome table, over all combinations of
-verdicts), and a cohort of items moves through the stages as dialogues do: what passes goes on, what is escalated goes
-to the experts, what is sent back begins again at its author, and a pool is drawn when nothing is left before it, of
-n items the ceil(f · n) that a draw takes. (A real draw may take a few more, so that it misses nobody's work.)
+The model assumes that items are alike and that reviewers judge independently, each review with the probabilities of its
+stage's ``Assumption``. These give the probability of each outcome (the stage's outcome table, over all combinations of
+verdicts). A cohort of items moves through the stages as dialogues do: what passes goes on, escalated items go to the
+experts, items sent back start again at their author, and a pool is drawn when nothing is left before it: of n items the
+ceil(f · n) that a draw takes. (A real draw may take a few more, so that it includes everyone's work.)
 
-What comes into a stage again is less likely to be found wrong there: of the chances of a change, a refusal or an
-escalation the share ``again`` is left after each look. A stage that goes by rounds draws ceil(f · n) of its n items
-each time, unseen ones first, until a round finds no error and everything was seen once without conflict.
+An item that enters a stage again is less likely to be found wrong: the probabilities of a change, a rejection or an
+escalation are multiplied by ``again`` after each review. A stage with rounds draws ceil(f · n) of its n items each
+time, unseen ones first, until a round finds no error and every item was seen once without conflict.
 
-Where every outcome is certain there is one trial and the figures are exact. Otherwise the cohort is moved through
-``TRIALS`` times with a generator of a fixed seed: the typical figure is the mean, low and high are the 5th and the
-95th of 100. The range is that of chance alone; what the assumptions are wrong about is not in it.
+If every outcome is certain, one trial gives exact figures. Otherwise the cohort runs ``TRIALS`` times with a fixed
+seed: the typical figure is the mean, and low and high are the 5th and 95th percentile. The range covers sampling noise
+only, not errors in the assumptions.
 """
 
 import random
@@ -29,28 +29,28 @@ from reviews.core.protocols.protocol import EntryMode, Outcome, Protocol, Stage,
 
 TRIALS = 300
 SEED = 20_250_101
-#: Cycles (or rounds) of one stage after which a trial is called endless: what goes round has not come out by then.
+#: Cycles (or rounds) of one stage after which a trial counts as endless.
 MAX_PASSAGES = 200
-#: Looks after which the chances do not change any more.
+#: Reviews of an item after which the probabilities no longer change.
 MAX_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What is assumed of one review of a stage: chances from 0 to 1, and minutes. What is left is an approval."""
+    """Assumptions about one review of a stage: probabilities from 0 to 1, and minutes. The rest is approved."""
 
     fix: float = 0.0
     reject: float = 0.0
     escalate: float = 0.0
-    #: Two people who fix the same item make the same content of it.
+    #: Two people who fix the same item end up with the same content.
     same_fix: float = 0.25
-    #: The share of the chances above that is left when an item comes into the stage once more.
+    #: The share of the probabilities above that is left when an item enters the stage again.
     again: float = 0.2
     minutes: float = 10.0
 
 
-#: Assumed where a project has no reviews of its own yet. Ours, not measured: two thirds of candidates are left as they
-#: are by their author (C3-Bench finds 62 % right at the outset), one in ten is changed by a colleague.
+#: Used while a project has no reviews of its own. Our estimate, not measured: authors leave two thirds of candidates
+#: unchanged (C3-Bench finds 62 % correct at the start), and colleagues change one in ten.
 ASSUMED: Mapping[StageKind, Assumption] = {
     StageKind.SELF_CHECK: Assumption(fix=0.35, escalate=0.01, minutes=12),
     StageKind.CROSS_CHECK: Assumption(fix=0.1, reject=0.01, escalate=0.01, minutes=8),
@@ -60,7 +60,7 @@ ASSUMED: Mapping[StageKind, Assumption] = {
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A figure and how far chance moves it: nine times in ten it lies between low and high."""
+    """A figure with a 90 % range."""
 
     low: float
     typical: float
@@ -75,35 +75,35 @@ class Spread:
 class StageEstimate:
     key: str
     title: str
-    #: Items that come into the stage, each as often as it comes.
+    #: Items that enter the stage, counted each time they do.
     items: Spread
     reviews: Spread
     hours: Spread
-    #: How many of the people may work here.
+    #: How many people may review here.
     people: int
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a protocol asks of a team."""
+    """The work that a protocol needs from a team."""
 
     stages: list[StageEstimate]
     reviews: Spread
     hours: Spread
     rejected: Spread
-    #: Hours of whoever has most to do where the work is shared as evenly as roles allow; None where a stage that gets
-    #: items has nobody.
+    #: Hours of the busiest person if the work is shared as evenly as the roles allow; None if a stage that items reach
+    #: has nobody.
     hours_each: float | None
-    #: Some items never come out: with these assumptions they go round for ever.
+    #: With these assumptions, some items never finish.
     endless: bool
 
 
 def estimate(
     protocol: Protocol, *, items: int, assumptions: Mapping[str, Assumption], people: Sequence[frozenset[str]]
 ) -> Estimate:
-    """The work for that many items.
+    """Estimate the work for that many items.
 
-    ``assumptions``: by key of the stage; ``ASSUMED`` where one is missing. ``people``: the roles of each person.
+    ``assumptions``: by key of the stage; ``ASSUMED`` if one is missing. ``people``: the roles of each person.
     """
     given = {stage.key: assumptions.get(stage.key, ASSUMED[stage.kind]) for stage in protocol.stages}
     chances = [
@@ -117,7 +117,7 @@ def estimate(
     while len(trials) < (1 if certain else TRIALS):
         trials.append(_Trial(protocol, chances, fixes, generator).run(items))
         if trials[-1].endless:
-            # One is enough to say so, and each of them is long.
+            # One is enough to report it, and each of them takes long.
             break
     stages = []
     hours = [0.0] * len(trials)
@@ -150,11 +150,11 @@ def estimate(
 
 
 def outcome_chances(stage: Stage, assumption: Assumption) -> dict[Outcome, float]:
-    """How likely each outcome of a stage is: the chances of all combinations of verdicts, by what they lead to."""
+    """Return the probability of each outcome of a stage, summed over all combinations of verdicts."""
     offered = offered_verdicts(stage)
     chance = {Verdict.FIX: assumption.fix, Verdict.REJECT: assumption.reject, Verdict.ESCALATE: assumption.escalate}
     chance = {verdict: max(0.0, chance.get(verdict, 0.0)) for verdict in offered}
-    # Nothing is approved where the others take all; more than all is scaled down.
+    # If the other probabilities add up to 1, nothing is approved; if they add up to more, they are scaled down.
     total = max(1.0, sum(chance.values()))
     chance = {verdict: one / total for verdict, one in chance.items()}
     chance[Verdict.APPROVE] = max(0.0, 1.0 - sum(one for key, one in chance.items() if key is not Verdict.APPROVE))
@@ -172,9 +172,9 @@ def outcome_chances(stage: Stage, assumption: Assumption) -> dict[Outcome, float
 
 
 def _equality(verdicts: Sequence[Verdict], same_fix: float) -> list[tuple[bool, int, float]]:
-    """(whether those who approve, with changes or without, hand in the same, how many make one fix, chance).
+    """Return (whether those who approve, with changes or without, submit the same, how many make one fix, probability).
 
-    Ours: each fix after the first is the same as that one with the chance ``same_fix``.
+    Our model: each fix after the first is the same as the first with probability ``same_fix``.
     """
     fixes = verdicts.count(Verdict.FIX)
     if fixes < 2:
@@ -191,15 +191,13 @@ def _equality(verdicts: Sequence[Verdict], same_fix: float) -> list[tuple[bool, 
 
 
 def _after_looks(one: Assumption, looks: int) -> Assumption:
-    """What is assumed of an item that was in the stage ``looks`` times before."""
+    """Return the assumptions about an item that was reviewed in the stage ``looks`` times before."""
     left = max(0.0, one.again) ** looks
     return replace(one, fix=one.fix * left, reject=one.reject * left, escalate=one.escalate * left)
 
 
 class _State(NamedTuple):
-    """Where items stand within a stage: approvals in a row, earlier looks, and the stage that escalated them (place,
-    looks there).
-    """
+    """The state of items in a stage: approvals in a row, reviews so far, and the escalating stage (place, reviews)."""
 
     streak: int = 0
     looks: int = 0
@@ -207,7 +205,7 @@ class _State(NamedTuple):
 
 
 class _Trial:
-    """One way it may go: how many items come into each stage, and how many are rejected."""
+    """One simulated run: how many items enter each stage, and how many are rejected."""
 
     def __init__(
         self,
@@ -222,7 +220,7 @@ class _Trial:
         self.places = {stage.key: place for place, stage in enumerate(self.stages)}
         self.entered, self.rejected, self.endless = [0] * many, 0, False
         self.waiting: list[Counter[_State]] = [Counter() for _ in range(many)]
-        #: What waits for a draw: (seen without conflict, looks) → items. Only a stage that goes by rounds tells apart.
+        #: Items that wait for a draw, by (seen without conflict, reviews). Only a stage with rounds tells them apart.
         self.pool: list[Counter[tuple[bool, int]]] = [Counter() for _ in range(many)]
         self.passages = [0] * many
         self.rounds, self.errors = [0] * many, [0] * many
@@ -247,7 +245,7 @@ class _Trial:
         return self
 
     def _next(self) -> int | None:
-        """The first stage in which something is to be done; a round waits until its conflicts are settled."""
+        """Return the first stage with work to do; a round waits until its conflicts are settled."""
         for place in range(len(self.stages)):
             if self.waiting[place]:
                 return place
@@ -261,7 +259,7 @@ class _Trial:
     def _draw(self, place: int) -> None:
         stage, pool = self.stages[place], self.pool[place]
         total = pool.total()
-        # The fraction as it is written, as in a draw.
+        # The fraction as written, as in a draw.
         drawn = ceil(Fraction(repr(stage.entry.fraction)) * total)
         if not stage.in_rounds:
             pool.clear()
@@ -300,7 +298,7 @@ class _Trial:
                 return
 
     def _review(self, place: int, state: _State, count: int) -> None:
-        """One look at items of one stage."""
+        """Review items of one stage once."""
         self.entered[place] += count
         stage, looks = self.stages[place], min(state.looks + 1, MAX_LOOKS)
         for outcome, some in _shares(count, self.chances[place][state.looks], self.generator):
@@ -330,7 +328,7 @@ class _Trial:
                 self._forward(place, some)
 
     def _return(self, place: int, origin: tuple[int, int], count: int) -> None:
-        """Settled by an expert: back to where it was escalated. What the expert changed was an error of that round."""
+        """Return settled items to the stage that escalated them; the expert's changes count as errors of its round."""
         stage, looks = origin
         if self.stages[stage].in_rounds:
             self.errors[stage] += _binomial(count, min(1.0, self.fixes[place]), self.generator)
@@ -340,7 +338,7 @@ class _Trial:
 
 
 def _shares(count: int, chances: Mapping[Outcome, float], generator: random.Random) -> list[tuple[Outcome, int]]:
-    """How many of ``count`` go which way: one outcome after the other, a binomial number of what is left."""
+    """Split ``count`` among the outcomes: one after the other, a binomial number of the rest."""
     out, left, rest = [], count, 1.0
     for outcome, chance in chances.items():
         some = left if chance >= rest - 1e-12 else _binomial(left, chance / rest, generator)
@@ -352,7 +350,7 @@ def _shares(count: int, chances: Mapping[Outcome, float], generator: random.Rand
 
 
 def _binomial(n: int, p: float, generator: random.Random) -> int:
-    """A binomial number: by counting, by the gaps between successes, or (where n p (1-p) > 30) by its normal limit."""
+    """Draw a binomial number: by counting, by gaps between successes, or (if n p (1-p) > 30) by the normal limit."""
     if p > 0.5:
         return n - _binomial(n, 1.0 - p, generator)
     if n <= 0 or p <= 0.0:
@@ -376,10 +374,10 @@ def _spread(values: Sequence[float]) -> Spread:
 
 
 def _hours_each(hours: Sequence[float], able: Sequence[frozenset[int]]) -> float | None:
-    """The smallest possible share of whoever has most, work being divisible.
+    """Return the hours of the busiest person if divisible work is shared as evenly as possible.
 
-    By the theorem of maximal flow it is the largest, over sets of stages, of their hours divided by the people who may
-    work in any of them; only unions of the stages' own groups of people matter.
+    By the max-flow min-cut theorem it is the maximum, over sets of stages, of their hours divided by the people who may
+    review in any of them; only unions of the stages' own groups of people matter.
     """
     groups = {group for group, work in zip(able, hours, strict=True) if work}
     if frozenset() in groups:

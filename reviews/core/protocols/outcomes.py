@@ -1,4 +1,4 @@
-"""What follows from the verdicts of a stage: its outcome table, looked up."""
+"""Looks up the outcome of a stage's verdicts in its outcome table."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,10 +10,10 @@ from reviews.core.protocols.protocol import ANY, ContentRule, Outcome, OutcomeRu
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Verdicts that reviewers of a stage may give together, and whether their content is the same."""
+    """Verdicts that the reviewers of a stage can give together, and whether their content is the same."""
 
     verdicts: tuple[Verdict, ...]
-    #: Whether all who approve, with or without changes, hand in the same content.
+    #: Whether all who approve, with or without changes, submit the same content.
     contents_equal: bool
     #: Whether more than half of the reviewers make the same fix.
     majority: bool = False
@@ -25,24 +25,24 @@ class Combination:
     def __str__(self) -> str:
         words = " + ".join(self.verdicts)
         if self.fixes > 1:
-            same = "the same for a majority" if self.majority else "different content"
+            same = "same fix by a majority" if self.majority else "different content"
             words += f" ({'same content' if self.contents_equal else same})"
         return words
 
 
 def offered_verdicts(stage: Stage) -> tuple[Verdict, ...]:
-    """The verdicts of which a reviewer may choose. An expert has nobody to escalate to."""
+    """Return the verdicts a reviewer can choose from. An expert has nobody to escalate to."""
     if stage.kind is StageKind.EXPERT:
         return (Verdict.APPROVE, Verdict.FIX, Verdict.REJECT)
     return tuple(Verdict)
 
 
 def combinations(stage: Stage) -> Iterator[Combination]:
-    """Every combination that can occur in the stage.
+    """Yield every combination that can occur in the stage.
 
-    Who approves hands in the content under review, who fixes another one: so an approval and a fix always differ, and
-    only several fixes without an approval can be either. Fixes that are not all the same, or stand beside an approval,
-    can still be the same for a majority.
+    An approval submits the content under review and a fix submits changed content, so the two always differ; several
+    fixes without an approval can be the same or different. Fixes that are not all the same, or that come with an
+    approval, can still be the same for a majority.
     """
     for verdicts in combinations_with_replacement(offered_verdicts(stage), stage.reviewers):
         approvals, fixes = verdicts.count(Verdict.APPROVE), verdicts.count(Verdict.FIX)
@@ -56,12 +56,12 @@ def combinations(stage: Stage) -> Iterator[Combination]:
 
 
 def is_majority(fixes: int, reviewers: int) -> bool:
-    """Whether so many of the reviewers are more than half."""
+    """Return whether that many fixes are more than half of the reviewers."""
     return 2 * fixes > reviewers
 
 
 def applies(rule: OutcomeRule, combination: Combination) -> bool:
-    """Whether a row of the table speaks of this combination."""
+    """Return whether a row of the table matches this combination."""
     if len(rule.verdicts) != len(combination.verdicts):
         return False
     fits = {
@@ -77,21 +77,21 @@ def applies(rule: OutcomeRule, combination: Combination) -> bool:
 
 
 def deciding_rule(stage: Stage, combination: Combination) -> OutcomeRule | None:
-    """The first row that applies; None where the table is incomplete."""
+    """Return the first row that matches; None if the table is incomplete."""
     return next((rule for rule in stage.outcomes if applies(rule, combination)), None)
 
 
 def decide(stage: Stage, verdicts: Sequence[str], contents_equal: bool, same_fixes: int = 0) -> Outcome:
-    """What becomes of an item with these verdicts.
+    """Return the outcome of an item with these verdicts.
 
-    ``contents_equal``: whether all who approve, with or without changes, hand in the same content. ``same_fixes``: how
-    many make the same fix, where not all content is the same. Raises ValueError where the table says nothing, which
-    ``validate`` does not let through.
+    ``contents_equal``: whether all who approve, with or without changes, submit the same content. ``same_fixes``: how
+    many make the same fix if not all content is the same. Raises ValueError if no row matches, which ``validate`` rules
+    out.
     """
     said = tuple(Verdict(verdict) for verdict in verdicts)
     same = said.count(Verdict.FIX) if contents_equal else same_fixes
     combination = Combination(said, contents_equal, is_majority(same, len(said)))
     rule = deciding_rule(stage, combination)
     if rule is None:
-        raise ValueError(f"the outcome table of stage {stage.key} says nothing of {combination}")
+        raise ValueError(f"the outcome table of stage {stage.key} has no row for {combination}")
     return rule.outcome

@@ -1,8 +1,8 @@
-"""Pairs of reviewers for a round: whoever has worked together least, so that pairs change from round to round.
+"""Pairs reviewers for a round: those who have worked together least, so that pairs change from round to round.
 
-People are named by any text, and whoever has the same history and seed gets the same pairs. Up to ``EXACT`` people the
-pairs are those whose histories add up to the least (every matching is considered); more are paired greedily, which can
-repeat a pair where it need not.
+A person is any text. The same history and seed give the same pairs. Up to ``EXACT`` people, every matching is
+considered and the one with the fewest repeated pairs is chosen; larger groups are paired greedily, which can repeat a
+pair unnecessarily.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
-#: So many people are paired by considering every way to do it.
+#: Up to this many people, every matching is considered.
 EXACT = 12
 
 Pair = tuple[str, str]
@@ -20,12 +20,12 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """An item that two people are to look at."""
+    """An item that two people review in a round."""
 
     external_id: str
-    #: Who may not: its author and its owner.
+    #: Who may not review it: its author and its owner.
     barred: frozenset[str] = frozenset()
-    #: Who has looked at it in an earlier round; others come first.
+    #: Who reviewed it in an earlier round; others come first.
     met: frozenset[str] = frozenset()
 
 
@@ -36,18 +36,18 @@ class History:
     rounds: Sequence[Sequence[Pair]] = ()
 
     def together(self) -> Counter[frozenset[str]]:
-        """How often two people were a pair; what was last counts once more, so that it is repeated last of all."""
+        """Return how often two people were a pair; the last round counts twice, so its pairs are repeated last."""
         out = Counter(frozenset(pair) for pairs in self.rounds for pair in pairs)
         out.update({frozenset(pair) for pair in self.rounds[-1]} if self.rounds else ())
         return out
 
     def worked(self) -> Counter[str]:
-        """In how many rounds each took part."""
+        """Return in how many rounds each person took part."""
         return Counter(person for pairs in self.rounds for person in {name for pair in pairs for name in pair})
 
 
 def pair_up(people: Iterable[str], *, history: History, seed: str) -> list[Pair]:
-    """Disjoint pairs of these people; where their number is odd, whoever took part most often sits out."""
+    """Return disjoint pairs of these people; if their number is odd, whoever took part most often sits out."""
     together, worked = history.together(), history.worked()
     names = sorted(set(people), key=lambda name: _digest(seed, name))
     if len(names) % 2 == 0:
@@ -60,10 +60,10 @@ def pair_up(people: Iterable[str], *, history: History, seed: str) -> list[Pair]
 def share_out(
     looks: Sequence[Look], pairs: Sequence[Pair], people: Iterable[str], *, history: History, seed: str
 ) -> dict[str, Pair]:
-    """Which pair looks at which item: {external id: pair}. What no two of these people may look at is left out.
+    """Return {external id: pair}, which pair reviews which item, without items that no two of these people may review.
 
-    An item goes to a pair that has not met it, then to the one with the least to do. Where every pair has somebody who
-    may not look at it, two others who may make a further pair for it.
+    An item goes to a pair that has not seen it, then to the pair with the fewest items. If every pair includes somebody
+    who may not review it, two others who may form an extra pair for it.
     """
     together = history.together()
     load: Counter[Pair] = Counter()
@@ -109,7 +109,7 @@ def _match(names: Sequence[str], together: Counter[frozenset[str]], seed: str) -
         for other in range(first + 1, len(names)):
             if rest >> other & 1:
                 below, chosen = best(rest & ~(1 << other))
-                # Squared: better two pairs for the second time than one for the third.
+                # Squared: two pairs repeated once are better than one pair repeated twice.
                 options.append((below + cost[first][other] ** 2, ((first, other), *chosen)))
         return min(options)
 

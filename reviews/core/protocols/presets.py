@@ -1,10 +1,11 @@
 """Protocols of published benchmarks, ready to adopt and to edit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
+from annotator.core.text import gettext_noop
 from reviews.core.protocols.protocol import (
     ANY,
     AuthorRule,
@@ -28,14 +29,14 @@ from reviews.core.protocols.taxonomy import TAXONOMY
 
 _A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
 
-#: One reviewer whose word is enough; nobody destroys an item alone.
+#: One reviewer decides; nobody rejects an item alone.
 ONE_REVIEWER = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(_R,), outcome=Outcome.ESCALATE),
     OutcomeRule(verdicts=(_E,), outcome=Outcome.ESCALATE),
 )
-#: One colleague beside the author: whatever is not an approval is a discrepancy between the two.
+#: One colleague besides the author: anything but an approval is a discrepancy between the two.
 ONE_COLLEAGUE = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(ANY,), outcome=Outcome.ESCALATE),
@@ -49,34 +50,34 @@ TWO_COLLEAGUES = (
     OutcomeRule(verdicts=(_R, ANY), outcome=Outcome.ESCALATE),
     OutcomeRule(verdicts=(_E, ANY), outcome=Outcome.ESCALATE),
 )
-#: The expert's word is the last one.
+#: The expert's verdict is final.
 EXPERT = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(_R,), outcome=Outcome.REJECTED),
 )
 
-#: One reviewer at a time: whoever changes something leaves it to another person to look again.
+#: One reviewer at a time: after a change, another person reviews the item again.
 UNTIL_NOTHING_IS_FOUND = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_F,), outcome=Outcome.RESTART),
     OutcomeRule(verdicts=(_R,), outcome=Outcome.ESCALATE),
     OutcomeRule(verdicts=(_E,), outcome=Outcome.ESCALATE),
 )
-#: Two who look independently in a round: what they agree on stands, everything else is settled by a third.
+#: Two reviewers work independently in a round: what they agree on counts, a third person settles everything else.
 PAIR = (
     OutcomeRule(verdicts=(_A, _A), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_F, _F), content=ContentRule.SAME, outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(ANY, ANY), outcome=Outcome.ESCALATE),
 )
-#: Three reviewers, of whom two decide: also two who mend in the same way, whatever the third makes of it.
+#: Three reviewers, of whom two decide: two who make the same fix also decide, whatever the third says.
 MAJORITY_OF_THREE = (
     OutcomeRule(verdicts=(_A, _A, ANY), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_R, _R, ANY), outcome=Outcome.REJECTED),
     OutcomeRule(verdicts=(_F, _F, ANY), content=ContentRule.MAJORITY, outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(ANY, ANY, ANY), outcome=Outcome.ESCALATE),
 )
-#: The expert settles what reviewers could not; whether it is right now is for the reviewers to say.
+#: The expert settles what reviewers could not; the reviewers then check whether it is correct.
 EXPERT_RETURNS = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.RETURN),
     OutcomeRule(verdicts=(_F,), outcome=Outcome.RETURN),
@@ -85,42 +86,42 @@ EXPERT_RETURNS = (
 
 #: After C3-Bench, appendix A.1.5, first step.
 _SINGLE_ROUND = (
-    ChecklistItem(key="relevance", text="Every call and the answer serve what the user asks for"),
-    ChecklistItem(key="facts", text="Arguments, observations and answer are right and agree with one another"),
-    ChecklistItem(key="language", text="The message reads like a real user; wording and language fit"),
-    ChecklistItem(key="variety", text="The tasks differ from one another in what they ask and how", per_task=False),
-    ChecklistItem(key="strategy", text="The policy label is how the request is best handled"),
-    ChecklistItem(key="hidden", text="What the information label says is hidden really cannot be read in the message"),
+    ChecklistItem(key="relevance", text="Every call and the answer serve the user’s request"),
+    ChecklistItem(key="facts", text="Arguments, observations and answer are correct and consistent"),
+    ChecklistItem(key="language", text="The message sounds like a real user; wording and language fit"),
+    ChecklistItem(key="variety", text="The tasks differ in what they ask and how they ask it", per_task=False),
+    ChecklistItem(key="strategy", text="The policy label is the best way to handle the request"),
+    ChecklistItem(key="hidden", text="The message does not contain what the information label says is hidden"),
 )
 #: The same appendix, second step.
 _MULTI_ROUND = (
-    ChecklistItem(key="coherence", text="The tasks follow from one another as one conversation", per_task=False),
-    ChecklistItem(key="long_context", text="What earlier tasks established is used, and used rightly"),
-    ChecklistItem(key="completion", text="The task is completed by the steps that are there"),
-    ChecklistItem(key="gold", text="It is as the gold-standard examples would have it", per_task=False),
+    ChecklistItem(key="coherence", text="The tasks form one coherent conversation", per_task=False),
+    ChecklistItem(key="long_context", text="Information from earlier tasks is used, and used correctly"),
+    ChecklistItem(key="completion", text="The steps complete the task"),
+    ChecklistItem(key="gold", text="The dialogue matches the gold-standard examples", per_task=False),
 )
 
 
 #: After WildToolBench, appendix C.
 _ROUND = (
-    ChecklistItem(key="natural", text="The message reads like a real user: short, elliptic, in context"),
-    ChecklistItem(key="strategy", text="The policy label is how the request is best handled"),
-    ChecklistItem(key="hidden", text="What the information label says is hidden really cannot be read in the message"),
-    ChecklistItem(key="calls", text="Tools, arguments and dependencies of every call are right, and none is redundant"),
-    ChecklistItem(key="answer", text="The answer says what the observations say"),
-    ChecklistItem(key="switches", text="The policies of the tasks switch as richly as they could", per_task=False),
+    ChecklistItem(key="natural", text="The message sounds like a real user: short, elliptical, in context"),
+    ChecklistItem(key="strategy", text="The policy label is the best way to handle the request"),
+    ChecklistItem(key="hidden", text="The message does not contain what the information label says is hidden"),
+    ChecklistItem(key="calls", text="Tools, arguments and dependencies are correct, and no call is redundant"),
+    ChecklistItem(key="answer", text="The answer agrees with the observations"),
+    ChecklistItem(key="switches", text="The policy changes between tasks as often as it can", per_task=False),
 )
 #: After AsyncTool, section 2.2.3.
 _TRAJECTORY = (
     ChecklistItem(
         key="conditions", text="The first call starts from the task's true initial conditions", per_task=False
     ),
-    ChecklistItem(key="prerequisites", text="No call that a later one depends on is left out", per_task=False),
-    ChecklistItem(key="formats", text="Every argument is in the format its tool supports", per_task=False),
-    ChecklistItem(key="matches", text="Task and trajectory ask for and do the same", per_task=False),
-    ChecklistItem(key="order", text="The calls can only stand in this order", per_task=False),
+    ChecklistItem(key="prerequisites", text="No call that a later call depends on is missing", per_task=False),
+    ChecklistItem(key="formats", text="Every argument is in a format that its tool supports", per_task=False),
+    ChecklistItem(key="matches", text="The trajectory does what the task asks for", per_task=False),
+    ChecklistItem(key="order", text="The calls can only be made in this order", per_task=False),
     ChecklistItem(
-        key="unambiguous", text="Place, time and other key arguments are said, not left to guess", per_task=False
+        key="unambiguous", text="Place, time and other key arguments are stated, not left to guess", per_task=False
     ),
 )
 #: After CCTU, section 3.2, quality control: the data first, then the code.
@@ -133,14 +134,16 @@ _VALIDATORS = (
     ChecklistItem(
         key="accepts", text="Each validator accepts every response that meets its constraint", per_task=False
     ),
-    ChecklistItem(key="refuses", text="Each validator refuses what breaks its constraint", per_task=False),
-    ChecklistItem(key="own", text="No validator asks for more than its own constraint says", per_task=False),
-    ChecklistItem(key="message", text="Its message says what to mend", per_task=False),
+    ChecklistItem(
+        key="refuses", text="Each validator rejects every response that breaks its constraint", per_task=False
+    ),
+    ChecklistItem(key="own", text="No validator requires more than its own constraint", per_task=False),
+    ChecklistItem(key="message", text="The validator’s message says what to fix", per_task=False),
 )
 
 
 class ImpossibleOption(ValueError):
-    """What a preset cannot be set up with. ``option``: which one, where that is known."""
+    """An option that a preset does not accept. ``option``: which one, if known."""
 
     def __init__(self, sentence: str, option: str = "") -> None:
         super().__init__(sentence)
@@ -155,14 +158,14 @@ def c3(
     send_back_audited: int = 5,
     require_answers: bool = False,
 ) -> Protocol:
-    """C3-Bench: two self-checks, a blind cross-check, an expert for all that is disputed and a tenth of the rest.
+    """Return C3-Bench's protocol.
 
-    ``cross_check_reviewers``: one or two colleagues beside the author. ``require_answers``: a review can only be handed
-    in with its whole checklist answered. An owner's other items go back where more than
-    ``send_back_above`` of at least ``send_back_audited`` audited ones held an error.
+    ``cross_check_reviewers``: one or two colleagues besides the author. ``require_answers``: a review can only be
+    submitted with every checklist question answered. An owner's other items are sent back if more than
+    ``send_back_above`` of at least ``send_back_audited`` audited items contain an error.
     """
     if cross_check_reviewers not in (1, 2):
-        raise ImpossibleOption("the cross-check of c3 has one or two reviewers", "cross_check_reviewers")
+        raise ImpossibleOption("the cross-check of C3-Bench has one or two reviewers", "cross_check_reviewers")
     annotators = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="C3-Bench",
@@ -215,7 +218,7 @@ def c3(
 
 
 def wild(*, round_fraction: float = 0.2) -> Protocol:
-    """WildToolBench: rounds of random fractions, each item looked at by two, until a round finds nothing."""
+    """Return WildToolBench's protocol."""
     people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="WildToolBench",
@@ -243,13 +246,13 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
             _settlement("Review session"),
         ),
         taxonomy=TAXONOMY,
-        # Its first rounds are there to find what is wrong; C3-Bench's 5 % would warn of them all.
+        # Its first rounds are meant to find errors; C3-Bench's 5 % would warn in all of them.
         discrepancy_alarm=1.0,
     )
 
 
 def cctu(*, consecutive: int = 2) -> Protocol:
-    """CCTU: people look one after the other until two in a row agree; first the data, then the validators."""
+    """Return CCTU's protocol."""
     people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     stages = (
         ("data", "Data verification", _CONSTRAINED, True),
@@ -279,7 +282,7 @@ def cctu(*, consecutive: int = 2) -> Protocol:
 
 
 def async_() -> Protocol:
-    """AsyncTool: one person after another verifies the trajectory, until one of them finds nothing to correct."""
+    """Return AsyncTool's protocol."""
     people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="AsyncTool",
@@ -300,7 +303,7 @@ def async_() -> Protocol:
 
 
 def _settlement(title: str) -> Stage:
-    """Experts who settle what is escalated and send it back to where it came from."""
+    """Return a stage of experts who settle escalated items and return them to the stage that escalated them."""
     return Stage(
         key="settlement",
         title=title,
@@ -314,14 +317,35 @@ def _settlement(title: str) -> Stage:
 
 #: Name -> how to make it.
 PRESETS: dict[str, Callable[..., Protocol]] = {"c3": c3, "wild": wild, "cctu": cctu, "async": async_}
+#: Name -> one sentence about it.
+ABOUT_PRESETS: Mapping[str, str] = {
+    "c3": gettext_noop(
+        "Two self-checks, then a blind cross-check. An expert reviews every dispute and a tenth of the other items."
+    ),
+    "wild": gettext_noop("Pairs review random samples in rounds until a round finds no errors."),
+    "cctu": gettext_noop(
+        "Reviewers check one after another until two in a row approve: first the data, then the validators."
+    ),
+    "async": gettext_noop("Reviewers verify the trajectory one after another until one finds nothing to fix."),
+}
+#: The labels of their options.
+OPTION_LABELS: Mapping[str, str] = {
+    "cross_check_reviewers": gettext_noop("Cross-check reviewers"),
+    "audit_fraction": gettext_noop("Audited share (0 to 1)"),
+    "send_back_above": gettext_noop("Send back above (0 to 1)"),
+    "send_back_audited": gettext_noop("Minimum audited items"),
+    "require_answers": gettext_noop("Require all answers"),
+    "round_fraction": gettext_noop("Share per round (0 to 1)"),
+    "consecutive": gettext_noop("Approvals in a row"),
+}
 
 
 def load_preset(name: str, **options: Any) -> Protocol:
-    """A preset by name. Raises KeyError for an unknown name, TypeError or ImpossibleOption for what cannot be."""
+    """Return a preset by name. Raises KeyError for an unknown name, TypeError or ImpossibleOption for a bad option."""
     try:
         return PRESETS[name](**options)
     except ValidationError as error:
         named_error = error.errors(include_url=False)[0]
         option = next((one for one, given in options.items() if given is named_error["input"]), "")
-        which = f"“{option.replace('_', ' ')}” is {options[option]}. " if option else ""
+        which = f"“{OPTION_LABELS[option]}” is {options[option]}. " if option else ""
         raise ImpossibleOption(f"{which}{form_error_in_words(named_error).rstrip('.')}", option) from None

@@ -1,32 +1,57 @@
-"""Error types that reviewers and experts name, in the words of the benchmarks' error analyses."""
+"""Error types that reviewers and experts choose from, named as in the benchmarks' error analyses."""
 
+from annotator.core.text import gettext_noop as _
 from reviews.core.protocols.protocol import ErrorType
 
 TAXONOMY: tuple[ErrorType, ...] = tuple(
     ErrorType(key=key, label=label, description=description)
     for key, label, description in (
-        ("wrong_tool", "Wrong tool", "Another tool of the toolset is the one to call."),
-        ("missing_call", "Missing call", "The task cannot be completed without a call that is not there."),
-        ("superfluous_call", "Superfluous call", "The task is completed just as well without this call."),
-        ("wrong_argument_value", "Wrong argument value", "The dialogue gives another value for this argument."),
+        ("wrong_tool", _("Wrong tool"), _("Another tool of the toolset should be called.")),
+        ("missing_call", _("Missing call"), _("The task can’t be completed without an additional call.")),
+        ("superfluous_call", _("Superfluous call"), _("The task can be completed without this call.")),
+        ("wrong_argument_value", _("Wrong argument value"), _("The dialogue gives another value for this argument.")),
         (
             "hallucinated_value",
-            "Hallucinated value",
-            "Nothing in the dialogue gives this value, nor can it be inferred.",
+            _("Hallucinated value"),
+            _("The value does not appear in the dialogue and can’t be inferred from it."),
         ),
-        ("missing_dependency", "Missing dependency", "This step needs the result, or the end, of an earlier one."),
-        ("superfluous_dependency", "Superfluous dependency", "This step could run without waiting for the other."),
-        ("wrong_policy_label", "Wrong policy label", "The steps follow another policy than the label says."),
-        ("wrong_information_label", "Wrong information label", "What the task needs is hidden in another way, or not."),
-        ("message_unnatural", "Message unnatural", "No user would write this; or tools are named, or languages mix."),
-        ("information_not_hidden", "Information not hidden", "The message says what it should leave out."),
-        ("observation_implausible", "Observation implausible", "The tool would not return this for that call."),
-        ("answer_wrong", "Answer wrong or unsupported", "The answer says what the observations do not, or omits it."),
+        (
+            "missing_dependency",
+            _("Missing dependency"),
+            _("This step needs the result or the completion of an earlier step."),
+        ),
+        (
+            "superfluous_dependency",
+            _("Superfluous dependency"),
+            _("This step could run without waiting for the other one."),
+        ),
+        ("wrong_policy_label", _("Wrong policy label"), _("The steps follow another policy than the label says.")),
+        (
+            "wrong_information_label",
+            _("Wrong information label"),
+            _("The information is hidden in another way than the label says, or not hidden."),
+        ),
+        (
+            "message_unnatural",
+            _("Unnatural message"),
+            _("No user would write this: for example, it names tools or mixes languages."),
+        ),
+        ("information_not_hidden", _("Information not hidden"), _("The message says what it should leave out.")),
+        (
+            "observation_implausible",
+            _("Implausible observation"),
+            _("The tool would not return this result for this call."),
+        ),
+        (
+            "answer_wrong",
+            _("Wrong or unsupported answer"),
+            _("The answer says something that the observations don’t support, or leaves out something important."),
+        ),
         (
             "clarification_wrong",
-            "Clarification wrong",
-            "It asks for what is known or needless, or not for what is missing.",
+            _("Wrong clarification"),
+            _("The question asks for something known or unnecessary, or not for what is missing."),
         ),
-        ("other", "Other", "Say in the note what it is."),
+        ("other", _("Other"), _("Describe the error in the note.")),
     )
 )

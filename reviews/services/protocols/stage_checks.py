@@ -1,4 +1,4 @@
-"""What the checks say of a document where it is reviewed: what holds somebody up depends on the stage."""
+"""Runs the checks on a document in a stage: the stage decides which findings block submission."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from reviews.core.protocols import Stage
 def check_for_stage(
     document: dict[str, Any], toolset: ToolsetRevision, *, project: Project, stage: Stage
 ) -> list[Finding]:
-    """The findings on what is about to be handed in; of validators that a later stage checks, only for information."""
+    """Return the findings before submission; those of validators that a later stage checks are only notes."""
     found = check_document(document, toolset, project=project, stage="submit")
     if not stage.validators_are_checked_later:
         return found

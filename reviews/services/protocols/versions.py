@@ -1,14 +1,16 @@
-"""The protocol of a project: adopted, versioned, read."""
+"""Reads and adopts the versions of a project's protocol."""
 
 from collections.abc import Callable, Sequence
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.core.schema import canonical, content_hash, load_text
 from annotator.core.schema.canonical import without_kinds
 from annotator.core.schema.errors import Problem
 from annotator.errors import Conflict, Invalid
-from annotator.models import Membership, Project, User
+from annotator.models import Membership, Project, Role, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from annotator.services.projects import follow_long_range_rule
@@ -34,7 +36,7 @@ REPLACED: list[Callable[..., object]] = []
 
 
 def parse(version: ProtocolVersion) -> Protocol:
-    """The protocol of a version. Where the row was loaded without its definition, that is only fetched if needed."""
+    """Return the protocol of a version. A deferred definition is only fetched if needed."""
     protocol = _PARSED.get(version.content_hash)
     if protocol is None:
         if len(_PARSED) >= _MAX_PARSED:
@@ -44,52 +46,55 @@ def parse(version: ProtocolVersion) -> Protocol:
 
 
 def current_version(project: Project) -> ProtocolVersion | None:
-    """The version under which cycles begin now; None where the project has not adopted a protocol."""
+    """Return the current version, which new cycles follow; None if the project has no protocol."""
     return ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number").first()
 
 
 def current_protocol(project: Project) -> Protocol | None:
-    """The protocol in force."""
+    """Return the current protocol."""
     version = current_version(project)
     return None if version is None else parse(version)
 
 
 def require_version(project: Project) -> ProtocolVersion:
-    """The version in force. Raises Conflict where there is none."""
+    """Return the current version. Raises Conflict if there is none."""
     version = current_version(project)
     if version is None:
-        raise Conflict(f"{project.name} has no review protocol yet; an administrator adopts one first.")
+        sentence = _("%(project)s has no review protocol yet. Ask an administrator to adopt one.")
+        raise Conflict(sentence % {"project": project.name})
     return version
 
 
 def adopt_preset(*, actor: User | None, project: Project, preset: str, **options: int | float) -> ProtocolVersion:
-    """Put a published protocol in force; ``options`` are the preset's own. Raises Invalid for one there is not."""
+    """Adopt a preset; ``options`` are the preset's own. Raises Invalid for an unknown preset or a bad option."""
     if preset not in PRESETS:
-        raise Invalid(f"There is no protocol called “{preset}”; choose one of: {', '.join(PRESETS)}.")
+        sentence = _("There is no preset “%(name)s”. Choose one of: %(names)s.")
+        raise Invalid(sentence % {"name": preset, "names": ", ".join(PRESETS)})
     try:
         protocol = load_preset(preset, **options)
     except (TypeError, ValueError) as error:
-        raise Invalid(f"The protocol {preset} cannot be set up like this: {error}.") from None
+        sentence = _("The preset %(name)s does not accept these options: %(error)s.")
+        raise Invalid(sentence % {"name": preset, "error": error}) from None
     return adopt_protocol(actor=actor, project=project, protocol=protocol)
 
 
 def adopt_protocol(
     *, actor: User | None, project: Project, protocol: Protocol, seen: int | None = None
 ) -> ProtocolVersion:
-    """Put a protocol in force for the cycles that begin from now on (None as actor: the command line).
+    """Make a protocol the current version for new cycles (None as actor: the command line).
 
-    Cycles under way keep the version they began under. Adopting what is in force already changes nothing. A checklist
-    that differs from its stage's last one gets the next version number. Where the first protocol is WildToolBench's,
-    labels follow its long-range rule from then on; the settings change it. ``seen``: the number of the version it was
-    written from (0: there was none). Raises Invalid, with every problem, where items could get stuck, Conflict where
-    another version, of other content, has come into force since ``seen``.
+    Cycles in progress keep the version they started with. Adopting the current protocol again changes nothing. A
+    checklist that differs from its stage's last one gets the next version number. If the first protocol is
+    WildToolBench's, labels follow its long-range rule; the settings can change that. ``seen``: the number of the
+    version it was edited from (0: none). Raises Invalid, with every problem, if items could get stuck, and Conflict if
+    another version with other content was adopted since ``seen``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
     problems = validate(protocol)
     if problems:
         raise Invalid(
-            f"The protocol cannot be worked with: {problems[0].message}",
+            _("The protocol has problems: %(problem)s") % {"problem": problems[0].message},
             problems=[{"pointer": problem.pointer, "message": problem.message} for problem in problems],
         )
     with transaction.atomic():
@@ -104,10 +109,11 @@ def adopt_protocol(
         if current is not None and current.content_hash == digest:
             return current
         if seen is not None and seen != number:
-            raise Conflict(
-                f"Version {number} came into force while you edited version {seen}; compare the two, then adopt again.",
-                number=number,
+            sentence = _(
+                "Version %(number)s was adopted while you were editing version %(seen)s. "
+                "Compare the two, then adopt again."
             )
+            raise Conflict(sentence % {"number": number, "seen": seen}, number=number)
         version = ProtocolVersion.objects.create(
             project=project,
             number=number + 1,
@@ -133,7 +139,7 @@ def adopt_protocol(
 
 
 def stage_titles(project: Project) -> dict[str, str]:
-    """Key → title of every stage, in order; stages that only earlier versions have come last."""
+    """Return key → title of every stage, in order; stages that only earlier versions have come last."""
     titles: dict[str, str] = {}
     for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
         for stage in parse(version).stages:
@@ -142,12 +148,12 @@ def stage_titles(project: Project) -> dict[str, str]:
 
 
 def shortfalls(*, project: Project, protocol: Protocol) -> list[str]:
-    """Stages for which the project has too few people, as sentences; empty when the protocol can be staffed."""
+    """Return the stages with too few people, as sentences; empty if there are enough."""
     return [problem.message for problem in staff_problems(protocol, list(roles_of_members(project).values()))]
 
 
 def roles_of_members(project: Project) -> dict[int, frozenset[str]]:
-    """Key of each member → their roles."""
+    """Return the key of each member → their roles."""
     roles: dict[int, set[str]] = {}
     members = Membership.objects.active().filter(project=project)
     for user_id, role in members.values_list("user_id", "role"):
@@ -156,12 +162,11 @@ def roles_of_members(project: Project) -> dict[int, frozenset[str]]:
 
 
 def staff_problems(protocol: Protocol, people: Sequence[frozenset[str]]) -> list[Problem]:
-    """Stages for which people with these roles are too few, each at the stage's number of reviewers.
+    """Return a problem for each stage with too few people, at the stage's number of reviewers.
 
-    Counts who could review any one item beside its author, who must be among them where changes come back to the stage:
-    as many as look at it at once, or one after the other at the same version, and one more where pairs change from
-    round to round. That an expert may have cross-checked a disputed item, and then must leave it to another, is not
-    foreseen here.
+    Counts who could review any one item besides its author (and besides whoever changed it, if changes come back to the
+    stage): as many as review it at once, or one after the other, and one more if pairs change from round to round. It
+    does not consider that an expert may have cross-checked a disputed item and must then leave it to another.
     """
     authors = {role for stage in protocol.stages if stage.kind is StageKind.SELF_CHECK for role in stage.eligible.roles}
     out = []
@@ -170,33 +175,40 @@ def staff_problems(protocol: Protocol, people: Sequence[frozenset[str]]) -> list
         able = [held for held in people if held & wanted]
         needed, why = _needed(stage, any(held & authors for held in able))
         if len(able) < needed:
-            words = " or ".join(sorted(role.replace("_", " ") for role in wanted))
-            missing = needed - len(able)
-            said = f": {missing} {'is' if missing == 1 else 'are'} missing" if _comes_back(stage) else ""
-            sentence = f"“{stage.title}” needs {needed} with the role {words}{why}, and has {len(able)}{said}."
-            out.append(Problem(f"/stages/{place}/reviewers", sentence))
+            roles = ", ".join(sorted(str(Role(role).label) for role in wanted))
+            sentence = ngettext(
+                "“%(stage)s” needs %(needed)s person with one of these roles: %(roles)s. It has %(able)s.",
+                "“%(stage)s” needs %(needed)s people with one of these roles: %(roles)s. It has %(able)s.",
+                needed,
+            )
+            sentence %= {"stage": stage.title, "needed": needed, "roles": roles, "able": len(able)}
+            out.append(Problem(f"/stages/{place}/reviewers", " ".join([sentence, *why])))
     return out
 
 
-def _needed(stage: Stage, author_may_be_able: bool) -> tuple[int, str]:
-    """How many people a stage takes for any one item, and why it is more than its reviewers."""
-    needed, why = stage.reviewers * stage.consecutive, ""
+def _needed(stage: Stage, author_may_be_able: bool) -> tuple[int, list[str]]:
+    """Return how many people a stage needs for any one item, and why that is more than its reviewers."""
+    needed, why = stage.reviewers * stage.consecutive, []
+    if stage.consecutive > 1:
+        why.append(_("%(count)s are needed for approvals in a row.") % {"count": stage.consecutive})
     if stage.eligible.author is AuthorRule.NOT_AUTHOR:
         if stage.kind is StageKind.EXPERT and _comes_back(stage):
-            return needed + 1, ", one of whom may have settled the item before"
+            return needed + 1, [*why, _("One of them may have settled the item before.")]
         if stage.repeats:
-            needed, why = needed + 1, ", one of whom may have made the change that is looked at"
+            needed += 1
+            why.append(_("One of them may have made the last change."))
             if author_may_be_able:
-                needed, why = needed + 1, f"{why}, another may own the dialogue"
+                needed += 1
+                why.append(_("Another may own the dialogue."))
         elif author_may_be_able:
-            needed, why = needed + 1, ", one of whom may be the author"
-    if stage.consecutive > 1:
-        why = f", {stage.consecutive} for approvals in a row{why}"
+            needed += 1
+            why.append(_("One of them may be the author."))
     if stage.in_rounds:
-        needed, why = needed + 1, f"{why} and one more so that pairs can change"
+        needed += 1
+        why.append(_("One more is needed so that pairs can change."))
     return needed, why
 
 
 def _comes_back(stage: Stage) -> bool:
-    """Whether an item may come to the stage again and again."""
+    """Return whether an item may come to the stage again."""
     return stage.in_rounds or stage.repeats or any(rule.outcome is Outcome.RETURN for rule in stage.outcomes)

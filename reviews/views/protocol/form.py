@@ -1,8 +1,10 @@
-"""The protocol editor's form, as data: a field for everything a protocol says, each with what is wrong with it."""
+"""The protocol editor's form as data: a field for every setting, each with its problems."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.forms.fields import Field, field_at
@@ -11,26 +13,31 @@ from annotator.core.forms.values import read_or_keep
 from annotator.core.schema.errors import Problem
 from annotator.models import Role
 from annotator.presentation.components.anchors import dom_id
-from reviews.core.protocols import Outcome, Protocol, Verdict
-from reviews.core.protocols.differences import AUTHOR_RULES, CONTENT_RULES, ENTRY_MODES, OUTCOMES, STAGE_KINDS
+from reviews.core.protocols import Outcome, Protocol
+from reviews.core.protocols.differences import (
+    AUTHOR_RULES,
+    CONTENT_RULES,
+    ENTRY_MODES,
+    OUTCOMES,
+    STAGE_KINDS,
+    VERDICTS,
+)
 from reviews.core.protocols.drafting import Draft
-from reviews.core.protocols.protocol import ANY
 
 _SCHEMA = Protocol.model_json_schema()
-_VERDICTS = {**{str(one): str(one) for one in Verdict}, ANY: "any verdict"}
-#: What a table may say; a confirmation is made by the stage itself.
+#: The outcomes a table can name; the stage itself asks for confirmation.
 _OUTCOMES = {key: words for key, words in OUTCOMES.items() if key != Outcome.CONFIRM}
 
 
 class Complaints:
-    """What is wrong, to be fetched place by place; what nobody fetched is said at the nearest place above."""
+    """Problems by place; a problem whose place has no field is shown at the nearest place above."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
         self._places: dict[str, str] = {"": "editor"}
 
     def at(self, pointer: str, place: str, *, below: bool = False) -> str:
-        """The sentences about a place; ``below``: and about what is in it. ``place``: the id of its element."""
+        """Return the problems of a place; ``below``: and of what is in it. ``place``: the id of its element."""
         self._places[pointer] = place
         return " ".join(
             dict.fromkeys(
@@ -41,7 +48,7 @@ class Complaints:
         )
 
     def summary(self) -> list[tuple[str, str, str, str]]:
-        """(id of the element, where, sentence, the stage whose outcome table can be written anew) of every problem."""
+        """Return (element id, pointer, sentence, the stage whose outcome table can be reset) of every problem."""
         return [
             (self._nearest(one.pointer), one.pointer, one.message, _stage_of_table(one.pointer))
             for one in self.problems
@@ -54,13 +61,13 @@ class Complaints:
 
 
 def _stage_of_table(pointer: str) -> str:
-    """The pointer of the stage where a problem is about its whole outcome table; else blank."""
+    """Return the pointer of the stage if the problem is about its whole outcome table; else blank."""
     stage, _, field_name = pointer.rpartition("/")
     return stage if field_name == "outcomes" else ""
 
 
 def form_of(draft: Draft, complaints: Complaints, *, known_kinds: frozenset[str]) -> dict[str, Any]:
-    """Everything the editor's template shows. ``known_kinds``: error types in force, which are never removed."""
+    """Return what the editor's template shows. ``known_kinds``: adopted error types, which can't be removed."""
     maker = _Maker(draft, complaints)
     return {
         "name": maker.field("/name"),
@@ -132,7 +139,7 @@ class _Maker:
         }
 
     def send_back(self, at: str, entry: Mapping[str, Any]) -> dict[str, Any] | None:
-        """When the rest of an owner's items goes back: offered where a sample is taken."""
+        """Return the settings for sending back an owner's other items; None if the stage takes no sample."""
         on = isinstance(entry.get("send_back"), Mapping)
         if "send_back" not in entry or not (on or entry.get("mode") in ("fraction", "escalated_and_fraction")):
             return None
@@ -156,11 +163,15 @@ class _Maker:
             "first": row == 0,
             "last": row == rows - 1,
             "verdicts": [
-                self.field(f"{here}/verdicts/{n}", f"Row {row + 1}, verdict {n + 1}", words=_VERDICTS)
+                self.field(
+                    f"{here}/verdicts/{n}",
+                    _("Row %(row)s, verdict %(verdict)s") % {"row": row + 1, "verdict": n + 1},
+                    words=VERDICTS,
+                )
                 for n in range(len(rule["verdicts"]))
             ],
-            "content": self.field(f"{here}/content", f"Row {row + 1}, content", words=CONTENT_RULES),
-            "outcome": self.field(f"{here}/outcome", f"Row {row + 1}, outcome", words=_OUTCOMES),
+            "content": self.field(f"{here}/content", _("Row %(row)s, content") % {"row": row + 1}, words=CONTENT_RULES),
+            "outcome": self.field(f"{here}/outcome", _("Row %(row)s, outcome") % {"row": row + 1}, words=_OUTCOMES),
             "error": self.complaints.at(here, dom_id(f"{here}/outcome"), below=True),
         }
 
@@ -171,7 +182,7 @@ class _Maker:
             "number": row + 1,
             "first": row == 0,
             "last": row == rows - 1,
-            "text": self.field(f"{here}/text", f"Question {row + 1}"),
+            "text": self.field(f"{here}/text", _("Question %(number)s") % {"number": row + 1}),
             "per_task": self.field(f"{here}/per_task"),
         }
 
@@ -182,8 +193,10 @@ class _Maker:
             "number": place + 1,
             "key": kind["key"],
             "removable": kind["key"] not in known,
-            "label": self.field(f"{here}/label", f"Kind {place + 1}, word"),
-            "description": self.field(f"{here}/description"),
+            "label": self.field(f"{here}/label", _("Error type %(number)s, name") % {"number": place + 1}),
+            "description": self.field(
+                f"{here}/description", _("Error type %(number)s, description") % {"number": place + 1}
+            ),
             "retired": self.field(f"{here}/retired"),
             "error": self.complaints.at(here, dom_id(f"{here}/label")),
         }
@@ -200,10 +213,11 @@ class _Maker:
         return node
 
     def field(self, pointer: str, label: str = "", *, words: Mapping[str, str] | None = None) -> Field:
-        """The field of a value, as the protocol's schema has it. ``words``: of the values that are offered."""
+        """Return the field of a value, as the protocol's schema describes it. ``words``: labels of its choices."""
         shape = own_shape(pointer.rpartition("/")[2], schema_at(_SCHEMA, pointer))
+        shape = replace(shape, title=_(shape.title), description=_(shape.description))
         if words is not None:
-            shape = replace(shape, kind=Kind.ENUM, choices=tuple(words), words=words)
+            shape = replace(shape, kind=Kind.ENUM, choices=tuple(words), words={one: _(words[one]) for one in words})
         value = self.value(pointer)
         if value is None:
             value = "" if shape.default is ABSENT else shape.default
@@ -215,7 +229,7 @@ class _Maker:
 
 
 def shaped(draft: Any) -> bool:
-    """Whether a draft has a protocol's shape, whatever stands in its fields: the form is made along it."""
+    """Return whether a draft has the shape of a protocol, whatever its values: the form is built from it."""
 
     def rows(value: Any) -> bool:
         return isinstance(value, list) and all(isinstance(one, dict) for one in value)

@@ -1,4 +1,4 @@
-"""The protocol of a project: in force, earlier versions, what changed, and the editor that writes the next one."""
+"""The protocol pages: the current version, earlier ones, their differences, and the editor."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -7,6 +7,8 @@ import orjson
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotator.core.schema import canonical, content_hash
@@ -44,7 +46,7 @@ from reviews.views.protocol.preset_form import parameters_of, preset_cards, pres
 
 #: Bytes of a protocol as JSON; the presets have about eight thousand.
 MAX_BYTES = 400_000
-_TOO_MANY = f"This has more than {MAX_VALUES:,} values; a protocol has much fewer. Take out stages, rows or questions."
+_TOO_MANY = gettext_lazy("The protocol has more than %(limit)s values. Remove stages, rows or questions.")
 #: Items a dry run can be asked for.
 MAX_ITEMS = 10_000_000
 _UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
@@ -54,9 +56,7 @@ _UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus
 @require_http_methods(["GET", "POST"])
 @takes("version")
 def protocol(request: PageRequest) -> HttpResponse:
-    """A version of the protocol, by default the one in force, and the list of all. A project without one gets a
-    preset here.
-    """
+    """Show a version of the protocol, by default the current one, and the list of all; adopt a first preset."""
     versions = _versions(request.project)
     if request.method == "POST":
         require_administrator(actor=request.user, project=request.project)
@@ -65,9 +65,9 @@ def protocol(request: PageRequest) -> HttpResponse:
             # A second click.
             return redirect("protocol", slug=request.project.slug)
         if versions:
-            raise Conflict("This project has a protocol already; write its next version in the editor.")
+            raise Conflict(_("This project already has a protocol. Use the editor to change it."))
         adopted = protocols.adopt_preset(actor=request.user, project=request.project, preset=preset)
-        messages.success(request, f"The protocol is in force.{_rule_it_brings(adopted)}")
+        messages.success(request, f"{_('Protocol adopted.')}{_rule_it_brings(adopted)}")
         return redirect("protocol", slug=request.project.slug)
     wanted = request.GET.get("version", "")
     version = _version(versions, wanted) if wanted else versions[0] if versions else None
@@ -86,16 +86,16 @@ def protocol(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("a", "b")
 def protocol_changes(request: PageRequest) -> HttpResponse:
-    """What differs between two versions, by default the one in force and the one before it."""
+    """Show the differences between two versions, by default the current one and the one before it."""
     versions = _versions(request.project)
     if not versions:
-        raise Hidden("This project has no protocol yet.")
+        raise Hidden(_("This project has no protocol yet."))
     after = _version(versions, request.GET.get("b") or str(versions[0].number))
     earlier = [one for one in versions if one.number < after.number]
     before = _version(versions, request.GET.get("a") or str((earlier or [after])[0].number))
     context = {
         "versions": versions,
-        "sides": [("a", "From", before), ("b", "To", after)],
+        "sides": [("a", _("From"), before), ("b", _("To"), after)],
         "before": before,
         "after": after,
         "groups": _grouped(describe_protocol_changes(protocols.parse(before), protocols.parse(after))),
@@ -107,10 +107,10 @@ def protocol_changes(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("version")
 def protocol_json(request: PageRequest) -> HttpResponse:
-    """A version as a file of JSON, by default the one in force."""
+    """Return a version as a JSON file, by default the current one."""
     versions = _versions(request.project)
     if not versions:
-        raise Hidden("This project has no protocol yet.")
+        raise Hidden(_("This project has no protocol yet."))
     version = _version(versions, request.GET.get("version") or str(versions[0].number))
     response = HttpResponse(_pretty(_as_json(protocols.parse(version))), content_type="application/json")
     name = f"protocol-{request.project.slug}-{version.number}.json"
@@ -121,11 +121,11 @@ def protocol_json(request: PageRequest) -> HttpResponse:
 @project_page
 @require_http_methods(["GET", "POST"])
 def protocol_move(request: PageRequest) -> HttpResponse:
-    """What would become of the items that still follow an earlier version, and moving them to the one in force."""
+    """Preview and start the move of items that still follow an earlier version to the current one."""
     require_administrator(actor=request.user, project=request.project)
     versions = _versions(request.project)
     if not versions:
-        raise Hidden("This project has no protocol yet.")
+        raise Hidden(_("This project has no protocol yet."))
     if request.method == "POST":
         seen = _version(versions, request.POST.get("seen", ""))
         _move(request, seen, request.POST.get("reason", ""))
@@ -135,13 +135,14 @@ def protocol_move(request: PageRequest) -> HttpResponse:
 
 
 def _move(request: PageRequest, version: ProtocolVersion, reason: str) -> None:
-    """Start the job, or say why it does not begin: what was adopted stays adopted."""
+    """Start the job, or say why it can't start; the adopted version stays adopted."""
     try:
         migration.start_migration(actor=request.user, project=request.project, version=version, reason=reason)
     except Conflict as error:
         messages.warning(request, error.sentence)
     else:
-        messages.success(request, f"The items under way are being moved to version {version.number}, in a job.")
+        sentence = _("Assay is moving the items in progress to version %(number)s.")
+        messages.success(request, sentence % {"number": version.number})
 
 
 @takes_files
@@ -149,9 +150,9 @@ def _move(request: PageRequest, version: ProtocolVersion, reason: str) -> None:
 @require_http_methods(["GET", "POST"])
 @takes(*(name for preset in PRESETS for name in parameters_of(preset)))
 def protocol_edit(request: PageRequest) -> HttpResponse:
-    """Write the next version: form or JSON, a dry run, what would change, and then adopt it. Nothing is stored before.
+    """Edit the next version as a form or JSON, with a dry run and a review of changes, then adopt it.
 
-    What has been written so far is in the form itself, so every step works without a script.
+    Nothing is stored before. The form itself carries the draft, so every step works without scripts.
     """
     require_administrator(actor=request.user, project=request.project)
     current = protocols.current_version(request.project)
@@ -160,14 +161,14 @@ def protocol_edit(request: PageRequest) -> HttpResponse:
         try:
             return _editor(request, _beginning(request, current), seen=seen)
         except Invalid as refusal:
-            # The page of a refusal would lead back to what is refused.
+            # An error page would lead back to the refused address.
             draft = _as_json(protocols.parse(current) if current else load_preset(request.GET["preset"]))
             return _editor(request, draft, seen=seen, quiet=True, preset_refusal=refusal)
     posted = request.POST
     seen = int(posted["seen"]) if posted.get("seen", "").isdecimal() and len(posted["seen"]) < 9 else 0
     draft = overlay(_posted_draft(posted), [(name, posted.getlist(name)) for name in posted])
     if has_too_many_values(draft):
-        raise Invalid(_TOO_MANY)
+        raise Invalid(_too_many())
     action = posted.get("do", "")
     name = action.partition(":")[0]
     if name == "json":
@@ -191,8 +192,8 @@ def _editor(
     json_text: str | None = None,
     json_problems: list[Problem] | None = None,
 ) -> HttpResponse:
-    """The editor's page. ``quiet``: a step was taken; what is wrong is said beside the fields, not first of all.
-    ``preset_refusal``: why the preset that was asked for is not what the form holds.
+    """Render the editor. ``quiet``: after a step, show problems beside their fields only, without a summary.
+    ``preset_refusal``: why the requested preset was not loaded.
     """
     found, problems = check(complete(draft))
     people = protocols.roles_of_members(request.project)
@@ -212,7 +213,7 @@ def _editor(
         "presets": preset_cards(request.GET, preset_refusal),
         "preset_refusal": preset_refusal,
         "preset_field": dom_id(preset_refusal.details["field"]) if preset_refusal else "",
-        "tables": list(TABLES.items()),
+        "tables": [(name, _(words)) for name, words in TABLES.items()],
         "json_text": _pretty(complete(draft)) if json_text is None else json_text,
         "json_problems": json_problems or [],
         "run": _run(request, found) if found and not problems else None,
@@ -228,11 +229,20 @@ def _editor(
 def _rule_it_brings(version: ProtocolVersion) -> str:
     if version.number > 1 or version.preset != "wild":
         return ""
-    return " Labels follow WildToolBench’s long-range rule from now on, which the project’s settings can change."
+    sentence = _("Labels now follow WildToolBench’s long-range rule. You can change this in the project’s settings.")
+    return f" {sentence}"
+
+
+def _too_many() -> str:
+    return _TOO_MANY % {"limit": f"{MAX_VALUES:,}"}
+
+
+def _too_long(limit: int) -> str:
+    return _("The protocol is longer than %(limit)s bytes.") % {"limit": f"{limit:,}"}
 
 
 def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> HttpResponse:
-    """What adopting would change, or the adoption itself; back to the editor where something is wrong."""
+    """Review the changes or adopt them; return to the editor if the protocol has problems."""
     draft = complete(draft)
     found, problems = check(draft)
     if found is None or problems:
@@ -241,19 +251,19 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
     people = protocols.roles_of_members(request.project)
     short = protocols.staff_problems(found, list(people.values()))
     if adopt and short and "understaffed" not in request.POST:
-        refused = "There are too few people; invite more, or say that you adopt it all the same."
+        refused = _("There are too few people. Invite more, or choose to adopt anyway.")
     elif adopt:
         try:
             version = protocols.adopt_protocol(actor=request.user, project=request.project, protocol=found, seen=seen)
         except Conflict as error:
-            # Nothing is overwritten unseen: what changed is now told against the newer version.
+            # Nothing is overwritten unseen: the changes are now shown against the newer version.
             refused, seen = error.sentence, error.details["number"]
             current = protocols.current_version(request.project)
         else:
             messages.success(
                 request,
-                f"Version {version.number} is in force for every cycle that begins from now on."
-                f"{_rule_it_brings(version)}",
+                _("Version %(number)s adopted. Items that start from now on follow it.") % {"number": version.number}
+                + _rule_it_brings(version),
             )
             if request.POST.get("under_way") == "move":
                 _move(request, version, request.POST.get("reason", ""))
@@ -284,13 +294,13 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
 
 
 def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
-    """Replace the draft by what was pasted or uploaded; where that is no protocol, say why and keep both."""
+    """Replace the draft by what was pasted or uploaded; if that is not a protocol, say why and keep both."""
     upload = request.FILES.get("json_file")
     raw = upload.read(MAX_BYTES + 1) if upload else request.POST.get("json", "").encode()
     text = raw.decode(errors="replace")
     problems: list[Problem] = []
     if len(raw) > MAX_BYTES:
-        problems = [Problem("", f"This is longer than {MAX_BYTES:,} bytes; a protocol is much shorter.")]
+        problems = [Problem("", _too_long(MAX_BYTES))]
         text = ""
     else:
         try:
@@ -298,21 +308,23 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
         except JsonError as error:
             problems = [Problem(error.pointer, error.message)]
         except orjson.JSONDecodeError as error:
-            problems = [Problem("", f"This is no JSON: {error.msg}, line {error.lineno}, column {error.colno}.")]
+            sentence = _("This is not valid JSON: %(message)s, line %(line)s, column %(column)s.")
+            where = {"message": error.msg, "line": error.lineno, "column": error.colno}
+            problems = [Problem("", sentence % where)]
         else:
             if has_too_many_values(read):
-                found, problems = None, [Problem("", _TOO_MANY)]
+                found, problems = None, [Problem("", _too_many())]
             else:
                 found, problems = check(complete(read) if isinstance(read, dict) else read)
             if found is not None:
-                # Whatever a rule says against it can be mended in the form.
-                messages.info(request, "The JSON is in the form now. Nothing is adopted yet.")
+                # Problems with its rules can be fixed in the form.
+                messages.info(request, _("JSON loaded. Nothing is adopted yet."))
                 return _editor(request, _as_json(found), seen=seen)
     return _editor(request, draft, seen=seen, json_text=text, json_problems=problems)
 
 
 def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
-    """What the editor opens with: a preset with its options, an earlier version, or the one in force."""
+    """Return what the editor opens with: a preset with its options, an earlier version, or the current one."""
     preset = one_of(request.GET, "preset", PRESETS)
     refuse_unknown_names((name for name, value in request.GET.items() if value), parameters_of(preset))
     if preset:
@@ -324,15 +336,15 @@ def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
 
 
 def _posted_draft(posted: QueryDict) -> Draft:
-    # What the form adds to a protocol is little beside it.
+    # The form adds little to a protocol.
     if len(posted.get("base", "")) > 2 * MAX_BYTES:
-        raise Invalid(f"This is longer than {2 * MAX_BYTES:,} bytes; a protocol is much shorter.")
+        raise Invalid(_too_long(2 * MAX_BYTES))
     try:
         draft = loads(posted.get("base", ""))
     except ValueError:
         draft = None
     if not shaped(draft):
-        raise Invalid("What was sent holds no protocol; open the editor again.")
+        raise Invalid(_("The request contains no protocol. Open the editor again."))
     found: Draft = draft
     return found
 
@@ -341,7 +353,7 @@ def _posted_draft(posted: QueryDict) -> Draft:
 
 
 def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
-    """What the protocol asks of the team, with the assumptions it rests on, as they were typed or as they are known."""
+    """Return the estimated work for the team and its assumptions, as typed or else as known."""
     posted = request.POST
     known, measured = dry_runs.assumptions_for(project=request.project, protocol=found)
     items = _number(posted.get("run:items"), dry_runs.usual_items(request.project), MAX_ITEMS)
@@ -357,6 +369,7 @@ def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
     result, people = dry_runs.dry_run(
         project=request.project, protocol=found, items=int(items), assumptions=assumptions
     )
+    heads = {name: str(label) for name, label in _ASSUMED.items()}
     rows = [
         {
             "stage": stage,
@@ -364,7 +377,7 @@ def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
             "inputs": [
                 {
                     "name": f"run:{stage.key}:{one.name}",
-                    "label": f"{_ASSUMED[one.name]}, {stage.title}",
+                    "label": f"{heads[one.name]}, {stage.title}",
                     "value": f"{getattr(assumptions[stage.key], one.name) * (1 if one.name == 'minutes' else 100):g}",
                 }
                 for one in fields(Assumption)
@@ -373,10 +386,15 @@ def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
         }
         for stage in result.stages
     ]
-    return {"items": int(items), "people": people, "result": result, "rows": rows, "heads": list(_ASSUMED.values())}
+    return {"items": int(items), "people": people, "result": result, "rows": rows, "heads": list(heads.values())}
 
 
-_ASSUMED = {"fix": "Fix, %", "reject": "Reject, %", "escalate": "Escalate, %", "minutes": "Minutes a review"}
+_ASSUMED = {
+    "fix": gettext_lazy("Fix, %"),
+    "reject": gettext_lazy("Reject, %"),
+    "escalate": gettext_lazy("Escalate, %"),
+    "minutes": gettext_lazy("Minutes per review"),
+}
 
 
 def _number(text: str | None, otherwise: Any, most: float) -> Any:
@@ -391,7 +409,7 @@ def _number(text: str | None, otherwise: Any, most: float) -> Any:
 
 
 def _versions(project: Project) -> list[ProtocolVersion]:
-    """All versions, newest first, with their authors, their definitions left out."""
+    """Return all versions, newest first, with their authors but without their definitions."""
     return list(
         ProtocolVersion.objects.filter(project=project).select_related("author").defer("definition").order_by("-number")
     )
@@ -401,7 +419,7 @@ def _version(versions: list[ProtocolVersion], number: str) -> ProtocolVersion:
     for version in versions:
         if str(version.number) == number:
             return version
-    raise Hidden("There is no such version of the protocol.")
+    raise Hidden(_("This version of the protocol does not exist."))
 
 
 def _grouped(changes: list[Difference]) -> list[tuple[str, list[Difference]]]:

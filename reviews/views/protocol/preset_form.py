@@ -1,4 +1,4 @@
-"""Published protocols as forms: what each can be set up with, and reading that back."""
+"""Presets as forms: the options of each, and reading them back."""
 
 import inspect
 from collections.abc import Mapping
@@ -6,48 +6,52 @@ from dataclasses import replace
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.core.forms.fields import fields
 from annotator.core.forms.shapes import Kind, Shape, own_shape
 from annotator.core.forms.values import FieldProblem, read_or_keep, read_typed
 from annotator.errors import Invalid
 from reviews.core.protocols import PRESETS, ImpossibleOption, Protocol, load_preset
+from reviews.core.protocols.presets import ABOUT_PRESETS, OPTION_LABELS
 
 _TYPES = {bool: "boolean", int: "integer", float: "number"}
 _WANTED = {
-    Kind.BOOLEAN: "is neither true nor false for",
-    Kind.INTEGER: "is no whole number for",
-    Kind.NUMBER: "is no number for",
+    Kind.BOOLEAN: gettext_lazy("%(option)s: “%(text)s” is neither true nor false."),
+    Kind.INTEGER: gettext_lazy("%(option)s: “%(text)s” is not a whole number."),
+    Kind.NUMBER: gettext_lazy("%(option)s: “%(text)s” is not a number."),
 }
 
 
 def parameters_of(preset: str) -> list[str]:
-    """What the editor reads from its address when it begins with a preset, or (blank) with none."""
+    """Return what the editor reads from its address if it starts with a preset, or (blank) without one."""
     return ["preset", "version", *_schema(preset)["properties"]]
 
 
 def preset_from(name: str, given: QueryDict) -> Protocol:
-    """The preset with the options of a query string. Raises Invalid for what an option (``field``) cannot be."""
+    """Return the preset with the options of a query string. Raises Invalid for a bad option (``field``)."""
     options: dict[str, Any] = {}
     for option, shape in _shapes(name).items():
         text = _text(given, option)
         try:
             options |= {option: type(shape.default)(read_typed(shape, text))} if text else {}
         except FieldProblem:
-            sentence = f"“{text[:40]}” {_WANTED[shape.kind]} “{shape.title}”."
+            sentence = str(_WANTED[shape.kind]) % {"text": text[:40], "option": shape.title}
             raise Invalid(sentence, field=option) from None
     try:
         return load_preset(name, **options)
     except (TypeError, ValueError) as error:
         option = error.option if isinstance(error, ImpossibleOption) else ""
-        raise Invalid(f"The preset {name} cannot be set up like this: {error}.", field=option) from None
+        sentence = _("The preset %(name)s does not accept these options: %(error)s.") % {"name": name, "error": error}
+        raise Invalid(sentence, field=option) from None
 
 
 def preset_cards(given: QueryDict | None = None, refusal: Invalid | None = None) -> list[dict[str, Any]]:
-    """Name, title, what it is and options of each preset; the one that was ``given`` as it was, with what is wrong."""
+    """Return each preset's name, title, description and options; the ``given`` one as it was, with its problem."""
     chosen = given.get("preset") if given else None
     cards = []
-    for name, make in PRESETS.items():
+    for name in PRESETS:
         values = {option: shape.default for option, shape in _shapes(name).items()}
         errors = {}
         if given is not None and name == chosen:
@@ -58,20 +62,30 @@ def preset_cards(given: QueryDict | None = None, refusal: Invalid | None = None)
             }
             errors = {f"/{refusal.details.get('field')}": refusal.sentence} if refusal else {}
         options = [replace(one, key=one.name) for one in fields(_schema(name), values, own=True, errors=errors)]
-        about = (inspect.getdoc(make) or "").partition("\n")[0]
-        cards.append({"name": name, "title": load_preset(name).name, "about": about, "options": options})
+        cards.append(
+            {"name": name, "title": load_preset(name).name, "about": _(ABOUT_PRESETS[name]), "options": options}
+        )
     return cards
 
 
 def _text(given: QueryDict, option: str) -> str:
-    """What was typed for an option; a comma is a decimal point, and yes and no have no capitals."""
+    """Return what was typed for an option, with a decimal point for a comma and in lower case."""
     return given.get(option, "").strip().replace(",", ".").lower()
 
 
 def _schema(name: str) -> dict[str, Any]:
-    """The options of a preset with their defaults, as a JSON Schema."""
+    """Return the options of a preset with their labels and defaults, as a JSON Schema."""
     parameters = inspect.signature(PRESETS[name]).parameters.values() if name in PRESETS else ()
-    return {"properties": {one.name: {"type": _TYPES[type(one.default)], "default": one.default} for one in parameters}}
+    return {
+        "properties": {
+            one.name: {
+                "type": _TYPES[type(one.default)],
+                "default": one.default,
+                "title": _(OPTION_LABELS[one.name]),
+            }
+            for one in parameters
+        }
+    }
 
 
 def _shapes(name: str) -> Mapping[str, Shape]:

@@ -133,12 +133,12 @@ def test_a_trail_names_the_version_each_stage_was_passed_under_and_why_a_round_w
     assert {stage["protocol"] for stage in plain["stages"]} == {1}
     assert not any("broken_off" in stage for stage in plain["stages"])
     found = [(one["stage"], one["protocol"], one["outcome"], one.get("broken_off")) for one in moved["stages"]]
-    added = "reviews of both kinds do not add up."
+    added = "Earlier reviews can’t be combined with new ones."
     assert found[:5] == [
         ("self_check_single", 1, "pass", None),
         ("self_check_multi", 1, "pass", None),
-        ("cross_check", 1, "", f"It had 2 reviewers and has 3: {added}"),
-        ("cross_check", 2, "", f"It was blind and is open: {added}"),
+        ("cross_check", 1, "", f"The number of reviewers changes from 2 to 3. {added}"),
+        ("cross_check", 2, "", f"The stage is no longer blind. {added}"),
         ("cross_check", 4, "pass", None),
     ]
     manifest = json.loads(files["manifest.json"])

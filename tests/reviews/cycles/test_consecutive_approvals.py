@@ -265,12 +265,12 @@ def test_a_majority_of_three_decides(verdicts: tuple[str, ...], status: str, sta
 def test_who_is_missing_for_approvals_in_a_row() -> None:
     team = make_team(annotators=1, seniors=1)
     assert shortfalls(project=team.project, protocol=load_preset("cctu")) == [
-        "“Data verification” needs 3 with the role annotator or senior reviewer, 2 for approvals in a row, one of whom "
-        "may have made the change that is looked at, and has 2: 1 is missing.",
-        "“Code verification” needs 3 with the role annotator or senior reviewer, 2 for approvals in a row, one of whom "
-        "may have made the change that is looked at, and has 2: 1 is missing.",
-        "“Settlement” needs 2 with the role senior reviewer, one of whom may have settled the item before, and has 1: "
-        "1 is missing.",
+        "“Data verification” needs 3 people with one of these roles: Annotator, Senior reviewer. It has 2. 2 are "
+        "needed for approvals in a row. One of them may have made the last change.",
+        "“Code verification” needs 3 people with one of these roles: Annotator, Senior reviewer. It has 2. 2 are "
+        "needed for approvals in a row. One of them may have made the last change.",
+        "“Settlement” needs 2 people with one of these roles: Senior reviewer. It has 1. One of them may have "
+        "settled the item before.",
     ]
     assert shortfalls(project=make_team(annotators=1, seniors=2).project, protocol=load_preset("cctu")) == []
 
@@ -295,8 +295,8 @@ def test_an_item_whose_owner_editor_and_approver_are_all_there_is_said_to_wait_f
     assert all(claim_next(actor=person, project=team.project) is None for person in team.annotators)
     assert stuck() == {"data": 1}
     assert shortfalls(project=team.project, protocol=protocol)[0] == (
-        "“Data verification” needs 4 with the role annotator or senior reviewer, 2 for approvals in a row, one of whom "
-        "may have made the change that is looked at, another may own the dialogue, and has 3: 1 is missing."
+        "“Data verification” needs 4 people with one of these roles: Annotator, Senior reviewer. It has 3. 2 are "
+        "needed for approvals in a row. One of them may have made the last change. Another may own the dialogue."
     )
     give_role(team.project, make_user(), Role.ANNOTATOR)
     assert stuck() == {}
@@ -307,8 +307,8 @@ def test_who_is_missing_for_pairs_that_change() -> None:
     team = make_team(annotators=1, seniors=1)
     rounds, *_ = shortfalls(project=team.project, protocol=load_preset("wild"))
     assert rounds == (
-        "“Rounds of pairs” needs 4 with the role annotator or senior reviewer, one of whom may be the author and one "
-        "more so that pairs can change, and has 2: 2 are missing."
+        "“Rounds of pairs” needs 4 people with one of these roles: Annotator, Senior reviewer. It has 2. One of "
+        "them may be the author. One more is needed so that pairs can change."
     )
     assert shortfalls(project=make_team(annotators=2, seniors=2).project, protocol=load_preset("wild")) == []
 
@@ -316,5 +316,5 @@ def test_who_is_missing_for_pairs_that_change() -> None:
 def test_who_is_missing_for_a_second_look() -> None:
     team = make_team(annotators=0, seniors=1)
     verification, _ = shortfalls(project=team.project, protocol=load_preset("async"))
-    assert "needs 2 with the role annotator or senior reviewer" in verification
+    assert "needs 2 people with one of these roles: Annotator, Senior reviewer" in verification
     assert shortfalls(project=make_team(annotators=0, seniors=2).project, protocol=load_preset("async")) == []

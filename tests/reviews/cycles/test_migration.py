@@ -134,7 +134,7 @@ def test_the_preview_counts_and_says_why(team: Team) -> None:
         ("cross_check", 2, Action.RESTART, "cross_check"),
         ("expert", 1, Action.STAY, "expert"),
     ]
-    assert "It had 2 reviewers and has 1" in found.steps[1].why
+    assert "The number of reviewers changes from 2 to 1" in found.steps[1].why
     assert (found.items, found.count("stay"), found.count("restart"), found.in_draw) == (4, 2, 2, 0)
     # Nothing has happened.
     assert not Cycle.objects.filter(protocol=found.version).exists()

@@ -19,7 +19,7 @@ def test_the_author_hears_what_was_changed_and_why(team: Team) -> None:
     claim_and_submit(team.senior, item, rulings={TEXT: ruling("right")}, reason="The sky is clear.")
     notice = Feedback.objects.get(person=team.annotator)
     assert "The sky is clear." in notice.text
-    assert "Answer wrong or unsupported at task 1, answer s1, text: As observed." in notice.text
+    assert "Wrong or unsupported answer at task 1, answer s1, text: As observed." in notice.text
 
 
 def test_the_author_hears_of_their_own_words_alone(team: Team) -> None:

@@ -44,7 +44,7 @@ def test_what_is_no_number_is_said_at_its_place() -> None:
 def test_a_share_that_cannot_be_is_refused_in_per_cent_too() -> None:
     """The form takes per cent: “1.0 or less” would be one per cent there."""
     _, problems = check(overlay(c3(), [("%/stages/3/entry/send_back/above", ["700"])]))
-    assert [one.message for one in problems] == ["A share lies between 0 and 1, that is between 0 % and 100 %."]
+    assert [one.message for one in problems] == ["Enter a share from 0 to 1 (0 % to 100 %)."]
 
 
 def test_stages_are_added_moved_and_removed() -> None:
@@ -76,7 +76,7 @@ def test_rows_questions_and_kinds_are_added() -> None:
     protocol, _ = check(complete(draft))
     assert protocol is not None
     assert protocol.stages[2].checklist.items[-1].key == "new_question"
-    assert protocol.taxonomy[-1].key == "new_kind"
+    assert protocol.taxonomy[-1].key == "new_error_type"
 
 
 def test_keys_are_made_of_words_and_are_never_there_twice() -> None:
@@ -85,7 +85,7 @@ def test_keys_are_made_of_words_and_are_never_there_twice() -> None:
         draft = step(draft, "add:/taxonomy")
         draft["taxonomy"][-1]["label"] = label
     keys = [kind["key"] for kind in complete(draft)["taxonomy"]][-4:]
-    assert keys == ["uberflussiger_aufruf", "kind", "other_2", "other_3"]
+    assert keys == ["uberflussiger_aufruf", "error_type", "other_2", "other_3"]
 
 
 @given(st.text(max_size=60))
@@ -151,12 +151,12 @@ def test_fields_of_a_stage_are_named() -> None:
     draft["stages"][3]["entry"]["fraction"] = 0.2
     assert lines(draft) == [
         ("Stage “Cross-check”", "Blind", "yes", "no"),
-        ("Stage “Cross-check”", "Lease, minutes", "30", "45"),
+        ("Stage “Cross-check”", "Claim expires after, minutes", "30", "45"),
         (
             "Stage “Expert verification”",
-            "Enters",
-            "every escalated item and a random 10 % of the approved",
-            "every escalated item and a random 20 % of the approved",
+            "Items",
+            "every escalated item and a random 10 % of the others",
+            "every escalated item and a random 20 % of the others",
         ),
     ]
 
@@ -168,7 +168,7 @@ def test_outcomes_are_compared_by_what_they_say_not_by_their_rows() -> None:
     assert lines(draft) == []
     # … and one combination that is answered otherwise.
     draft["stages"][2]["outcomes"][2]["outcome"] = "back_to_author"
-    assert lines(draft) == [("Stage “Cross-check”", "After reject + reject", "rejected", "back to the author")]
+    assert lines(draft) == [("Stage “Cross-check”", "Outcome of reject + reject", "reject", "send back to the author")]
 
 
 def test_stages_come_go_and_change_places() -> None:
@@ -187,11 +187,11 @@ def test_error_types_and_questions() -> None:
     assert [line[1:] for line in lines(draft)] == [
         (
             "Checklist, relevance",
-            "Every call and the answer serve what the user asks for (each task)",
-            "Every call and the answer serve what the user asks for (once)",
+            "Every call and the answer serve the user’s request (for each task)",
+            "Every call and the answer serve the user’s request (once)",
         ),
-        ("Wrong tool, word", "Wrong tool", "Tool is wrong"),
-        ("Missing call, in use", "yes", "no"),
+        ("Wrong tool, name", "Wrong tool", "Tool is wrong"),
+        ("Missing call, retired", "no", "yes"),
     ]
 
 

@@ -60,10 +60,10 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     assert refused.status_code == 422
     assert "one or two reviewers" in text(refused)
     for wrong, said in (
-        ("audit_fraction=some", "“some” is no number for “Audit fraction”."),
-        ("audit_fraction=-1", "like this: “audit fraction” is -1.0. A share lies between 0 and 1, that is"),
-        ("audit_fraction=nan", "“nan” is no number for “Audit fraction”."),
-        ("send_back_audited=1.5", "“1.5” is no whole number for “Send back audited”."),
+        ("audit_fraction=some", "Audited share (0 to 1): “some” is not a number."),
+        ("audit_fraction=-1", "these options: “Audited share (0 to 1)” is -1.0. Enter a share"),
+        ("audit_fraction=nan", "Audited share (0 to 1): “nan” is not a number."),
+        ("send_back_audited=1.5", "Minimum audited items: “1.5” is not a whole number."),
     ):
         refused = client.get(address(team) + f"?preset=c3&{wrong}")
         assert refused.status_code == 422
@@ -129,8 +129,8 @@ def test_a_table_for_another_number_of_reviewers_is_one_fault_with_its_mend_besi
     page = send(client, team, "check", three)
     assert page.status_code == 422
     summary = text(page).partition('class="error-summary"')[2].partition("</details>")[0]
-    assert "1 thing is not right yet." in summary
-    assert "3 people review here: write the table of “Cross-check” again." in summary
+    assert "1 problem to fix" in summary
+    assert "“Cross-check” has 3 reviewers." in summary
     for how in TABLES:
         assert f'form="editor" name="do" value="{how}:/stages/2"' in summary
         mended = overlay(draft(), [(name, [value]) for name, value in three.items()])
@@ -141,7 +141,7 @@ def test_too_few_people_are_told_at_the_number_of_reviewers(client: Client, team
     base = draft()
     base["stages"][2]["reviewers"] = 7
     page = send(client, team, "agree:/stages/2", base=base)
-    assert "needs 8 with the role" in text(page)
+    assert "needs 8 people with one of these roles" in text(page)
     page = send(client, team, "look", base=base)
     assert 'href="#at-stages-2-reviewers"' in text(page)
 
@@ -153,8 +153,8 @@ def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) ->
     assert page.status_code == 200
     assert "<del>5 %</del>" in text(page)
     assert "<ins>7 %</ins>" in text(page)
-    assert "Compared items after which it warns" in text(page)
-    assert "3 items are under way" in text(page)
+    assert "Compared items before warnings start" in text(page)
+    assert "3 items in progress" in text(page)
     done = send(client, team, "adopt", changed)
     assert done.status_code == 302
     found = current_protocol(team.project)
@@ -176,9 +176,9 @@ def test_what_somebody_else_adopted_meanwhile_is_not_overwritten_unseen(client: 
     adopt_c3(team, audit_fraction=0.3)
     page = send(client, team, "adopt", {"/name": "Ours"})
     assert page.status_code == 409
-    assert "Version 2 came into force while you edited version 1" in text(page)
+    assert "Version 2 was adopted while you were editing version 1" in text(page)
     # What is shown now is against the newer one, and is what the next try adopts.
-    assert "a random 30 % of the approved" in text(page)
+    assert "a random 30 % of the others" in text(page)
     assert 'name="seen" value="2"' in text(page)
     assert send(client, team, "adopt", {"/name": "Ours"}, seen=2).status_code == 302
 
@@ -208,7 +208,7 @@ def test_json_is_downloaded_and_read_in(client: Client, team: Team) -> None:
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        ("{", "This is no JSON"),
+        ("{", "This is not valid JSON"),
         ('{"name": "x", "stages": [], "name": "y"}', "The key “name” appears twice in one object. Remove one."),
         ("1" * 1_001, "digits"),
         ("[]", "Must be an object."),
@@ -242,14 +242,14 @@ def test_a_protocol_of_too_many_rows_is_refused_before_a_page_is_made_of_it(clie
     sent["stages"][2]["outcomes"] *= 300
     page = send(client, team, "json", {"json": json.dumps(sent)})
     assert (page.status_code, page["Content-Type"]) == (422, "text/html; charset=utf-8")
-    assert "This has more than 5,000 values" in text(page)
+    assert "The protocol has more than 5,000 values" in text(page)
     # What was pasted and the form stay; neither is put on the page as rows.
     assert 'value="Cross-check"' in text(page)
     assert "/stages/2/outcomes/9/outcome" not in text(page)
     for do in ("check", "look", "adopt", "add:/stages"):
         page = send(client, team, do, base=sent)
         assert page.status_code == 422
-        assert "This has more than 5,000 values" in text(page)
+        assert "The protocol has more than 5,000 values" in text(page)
     sent = draft(name="x" * 800_000)
     assert "longer than 800,000 bytes" in text(send(client, team, "look", base=sent))
 
@@ -259,7 +259,7 @@ def test_json_that_breaks_a_rule_can_be_mended_in_the_form(client: Client, team:
     base["stages"][0]["outcomes"] = base["stages"][0]["outcomes"][:1]
     page = send(client, team, "json", {"json": json.dumps(base)})
     assert page.status_code == 200
-    assert "does not say what follows from fix" in text(page)
+    assert "No row covers fix. Add a row." in text(page)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,8 @@ def test_the_dry_run_takes_the_assumptions_that_were_typed(client: Client, team:
     sure = {f"run:{key}:{name}": "0" for key in ("self_check_single", "self_check_multi", "cross_check", "expert")
             for name in ("fix", "reject", "escalate")}  # fmt: skip
     page = send(client, team, "look", sure | {"run:items": "1024"})
-    assert "With 6 people and 1,024 items this takes exactly <strong>4,199 reviews</strong>" in text(page)
+    assert "1,024 items and a team of 6" in text(page)
+    assert "<strong>4,199</strong></dd>" in text(page)
     assert send(client, team, "look", {"run:items": "many", "run:expert:fix": "-3"}).status_code == 200
 
 
@@ -289,7 +290,7 @@ def test_assumptions_are_measured_where_there_are_enough_reviews(client: Client,
     for _ in range(20):
         claim_and_submit(team.annotator, make_item(team, "self_check_single"))
     page = text(client.get(address(team)))
-    assert page.count("this project") == 1
+    assert page.count(">this project<") == 1
     assert 'name="run:self_check_single:fix" value="0"' in page
 
 
@@ -299,11 +300,11 @@ def test_versions_are_listed_compared_and_begun_from(client: Client, team: Team)
     assert "Version 2" in page
     assert "Version 1" in page
     old = text(client.get(address(team, "?version=1")))
-    assert "not in force any more" in old
+    assert "This is not the current version." in old
     changes = text(client.get(address(team, "changes/")))
     assert "Reviewers" in changes
     assert "<del>2</del>" in changes
-    assert "Nothing differs" in text(client.get(address(team, "changes/?a=2&b=2")))
+    assert "No differences" in text(client.get(address(team, "changes/?a=2&b=2")))
     assert client.get(address(team, "changes/?a=9")).status_code == 404
     begun = text(client.get(address(team, "edit/?version=1")))
     assert 'name="/stages/2/reviewers" value="2"' in begun
@@ -321,7 +322,7 @@ def test_a_new_project_is_set_up_without_inviting_first() -> None:
     client.force_login(team.administrator)
     page = text(client.get(address(team, "")))
     assert "Use the C3-Bench protocol" in page
-    assert "There is none yet. Choose a published one" in page
+    assert "This project has no protocol yet. Choose a preset" in page
     for path, words in (
         ("dialogues", "Import candidates"),
         ("assignments", "Choose a protocol"),

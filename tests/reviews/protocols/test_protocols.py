@@ -145,14 +145,14 @@ def test_two_who_make_the_same_fix_are_a_majority_of_three() -> None:
     assert [decide(stage, [F, R, F], equal, 1) for equal in (False, True)] == ["escalate", "pass_with_fix"]
     assert decide(stage, [F, F, F], True) == "pass_with_fix"
     words = {str(one) for one in combinations(stage) if one.fixes == 2 and A in one.verdicts}
-    assert words == {f"approve + fix + fix ({how})" for how in ("the same for a majority", "different content")}
+    assert words == {f"approve + fix + fix ({how})" for how in ("same fix by a majority", "different content")}
 
 
 def test_a_fix_that_passes_must_be_one_of_a_majority_or_all() -> None:
     rows = [{**row, "content": "any"} if row["content"] == "majority" else row for row in MAJORITY]
     problems = [problem.message for problem in validate(edited(reviewers=3, outcomes=rows))]
-    assert "After approve + fix + fix (different content) it is open which of the fixes passes." in problems
-    assert not any("the same for a majority" in words for words in problems)
+    assert "After approve + fix + fix (different content), it is not clear which fix passes." in problems
+    assert not any("same fix by a majority" in words for words in problems)
 
 
 @given(reviewers=st.integers(2, 9))
@@ -167,7 +167,7 @@ def test_a_suggested_majority_table_can_be_worked_with(reviewers: int) -> None:
 
 def test_an_undecided_combination_is_an_error_not_a_guess() -> None:
     stage = Stage.model_construct(**{**c3().stage("expert").__dict__, "outcomes": ()})
-    with pytest.raises(ValueError, match="says nothing of approve"):
+    with pytest.raises(ValueError, match="has no row for approve"):
         decide(stage, [A], True)
 
 
@@ -179,23 +179,23 @@ TABLE = [rule.model_dump(mode="json") for rule in c3().stage("cross_check").outc
 @pytest.mark.parametrize(
     ("changes", "pointer", "words"),
     [
-        ({"outcomes": TABLE[:-1]}, "/stages/2/outcomes", "does not say what follows from escalate + escalate"),
-        ({"outcomes": [*TABLE, TABLE[0]]}, "/stages/2/outcomes/7", "earlier rows decide all it speaks of"),
+        ({"outcomes": TABLE[:-1]}, "/stages/2/outcomes", "No row covers escalate + escalate"),
+        ({"outcomes": [*TABLE, TABLE[0]]}, "/stages/2/outcomes/7", "Earlier rows cover all its cases"),
         (
             {"outcomes": [{"verdicts": [A, F], "content": "same", "outcome": "pass"}, *TABLE]},
             "/stages/2/outcomes/0",
-            "cannot happen",
+            "combination of verdicts can’t happen",
         ),
         (
             {"outcomes": [*TABLE, {"verdicts": [A, "abstain"], "outcome": "pass"}]},
             "/verdicts",
-            "no verdict of this stage",
+            "“abstain” is not a verdict of this stage",
         ),
-        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/outcomes", "Row 8 names another number"),
+        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/outcomes", "Row 8 has another number"),
         (
             {"outcomes": [{"verdicts": [F, F], "content": "different", "outcome": "pass_with_fix"}, *TABLE]},
             "/outcomes/0/outcome",
-            "open which of the fixes",
+            "not clear which fix passes",
         ),
         (
             {"outcomes": [{"verdicts": [R, "any"], "outcome": "pass_with_fix"}, *TABLE]},
@@ -204,14 +204,14 @@ TABLE = [rule.model_dump(mode="json") for rule in c3().stage("cross_check").outc
         ),
         ({"outcomes": [{"verdicts": [R, R], "outcome": "pass"}, *TABLE]}, "/outcomes/0/outcome", "nobody has approved"),
         ({"eligible": {"roles": ["annotator"], "author": "any"}}, "/eligible/author", "Only a self-check"),
-        ({"entry": {"mode": "escalated_and_fraction", "fraction": 0.1}}, "/entry/mode", "Only a stage of experts"),
-        ({"entry": {"mode": "fraction", "fraction": 0}}, "/entry/fraction", "lets nothing into this stage"),
-        ({"entry": {"mode": "all", "fraction": 0.5}}, "/entry", "a fraction says nothing"),
-        ({"key": "expert"}, "/stages", "The stage “expert” is there 2 times"),
+        ({"entry": {"mode": "escalated_and_fraction", "fraction": 0.1}}, "/entry/mode", "Only an expert stage"),
+        ({"entry": {"mode": "fraction", "fraction": 0}}, "/entry/fraction", "no item enters this stage"),
+        ({"entry": {"mode": "all", "fraction": 0.5}}, "/entry", "Remove the random sample"),
+        ({"key": "expert"}, "/stages", "The stage “expert” appears 2 times"),
         (
             {"checklist": {"items": [{"key": "a", "text": "A"}, {"key": "a", "text": "B"}]}},
             "/checklist/items",
-            "“a” is there 2 times",
+            "“a” appears 2 times",
         ),
     ],
 )
@@ -225,7 +225,7 @@ def test_problems_are_named(changes: dict[str, Any], pointer: str, words: str) -
 def test_escalations_need_somebody_who_takes_them() -> None:
     data = c3().model_dump(mode="json")
     data["stages"] = data["stages"][:3]
-    assert "Nobody takes what is escalated here" in sentences(read_protocol(data))
+    assert "No later expert stage takes escalated items" in sentences(read_protocol(data))
 
 
 def test_an_owner_must_have_been_made() -> None:
@@ -237,14 +237,14 @@ def test_an_owner_must_have_been_made() -> None:
 def test_the_first_stage_takes_everything() -> None:
     data = c3().model_dump(mode="json")
     data["stages"][0]["entry"] = {"mode": "fraction", "fraction": 0.5}
-    assert "The first stage takes every item" in sentences(read_protocol(data))
+    assert "The first stage must take every item" in sentences(read_protocol(data))
 
 
 def test_nothing_can_go_back_where_there_is_no_author() -> None:
     data = c3().model_dump(mode="json")
     data["stages"] = data["stages"][2:]
     data["stages"][0]["outcomes"][4]["outcome"] = "back_to_author"
-    assert "no self-check to which the item could go back" in sentences(read_protocol(data))
+    assert "No self-check comes before this stage" in sentences(read_protocol(data))
 
 
 # --- rounds, approvals in a row, items that come back ----------------------------------------------------------------
@@ -264,33 +264,38 @@ EXPERT_TABLE = [rule.model_dump(mode="json") for rule in c3().stage("expert").ou
 @pytest.mark.parametrize(
     ("preset", "place", "changes", "words"),
     [
-        ("wild", 1, {"blind": False}, "shows only where two or more review it blind"),
-        ("wild", 1, {"entry": {"mode": "rounds", "fraction": 0.0}}, "lets nothing into this stage"),
+        ("wild", 1, {"blind": False}, "Rounds need two or more reviewers who work blind"),
+        ("wild", 1, {"entry": {"mode": "rounds", "fraction": 0.0}}, "no item enters this stage"),
         (
             "wild",
             1,
             {"outcomes": [*ROUND_TABLE[:-1], {"verdicts": ["any", "any"], "outcome": "restart"}]},
-            "In rounds nothing restarts at once",
+            "A stage with rounds can’t repeat at once",
         ),
-        ("wild", 1, {"kind": "self_check"}, "Rounds are looked at by colleagues"),
-        ("wild", 2, {"outcomes": EXPERT_TABLE}, "would leave the rounds without ever being seen without conflict"),
-        ("wild", 0, {"entry": {"mode": "rounds", "fraction": 0.2}}, "The first stage takes every item"),
-        ("cctu", 0, {"reviewers": 2, "outcomes": TABLE}, "let one person review at a time"),
+        ("wild", 1, {"kind": "self_check"}, "Colleagues review in rounds"),
+        ("wild", 2, {"outcomes": EXPERT_TABLE}, "would leave the rounds without two matching reviews"),
+        ("wild", 0, {"entry": {"mode": "rounds", "fraction": 0.2}}, "The first stage must take every item"),
+        ("cctu", 0, {"reviewers": 2, "outcomes": TABLE}, "need one reviewer at a time"),
         (
             "cctu",
             0,
             {"outcomes": [ONE_TABLE[0], {"verdicts": [F], "outcome": "pass_with_fix"}, *ONE_TABLE[2:]]},
-            "its outcome is “restart”",
+            "Set its outcome to “restart”",
         ),
-        ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "confirm"}, *ONE_TABLE[1:]]}, "write “pass”"),
-        ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "return"}, *ONE_TABLE[1:]]}, "Only experts who take"),
-        ("cctu", 2, {"consecutive": 2}, "those of different colleagues"),
-        ("cctu", 1, {"validators_are_checked_later": True}, "No later stage takes every item and looks at its"),
+        ("cctu", 0, {"outcomes": [{"verdicts": [A], "outcome": "confirm"}, *ONE_TABLE[1:]]}, "Use “pass”"),
+        (
+            "cctu",
+            0,
+            {"outcomes": [{"verdicts": [A], "outcome": "return"}, *ONE_TABLE[1:]]},
+            "Only an expert stage that takes",
+        ),
+        ("cctu", 2, {"consecutive": 2}, "come from different colleagues"),
+        ("cctu", 1, {"validators_are_checked_later": True}, "No later stage takes every item and checks its"),
         (
             "async",
             0,
             {"entry": {"mode": "all", "send_back": {"above": 0.2, "audited": 5}}},
-            "here there is no such sample",
+            "This stage has no such sample",
         ),
     ],
 )

@@ -162,9 +162,10 @@ def test_too_few_people_are_said() -> None:
     sentences = shortfalls(project=team.project, protocol=load_preset("c3"))
     assert len(sentences) == 2
     assert sentences[0] == (
-        "“Cross-check” needs 3 with the role annotator or senior reviewer, one of whom may be the author, and has 1."
+        "“Cross-check” needs 3 people with one of these roles: Annotator, Senior reviewer. It has 1. One of them "
+        "may be the author."
     )
-    assert sentences[1] == "“Expert verification” needs 1 with the role senior reviewer, and has 0."
+    assert sentences[1] == "“Expert verification” needs 1 person with one of these roles: Senior reviewer. It has 0."
     for _ in range(2):
         give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
     assert shortfalls(project=team.project, protocol=load_preset("c3")) == []

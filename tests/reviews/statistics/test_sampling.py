@@ -150,7 +150,7 @@ def test_an_error_in_the_sample_goes_back_to_whoever_let_it_pass(team: Team, ver
     assert [notice.person for notice in notices] == team.annotators[:3]
     assert {notice.kind for notice in notices} == {FeedbackKind.AUDIT}
     assert "no tool said" in notices[0].text
-    assert "Answer wrong or unsupported at task 1, answer s1, text: Not observed." in notices[0].text
+    assert "Wrong or unsupported answer at task 1, answer s1, text: Not observed." in notices[0].text
     assert Event.objects.filter(dialogue=item, kind="audit.error").exists()
     counts = stored_counters(team.project)
     assert (counts["sampled:expert"], counts["sampled_errors:expert"]) == (1, 1)

@@ -50,7 +50,7 @@ def test_an_unanswered_item_blocks_a_stage_that_wants_answers() -> None:
     answers = all_yes("t1", "t2")
     del answers["t2"]["facts"]
     with pytest.raises(
-        Invalid, match=r"Task 2 has no answer to “Arguments, observations and answer are right"
+        Invalid, match=r"Task 2 has no answer to “Arguments, observations and answer are correct"
     ) as caught:
         claim_and_submit(team.annotator, item, "approve", checklist=answers)
     assert caught.value.details["unanswered"] == [["t2", "facts"]]
@@ -120,7 +120,7 @@ def test_answers_in_words() -> None:
         {"t1": {"facts": "N"}, "dialogue": {"gone": "Beside a yes, from before these were refused."}},
     )
     assert [(row.place, row.text, row.answer, row.note) for row in rows] == [
-        ("task 1", "Arguments, observations and answer are right and agree with one another", False, "N"),
+        ("task 1", "Arguments, observations and answer are correct and consistent", False, "N"),
         ("the dialogue", "gone", True, ""),
     ]
 
@@ -147,7 +147,7 @@ def test_the_expert_and_later_readers_see_the_answers(client: Client) -> None:
         reverse("dialogue", args=[team.project.slug, item.public_id]),
     ):
         text = client.get(url).content.decode()
-        assert "Every call and the answer serve what the user asks for" in text
+        assert "Every call and the answer serve the user’s request" in text
         assert ": It is sunny." in text
 
 
