@@ -9,7 +9,7 @@ class ReviewsConfig(AppConfig):
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.projects import GIVEN, IN_HAND, TAKE_BACK
-        from reviews.services.assignments.leaving import end_tests, give_back_claims, name_claims
+        from reviews.services.assignments.leaving import describe_claims, release_claims, retire_tests
         from reviews.services.cycles import migration  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages
         from reviews.services.history.record_checks import project_record_problems, record_problems
@@ -22,6 +22,6 @@ class ReviewsConfig(AppConfig):
         REVIEWED_BLIND.append(reviewed_blind)
         RECORDS.append(record_problems)
         PROJECT_RECORDS.append(project_record_problems)
-        IN_HAND.append(name_claims)
-        TAKE_BACK.append(give_back_claims)
-        GIVEN.append(end_tests)
+        IN_HAND.append(describe_claims)
+        TAKE_BACK.append(release_claims)
+        GIVEN.append(retire_tests)

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from reviews.services.assignments.plans import JOB as _PLANS
-from reviews.services.queue.absence import free_slots_of_leavers
+from reviews.services.queue.absence import release_slots_of_former_members
 from reviews.services.queue.claims import expire_overdue
 from reviews.services.queue.order import rewind_cursors as rewind
 from reviews.services.sampling.draws import draw_where_upstream_is_done
@@ -20,7 +20,7 @@ MAX_PORTIONS = 50
 def tidy_claims() -> None:
     """Reopen what was left lying, and what waits for people who have gone, are paused or away."""
     expire_overdue()
-    free_slots_of_leavers()
+    release_slots_of_former_members()
 
 
 @shared_task(name="reviews.tasks.fold_counts")

@@ -11,7 +11,7 @@ from benchmark.demo.desk import CROSS, ERROR_TYPES, EXPERT, MULTI, SINGLE, Cast,
 from reviews.core.gold import errors_in
 from reviews.models import Claim, GoldItem, Review, Slot, SlotState
 from reviews.services.feedback import comments
-from reviews.services.gold import making, settings
+from reviews.services.gold import creation, settings
 from reviews.services.queue import claims
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling import draws
@@ -173,7 +173,7 @@ def _make_gold(cast: Cast) -> None:
                 if wrong and not _plant(cast, source, _with_less_said(source)):
                     continue
                 if not wrong:
-                    making.make_gold_item(actor=cast.administrator, project=cast.project, source=source, stage=CROSS)
+                    creation.make_gold_item(actor=cast.administrator, project=cast.project, source=source, stage=CROSS)
                 verified.remove(source)
                 break
     settings.set_gold_rate(
@@ -182,7 +182,7 @@ def _make_gold(cast: Cast) -> None:
 
 
 def _is_test_of(cast: Cast, source: Dialogue, person: User) -> bool:
-    return person in making.preview(project=cast.project, source=source, stage=CROSS).people
+    return person in creation.preview(project=cast.project, source=source, stage=CROSS).people
 
 
 def _with_less_said(source: Dialogue) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _plant(cast: Cast, source: Dialogue, document: dict[str, Any]) -> bool:
     if any(finding.severity == "error" for finding in found):
         return False
     try:
-        making.make_gold_item(
+        creation.make_gold_item(
             actor=cast.administrator, project=cast.project, source=source, stage=CROSS, document=document
         )
     except Invalid:

@@ -87,7 +87,7 @@ class GoldScore(models.Model):
     errors = models.PositiveIntegerField()
     found = models.PositiveIntegerField()
     false_changes = models.PositiveIntegerField()
-    #: [{anchor, label, fate}] in the document's order.
+    #: [{anchor, label, result}] in the document's order.
     places = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -74,7 +74,7 @@ def lock_memberships(*, person: User, project: Project) -> list[tuple[str, datet
         ),
         [project.pk, person.pk],
     )
-    return [(role, read_clock(now), bool(restrained)) for role, now, restrained in held]
+    return [(role, read_clock(now), bool(limited)) for role, now, limited in held]
 
 
 def own_or_overdue_claims(*, person: User, project: Project, now: datetime) -> list[int]:
@@ -124,7 +124,9 @@ def lock_dialogue_and_slot(slot: Slot, *, person: User) -> tuple[int | None, boo
     return guideline, bool(has_form)
 
 
-def read_turns(*, person: User, project: Project) -> tuple[list[tuple[str, int, int]], list[tuple[str, float, str]]]:
+def read_positions(
+    *, person: User, project: Project
+) -> tuple[list[tuple[str, int, int]], list[tuple[str, float, str]]]:
     """The person's cursors, (stage, position, taken), and where gold items are in use, (stage, rate, secret).
 
     Every claim asks for both: the ORM takes three statements, and 0.8 ms more.
@@ -308,10 +310,10 @@ def candidates(
     values.extend([*stages, project.pk, *by_stage])
 
     for rank, (queue, (condition, given)) in enumerate(zip(queues, bars, strict=True)):
-        in_turn = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s"
+        in_common_queue = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s"
         offered, tested = (_ORDINARY_OR_GIVEN_BACK, [me]) if queue.tests else ("NOT s.is_gold", [])
         reached = cursors.get(queue.stage, 0)
-        beyond = f"{in_turn} AND s.position > %s AND {offered} AND {condition}"
+        beyond = f"{in_common_queue} AND s.position > %s AND {offered} AND {condition}"
         add(f"{rank:d}", beyond, "s.position", [queue.stage, reached, *tested, *given])
     # SQLite takes a limit only within a nested select.
     return " UNION ALL ".join(f"SELECT * FROM ({part}) q{n}" for n, part in enumerate(parts)), values  # noqa: S608

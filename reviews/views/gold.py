@@ -18,9 +18,9 @@ from annotator.services.access.permissions import OVERSEERS, require_administrat
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.agreement import Figure
-from reviews.core.gold import why_not
+from reviews.core.gold import reason_against_gold
 from reviews.models import GoldScore, StageRun
-from reviews.services.gold import making, results, settings
+from reviews.services.gold import creation, results, settings
 from reviews.services.gold.queue_age import Waiting, read_waiting
 from reviews.services.protocols.versions import current_protocol, stage_titles
 
@@ -53,7 +53,7 @@ def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
         "gold": gold,
         "can_make": any(not stage.barred for stage in gold.stages),
         "items": [
-            (item, titles.get(item.stage, item.stage), _stands_out(item.source, item.stage_run, waiting))
+            (item, titles.get(item.stage, item.stage), _why_noticeable(item.source, item.stage_run, waiting))
             for item in gold.items
         ],
         "results": [_result_row(result) for result in gold.results],
@@ -107,7 +107,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
     require_administrator(actor=request.user, project=project)
     given = request.POST if request.method == "POST" else request.GET
     protocol = current_protocol(project)
-    stages = [stage for stage in (protocol.stages if protocol else ()) if not why_not(stage)]
+    stages = [stage for stage in (protocol.stages if protocol else ()) if not reason_against_gold(stage)]
     if request.method != "POST":
         one_of(given, "stage", [stage.key for stage in stages])
     name, stage = given.get("dialogue", "").strip()[:200], given.get("stage", "") or (stages[0].key if stages else "")
@@ -116,15 +116,15 @@ def gold_new(request: PageRequest) -> HttpResponse:
     if name:
         try:
             source = results.find_source(actor=request.user, project=project, name=name)
-            found = making.preview(project=project, source=source, stage=stage)
+            found = creation.preview(project=project, source=source, stage=stage)
             preview = {
                 "source": source,
-                "ways": [_way_row(way, _field(way, source), given) for way in found.ways],
+                "origins": [_origin_row(origin, _field(origin, source), given) for origin in found.origins],
                 "people": found.people,
-                "stands_out": _stands_out(source, found.ways[0].run, read_waiting(project)),
+                "why_noticeable": _why_noticeable(source, found.origins[0].run, read_waiting(project)),
             }
             if request.method == "POST":
-                sent = {way.source.public_id: _field(way, source) for way in found.ways}
+                sent = {origin.source.public_id: _field(origin, source) for origin in found.origins}
                 documents = {}
                 if given.get("show") == "planted":
                     documents = {
@@ -132,7 +132,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
                         for key, name in sent.items()
                         if name in given or name == "document"
                     }
-                item = making.make_gold_item(
+                item = creation.make_gold_item(
                     actor=request.user,
                     project=project,
                     source=source,
@@ -170,7 +170,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     stage = next((one for one in (protocol.stages if protocol else ()) if one.key == item.stage), None)
     people = []
     if item.live and stage is not None:
-        people = making.people_for(project=request.project, stage=stage, source=item.source)
+        people = creation.people_for(project=request.project, stage=stage, source=item.source)
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),
@@ -199,23 +199,23 @@ def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
     return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
 
 
-def _stands_out(source: Dialogue, run: StageRun, waiting: Mapping[str, Waiting]) -> str:
+def _why_noticeable(source: Dialogue, run: StageRun, waiting: Mapping[str, Waiting]) -> str:
     """Why the item made of ``source``, which came into the stage with ``run``, is known; blank where nothing waits."""
     beside = waiting.get(run.stage)
-    return beside.stands_out(came=source.created_at, entered=run.opened_at) if beside else ""
+    return beside.why_noticeable(came=source.created_at, entered=run.opened_at) if beside else ""
 
 
-def _field(way: making.Way, source: Dialogue) -> str:
+def _field(origin: creation.GoldOrigin, source: Dialogue) -> str:
     """The name of the field in which the version with the error stands."""
-    return "document" if way.source.pk == source.pk else f"document-{way.source.public_id}"
+    return "document" if origin.source.pk == source.pk else f"document-{origin.source.public_id}"
 
 
-def _way_row(way: making.Way, name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    answer = way.answer.document()
+def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+    answer = origin.answer.document()
     return {
-        "source": way.source,
+        "source": origin.source,
         "name": name,
-        "errors": describe_changes(way.run.entry_revision.document(), answer),
+        "errors": describe_changes(origin.run.entry_revision.document(), answer),
         "document": given.get(name) or pretty(answer),
     }
 
@@ -264,6 +264,7 @@ def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[s
         "score": score,
         "review": score.review,
         "places": [
-            (describe(document, place["anchor"]), place["fate"], results.fate_words(place)) for place in score.places
+            (describe(document, place["anchor"]), place["result"], results.result_words(place))
+            for place in score.places
         ],
     }

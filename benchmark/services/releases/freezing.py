@@ -30,7 +30,7 @@ from benchmark.services.releases.items import Item
 from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
 from reviews.services.protocols.versions import stage_titles
-from reviews.services.queue.gold_claims import behind
+from reviews.services.queue.gold_claims import language_variants
 from reviews.services.statistics.all_counts import fold_all
 
 #: Dialogues decided upon at a time.
@@ -76,7 +76,7 @@ def what_differs(release: Release) -> str:
 
 def where_released(dialogue: Dialogue) -> str:
     """Where everybody can read a dialogue's answer, or that it has one, as a sentence; blank where nowhere."""
-    alike = behind(dialogue)
+    alike = language_variants(dialogue)
     held = ReleaseItem.objects.filter(dialogue__in=alike, release__frozen_at__isnull=False)
     version = held.order_by("-pk").values_list("release__version", flat=True).first()
     if version is not None:

@@ -1,16 +1,16 @@
 """Known answers mixed into people's work: whose turn it is, how a review compares. Pure."""
 
-from reviews.core.gold.keyed_turns import draw_number, is_due, why_not
-from reviews.core.gold.scoring import FATES, Fate, Place, Score, errors_in, score
+from reviews.core.gold.scheduling import is_due, keyed_random, reason_against_gold
+from reviews.core.gold.scoring import RESULT_LABELS, AnchorResult, Score, ScoredAnchor, errors_in, score
 
 __all__ = [
-    "FATES",
-    "Fate",
-    "Place",
+    "RESULT_LABELS",
+    "AnchorResult",
     "Score",
-    "draw_number",
+    "ScoredAnchor",
     "errors_in",
     "is_due",
+    "keyed_random",
+    "reason_against_gold",
     "score",
-    "why_not",
 ]

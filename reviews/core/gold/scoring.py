@@ -16,7 +16,7 @@ from reviews.core.protocols import Verdict
 Document = dict[str, Any]
 
 
-class Fate(StrEnum):
+class AnchorResult(StrEnum):
     """What became of a place."""
 
     #: An error that is as the answer has it now.
@@ -30,29 +30,29 @@ class Fate(StrEnum):
     FALSE = "false"
 
 
-FATES: dict[Fate, str] = {
-    Fate.REPAIRED: "mended as verified",
-    Fate.OTHERWISE: "mended otherwise",
-    Fate.NAMED: "named, not mended",
-    Fate.MISSED: "missed",
-    Fate.FALSE: "changed without need",
+RESULT_LABELS: dict[AnchorResult, str] = {
+    AnchorResult.REPAIRED: "mended as verified",
+    AnchorResult.OTHERWISE: "mended otherwise",
+    AnchorResult.NAMED: "named, not mended",
+    AnchorResult.MISSED: "missed",
+    AnchorResult.FALSE: "changed without need",
 }
 #: Fields that only people read, with the length of their anchors: an argument may bear the same name.
 _WORDS = {
     *((1, "system_prompt"), (1, "user_query"), (3, "user_message"), (3, "text")),
     *((5, "question"), (5, "user_reply"), (5, "text")),
 }
-_FOUND = (Fate.REPAIRED, Fate.OTHERWISE, Fate.NAMED)
+_FOUND = (AnchorResult.REPAIRED, AnchorResult.OTHERWISE, AnchorResult.NAMED)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScoredAnchor:
     """A place with an error, or where one was made. The anchor is the answer's."""
 
     anchor: str
     #: Of ``annotator.core.comparison.Label``.
     label: str
-    fate: Fate
+    result: AnchorResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +60,21 @@ class Score:
     """One review against the known answer."""
 
     verdict_right: bool
-    places: tuple[Place, ...]
+    places: tuple[ScoredAnchor, ...]
 
     @property
     def errors(self) -> int:
         """How many errors were there."""
-        return sum(place.fate is not Fate.FALSE for place in self.places)
+        return sum(place.result is not AnchorResult.FALSE for place in self.places)
 
     @property
     def found(self) -> int:
         """How many of them were seen, whatever was done about them."""
-        return sum(place.fate in _FOUND for place in self.places)
+        return sum(place.result in _FOUND for place in self.places)
 
     @property
     def false_changes(self) -> int:
-        return sum(place.fate is Fate.FALSE for place in self.places)
+        return sum(place.result is AnchorResult.FALSE for place in self.places)
 
 
 def errors_in(shown: Document, answer: Document) -> list[Discrepancy]:
@@ -94,14 +94,15 @@ def score(*, shown: Document, answer: Document, submitted: Document, verdict: st
     # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
     here = [[one for one in left if _touch(one.anchor, error.anchor)] for error in errors]
     places = [
-        Place(error.anchor, error.label, _fate(error, rest, named)) for error, rest in zip(errors, here, strict=True)
+        ScoredAnchor(error.anchor, error.label, _result(error, rest, named))
+        for error, rest in zip(errors, here, strict=True)
     ]
     mended = all(
-        not rest or (place.fate is Fate.OTHERWISE and all(_is_words(one.anchor) for one in rest))
+        not rest or (place.result is AnchorResult.OTHERWISE and all(_is_words(one.anchor) for one in rest))
         for place, rest in zip(places, here, strict=True)
     )
     places += [
-        Place(one.anchor, one.label, Fate.FALSE)
+        ScoredAnchor(one.anchor, one.label, AnchorResult.FALSE)
         for one in left
         if not any(_touch(one.anchor, error.anchor) for error in errors)
     ]
@@ -117,13 +118,15 @@ def _is_words(anchor: str) -> bool:
     return (len(parts), *parts[-1:]) in _WORDS
 
 
-def _fate(error: Discrepancy, here: list[Discrepancy], named: list[str]) -> Fate:
+def _result(error: Discrepancy, here: list[Discrepancy], named: list[str]) -> AnchorResult:
     """``here``: what still differs from the answer at the error."""
     if not here:
-        return Fate.REPAIRED
+        return AnchorResult.REPAIRED
     if any(one.anchor != error.anchor or one.right != error.right for one in here):
-        return Fate.OTHERWISE
-    return Fate.NAMED if any(_touch(anchor, error.anchor) for anchor in named if anchor) else Fate.MISSED
+        return AnchorResult.OTHERWISE
+    return (
+        AnchorResult.NAMED if any(_touch(anchor, error.anchor) for anchor in named if anchor) else AnchorResult.MISSED
+    )
 
 
 def _touch(one: str, other: str) -> bool:

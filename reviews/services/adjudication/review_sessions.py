@@ -30,7 +30,7 @@ from reviews.models import (
 )
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import claims
-from reviews.services.queue.eligibility import Held, refusal
+from reviews.services.queue.eligibility import HeldSlot, refusal
 from reviews.services.sampling.rounds import OpenConflict, open_conflicts
 from reviews.services.submission.submit import submit_review
 
@@ -160,9 +160,9 @@ def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict])
     roles = roles_in(project, actor)
     cycles = [one.slot.cycle_id for one in conflicts if one.slot is not None]
     mine = Slot.objects.filter(cycle__in=cycles, holder=actor)
-    held: dict[int, list[Held]] = {}
+    held: dict[int, list[HeldSlot]] = {}
     for cycle, slot_id, run, stage, number in mine.values_list("cycle", "pk", "stage_run", "stage", "round"):
-        held.setdefault(cycle, []).append(Held(slot_id, run, stage, number))
+        held.setdefault(cycle, []).append(HeldSlot(slot_id, run, stage, number))
     return [
         replace(one, refusal=refusal(person=actor, roles=roles, slot=slot, stage=claims.stage_of(slot),
                                      held=held.get(slot.cycle_id, [])))

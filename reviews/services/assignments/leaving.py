@@ -9,19 +9,19 @@ from reviews.services.queue.claims import lock_slot, stage_of, withdraw
 from reviews.services.queue.notifications import notify_losses_last
 
 
-def name_claims(project: Project, person: User, left: frozenset[Role]) -> list[str]:
+def describe_claims(project: Project, person: User, left: frozenset[Role]) -> list[str]:
     """The items the person is at work on in stages in which these roles do not review, with the stage."""
     return [f"{claim.slot.dialogue}: {stage_of(claim.slot).title}" for claim in _held(project, person, left)]
 
 
 @notify_losses_last()
-def give_back_claims(actor: User, project: Project, person: User, left: frozenset[Role]) -> None:
+def release_claims(actor: User, project: Project, person: User, left: frozenset[Role]) -> None:
     """Open those items to others; drafts are kept. In the caller's transaction."""
     for claim in _held(project, person, left):
         free_claim(actor=actor, slot=claim.slot, reason="The person who was at work on it has no role for it any more.")
 
 
-def end_tests(project: Project, person: User, role: Role) -> None:
+def retire_tests(project: Project, person: User, role: Role) -> None:
     """End their claims on gold items where the role lets them read the answers; drafts are kept.
 
     In the caller's transaction. The item's history says nothing of it, as of an ordinary one that was given back.

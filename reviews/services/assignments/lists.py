@@ -20,7 +20,7 @@ from annotator.services.dialogues import listing
 from annotator.services.dialogues.listing import filter_dialogues, searched
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.protocols.versions import stage_titles
-from reviews.services.queue.absence import last_signs
+from reviews.services.queue.absence import last_seen
 from reviews.services.queue.pauses import live_pauses
 from reviews.services.statistics.counters import read_counters
 
@@ -145,7 +145,7 @@ def read_people(project: Project) -> list[PersonLoad]:
         f"SELECT person FROM ({latest}) latest WHERE created_at >= %s",  # noqa: S608 - no value is in it
         [[project.pk, key, GoldRole.GOLD.value, week] for key in people],
     )
-    signs = last_signs(project)
+    signs = last_seen(project)
     pauses = {one.person_id: one for one in live_pauses(project).filter(person__isnull=False)}
     return [
         PersonLoad(

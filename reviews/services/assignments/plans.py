@@ -24,7 +24,7 @@ from reviews.models import AssignmentPlan, PlanAction, Priority, Slot, SlotState
 from reviews.services.assignments import changes
 from reviews.services.queue.absence import absent_people
 from reviews.services.queue.claims import lock_slot, stage_of
-from reviews.services.queue.eligibility import Held, refusal
+from reviews.services.queue.eligibility import HeldSlot, refusal
 from reviews.services.queue.notifications import notify_losses_last, notify_plan
 
 #: Slots of one plan.
@@ -388,13 +388,13 @@ def _loads(project: Project, people: Sequence[User]) -> dict[int, int]:
     return load
 
 
-def _held(cycles: Sequence[int], people: Sequence[User]) -> dict[tuple[int, int], list[Held]]:
-    out: dict[tuple[int, int], list[Held]] = {}
+def _held(cycles: Sequence[int], people: Sequence[User]) -> dict[tuple[int, int], list[HeldSlot]]:
+    out: dict[tuple[int, int], list[HeldSlot]] = {}
     for portion in in_portions(sorted(set(cycles))):
         rows = Slot.objects.filter(cycle_id__in=portion, holder__in=people)
         columns = rows.values_list("cycle_id", "holder_id", "pk", "stage_run_id", "stage", "round")
         for cycle, holder, slot, run, stage, number in columns:
-            out.setdefault((cycle, holder or 0), []).append(Held(slot, run, stage, number))
+            out.setdefault((cycle, holder or 0), []).append(HeldSlot(slot, run, stage, number))
     return out
 
 

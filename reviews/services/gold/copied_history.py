@@ -19,7 +19,7 @@ from reviews.models import Comment, Cycle, Review, ReviewError, StageRun, StageR
 JOINED = "dialogue.joined_variants"
 
 
-def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> tuple[StageRun, dict[int, Revision]]:
+def copy_history(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> tuple[StageRun, dict[int, Revision]]:
     """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened.
 
     Returns its own open run of that stage, and of each version that was copied: key of the original → its copy.
@@ -36,7 +36,7 @@ def copy_past(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> 
     )
     runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
     seen = _versions(run)
-    hashes = {came_in(run).content_hash: versions[seen[0].pk].content_hash}
+    hashes = {entry_version(run).content_hash: versions[seen[0].pk].content_hash}
     hashes |= {revision.content_hash: versions[revision.pk].content_hash for revision in seen}
     _copy_events(dialogue, cycle, run, reviews, hashes)
     _copy_comments(dialogue, cycle, run, runs)
@@ -71,7 +71,7 @@ def _versions(run: StageRun) -> list[Revision]:
     return sorted([*chain.values(), *made.exclude(pk__in=chain)], key=lambda one: one.pk)
 
 
-def came_in(run: StageRun) -> Revision:
+def entry_version(run: StageRun) -> Revision:
     """The version in which the dialogue came in."""
     revision = run.cycle.entry_revision
     while revision.parent is not None:
@@ -82,7 +82,7 @@ def came_in(run: StageRun) -> Revision:
 def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
     """Key of the original → its copy."""
     out: dict[int, Revision] = {}
-    first = came_in(run)
+    first = entry_version(run)
     for number, original in enumerate(_versions(run), 1):
         # The first is what came in, whatever had been made of it by then.
         origin = original if out else first

@@ -24,7 +24,7 @@ class Waiting:
     #: Into the stage.
     entered: tuple[datetime, datetime]
 
-    def stands_out(self, *, came: datetime, entered: datetime) -> str:
+    def why_noticeable(self, *, came: datetime, entered: datetime) -> str:
         """Why an item that came at these times is known among them, as a sentence; blank where it is one of them."""
         first = came < self.came[0] or entered < self.entered[0]
         last = came > self.came[1] or entered > self.entered[1]

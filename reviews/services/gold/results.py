@@ -11,7 +11,7 @@ from annotator.models import Dialogue, Event, Project, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
 from reviews.core.agreement import Figure, wilson
-from reviews.core.gold import FATES, Fate, why_not
+from reviews.core.gold import RESULT_LABELS, AnchorResult, reason_against_gold
 from reviews.core.protocols import Stage
 from reviews.models import (
     ClaimState,
@@ -26,7 +26,7 @@ from reviews.models import (
     StageRun,
     StageRunState,
 )
-from reviews.services.gold.making import PUBLIC_IN, gold_stage, versions_like_now
+from reviews.services.gold.creation import PUBLIC_IN, gold_stage, versions_like_now
 from reviews.services.protocols.versions import current_protocol
 
 #: Dialogues that are offered to make an item of.
@@ -104,7 +104,7 @@ def read_gold(*, actor: User, project: Project) -> GoldOverview:
             stage=stage,
             rate=rates[stage.key].rate if stage.key in rates else 0.0,
             reveal=stage.key in rates and rates[stage.key].reveal,
-            barred=why_not(stage),
+            barred=reason_against_gold(stage),
             items=live[stage.key],
         )
         for stage in (protocol.stages if protocol else ())
@@ -124,7 +124,7 @@ def sum_up(scores: Iterable[GoldScore]) -> list[Result]:
         result.errors += score.errors
         result.found += score.found
         result.false_changes += score.false_changes
-        result.missed.update(place["label"] for place in score.places if place["fate"] == Fate.MISSED)
+        result.missed.update(place["label"] for place in score.places if place["result"] == AnchorResult.MISSED)
     return sorted(results.values(), key=lambda result: (str(result.person), result.person.pk))
 
 
@@ -243,9 +243,9 @@ def find_source(*, actor: User, project: Project, name: str) -> Dialogue:
     return found
 
 
-def fate_words(place: dict[str, str]) -> str:
+def result_words(place: dict[str, str]) -> str:
     """What became of a place, in words."""
-    return FATES[Fate(place["fate"])]
+    return RESULT_LABELS[AnchorResult(place["result"])]
 
 
 def _items(project: Project) -> QuerySet[GoldItem]:

@@ -23,7 +23,7 @@ def score_review(*, review: Review, seen: Revision, made: Revision | None) -> Go
         errors=found.errors,
         found=found.found,
         false_changes=found.false_changes,
-        places=[{"anchor": one.anchor, "label": one.label, "fate": one.fate} for one in found.places],
+        places=[{"anchor": one.anchor, "label": one.label, "result": one.result} for one in found.places],
         created_at=review.created_at,
     )
 

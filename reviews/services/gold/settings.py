@@ -17,8 +17,8 @@ from annotator.services.dialogues.revisions import hold_dialogue
 from annotator.services.history.events import append_event
 from reviews.core.protocols import Protocol
 from reviews.models import GoldItem, GoldRate, ProtocolVersion
-from reviews.services.gold.making import gold_stage, shown_as
-from reviews.services.queue.gold_claims import behind
+from reviews.services.gold.creation import gold_stage, shown_as
+from reviews.services.queue.gold_claims import language_variants
 from reviews.services.statistics.counters import write_deltas
 
 #: More would be a burden: half of somebody's work that nobody can use.
@@ -141,7 +141,7 @@ def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
         return False
     Dialogue.objects.filter(pk=item.dialogue_id).update(archived_at=now)
-    hidden = Dialogue.objects.filter(pk__in=behind(item.source), gold_role=GoldRole.ANSWER)
+    hidden = Dialogue.objects.filter(pk__in=language_variants(item.source), gold_role=GoldRole.ANSWER)
     hidden = hidden.exclude(pk__in=GoldItem.objects.filter(project=item.project_id, retired_at=None).values("source"))
     deltas = shown_as(hidden, -1)
     hidden.update(gold_role="")

@@ -10,10 +10,10 @@ from annotator.models import Dialogue, Revision, Waiver
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 from reviews.models import StageRun
-from reviews.services.gold.copied_history import came_in
+from reviews.services.gold.copied_history import entry_version
 
 
-class Untried(Exception):
+class UntriedValidators(Exception):
     """A planted error with which validators stand as they were never tried; ``document`` is what holds it."""
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -24,7 +24,7 @@ class Untried(Exception):
 FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
-def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> None:
+def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -> None:
     """Raises Invalid for an error that the checks find, too: no ordinary dialogue comes into the stage with one.
 
     Raises Untried where that is only that validators are still to be tried.
@@ -36,7 +36,7 @@ def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> N
         for content in (answer.document(), load_text(text))
     )  # fmt: skip
     if found.keys() - known.keys() == {"validator.untried"}:
-        raise Untried(load_text(text))
+        raise UntriedValidators(load_text(text))
     for check, one in found.items():
         if check not in known:
             raise Invalid(
@@ -46,9 +46,9 @@ def require_unseen_by_checks(answer: Revision, source: Dialogue, text: str) -> N
             )
 
 
-def stand_beside(source: Dialogue, run: StageRun, text: str) -> Dialogue:
+def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     """A dialogue beside the source, as that was when it came into the stage; its content is still to come."""
-    came = came_in(run).created_at
+    came = entry_version(run).created_at
     before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
     return Dialogue.objects.create(
         project=source.project,
@@ -78,7 +78,7 @@ def describe_item(dialogue: Dialogue, head: Revision) -> None:
     dialogue.findings.bulk_create(finding_rows(dialogue, head, findings))
 
 
-def waive_alike(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
+def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
     """Waive the warnings about what is shown, as whoever handed in an ordinary dialogue had to: with the reasons that
     were given for the verified one. Those of a planted error are read by whoever wrote the version it replaces, as
     their own: so they are in their words, or say no more than anybody would.

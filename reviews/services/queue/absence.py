@@ -17,7 +17,7 @@ from reviews.services.queue.order import new_position
 PORTION, MAX_PORTIONS = 200, 10
 
 
-def free_slots_of_leavers() -> int:
+def release_slots_of_former_members() -> int:
     """Open what is reserved for people who cannot take it: who have left, are paused, have been away too long, or have
     no role in its stage any more. Returns how many slots.
 
@@ -65,12 +65,12 @@ def absent_people(project: Project) -> dict[int, str]:
     if days is not None:
         # By the database's clock: to a worker whose own is weeks ahead everybody would be away.
         limit = database_time() - timedelta(days=days)
-        out = {key: "away" for key, seen in last_signs(project).items() if seen < limit}
+        out = {key: "away" for key, seen in last_seen(project).items() if seen < limit}
     paused = Pause.objects.filter(project=project, ended_at=None, person__isnull=False)
     return out | dict.fromkeys(paused.values_list("person_id", flat=True), "paused")
 
 
-def last_signs(project: Project) -> dict[int, datetime]:
+def last_seen(project: Project) -> dict[int, datetime]:
     """When each member was last heard of: signed in, at work on something in any project, or made a member."""
     members = Membership.objects.active().filter(project=project)
     joined = dict(members.values_list("user_id").annotate(Max("created_at")).order_by())

@@ -16,17 +16,17 @@ from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
 from reviews.services.queue.eligibility import lock_eligibility, refusal
-from reviews.services.queue.gold_claims import take_gold
+from reviews.services.queue.gold_claims import replace_with_gold
 from reviews.services.queue.notifications import notify_lapse
 from reviews.services.queue.order import (
-    begun_beside,
     move_cursor,
     new_position,
+    other_started_slot,
     queues_for,
-    read_turns,
+    read_positions,
     read_versions,
 )
-from reviews.services.queue.pauses import FREE, Restraints, read_restraints
+from reviews.services.queue.pauses import FREE, ClaimLimits, read_claim_limits
 from reviews.services.statements import own_or_overdue_claims, take_first
 
 #: Overdue claims that one call to claim looks at.
@@ -42,23 +42,25 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
     is paused or they hold as much as one may.
     """
     with transaction.atomic():
-        roles, now, restrained = lock_eligibility(actor=actor, project=project)
-        restraints = read_restraints(actor=actor, project=project) if restrained else FREE
+        roles, now, limited = lock_eligibility(actor=actor, project=project)
+        limits = read_claim_limits(actor=actor, project=project) if limited else FREE
         versions = read_versions(project)
         queues = queues_for(roles=roles, versions=versions, stage=stage)
         if not queues:
             _refuse_stage(project, stage)
             return None
         stages = [queue.stage for queue in queues]
-        claim = _resume_or_take_over(actor, project, roles, now, stages, restraints)
+        claim = _resume_or_take_over(actor, project, roles, now, stages, limits)
         if claim is not None:
             return claim
-        queues = [queue for queue in queues if queue.stage not in restraints.stages]
-        turns = read_turns(actor=actor, project=project)
-        slot = take_first(person=actor, project=project, queues=queues, cursors=turns.cursors)
-        if turns.gold:
-            slot = take_gold(actor=actor, project=project, roles=roles, queues=queues, slot=slot, turns=turns)
-        if slot is None and turns.cursors:
+        queues = [queue for queue in queues if queue.stage not in limits.stages]
+        positions = read_positions(actor=actor, project=project)
+        slot = take_first(person=actor, project=project, queues=queues, cursors=positions.cursors)
+        if positions.gold:
+            slot = replace_with_gold(
+                actor=actor, project=project, roles=roles, queues=queues, slot=slot, positions=positions
+            )
+        if slot is None and positions.cursors:
             slot = take_first(person=actor, project=project, queues=queues, cursors={})
         if slot is None:
             return None
@@ -75,7 +77,7 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
     much as one may.
     """
     with transaction.atomic():
-        roles, now, restrained = lock_eligibility(actor=actor, project=slot.project)
+        roles, now, limited = lock_eligibility(actor=actor, project=slot.project)
         slot = lock_slot(slot.pk)
         if slot.state == SlotState.HIDDEN:
             raise Hidden("There is no such item.")
@@ -89,16 +91,16 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
         if slot.state in (SlotState.DONE, SlotState.CANCELLED):
             raise Conflict("This item needs no further review here.")
         alone = stage.reviewers == 1 or slot.reserved_for_id is not None
-        begun = None if alone else begun_beside(actor=actor, slot=slot)
+        begun = None if alone else other_started_slot(actor=actor, slot=slot)
         if begun is not None:
             raise Conflict(
                 f"You have begun on this item in its place {begun.public_id} and gave that back; claim that one, your "
                 "draft is there."
             )
-        if live is not None and not _let_go_if_overdue(live, slot):
+        if live is not None and not _release_if_overdue(live, slot):
             raise Conflict("A colleague is at work on this item; take another one.")
-        if restrained:
-            _restrain(actor, slot.project, read_restraints(actor=actor, project=slot.project), [slot.stage], now)
+        if limited:
+            _check_limits(actor, slot.project, read_claim_limits(actor=actor, project=slot.project), [slot.stage], now)
         _hold(actor, slot)
         return _new_claim(actor=actor, slot=slot, stage=stage)
 
@@ -144,7 +146,7 @@ def expire_overdue(*, limit: int = 200) -> int:
     for claim in overdue[:limit]:
         with transaction.atomic():
             slot = Slot.objects.select_for_update(skip_locked=_can_skip()).filter(pk=claim.slot_id).first()
-            if slot is not None and _let_go_if_overdue(claim, slot):
+            if slot is not None and _release_if_overdue(claim, slot):
                 _open(slot)
                 count += 1
     return count
@@ -186,13 +188,13 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
     raise Denied(f"Your role does not take part in “{titles[stage]}”; an administrator can change that.")
 
 
-def _restrain(actor: User, project: Project, restraints: Restraints, stages: list[str], now: datetime) -> None:
+def _check_limits(actor: User, project: Project, limits: ClaimLimits, stages: list[str], now: datetime) -> None:
     """Raises Conflict where nothing of these stages is given to the actor."""
-    if restraints.bar:
-        raise Conflict(restraints.bar)
-    if all(stage in restraints.stages for stage in stages):
-        raise Conflict(restraints.stages[stages[0]])
-    most = restraints.most_held
+    if limits.bar:
+        raise Conflict(limits.bar)
+    if all(stage in limits.stages for stage in stages):
+        raise Conflict(limits.stages[stages[0]])
+    most = limits.most_held
     if most is not None:
         held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, expires_at__gt=now).count()
         if held >= most:
@@ -206,21 +208,21 @@ def _resume_or_take_over(
     roles: frozenset[Role],
     now: datetime,
     stages: list[str],
-    restraints: Restraints,
+    limits: ClaimLimits,
 ) -> Claim | None:
     """What the actor holds, else what somebody let expire. Raises Conflict where nothing new is given to them."""
     found = own_or_overdue_claims(person=actor, project=project, now=now)
     if not found:
-        if restraints != FREE:
-            _restrain(actor, project, restraints, stages, now)
+        if limits != FREE:
+            _check_limits(actor, project, limits, stages, now)
         return None
     live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
     own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
     if own is not None:
         return _extend(own, own.slot)
-    if restraints != FREE:
-        _restrain(actor, project, restraints, stages, now)
-        live = live.exclude(stage__in=restraints.stages)
+    if limits != FREE:
+        _check_limits(actor, project, limits, stages, now)
+        live = live.exclude(stage__in=limits.stages)
     for claim in live.order_by("expires_at")[:OVERDUE]:
         slot = (
             Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))
@@ -231,9 +233,9 @@ def _resume_or_take_over(
         )
         if slot is None or refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot)):
             continue
-        if begun_beside(actor=actor, slot=slot) is not None:
+        if other_started_slot(actor=actor, slot=slot) is not None:
             continue
-        if _let_go_if_overdue(claim, slot):
+        if _release_if_overdue(claim, slot):
             _hold(actor, slot)
             return _new_claim(actor=actor, slot=slot, stage=stage_of(slot))
     return None
@@ -275,7 +277,7 @@ def _open(slot: Slot) -> None:
     slot.save(update_fields=["state", "holder", "position"])
 
 
-def _let_go_if_overdue(claim: Claim, slot: Slot) -> bool:
+def _release_if_overdue(claim: Claim, slot: Slot) -> bool:
     """Compare-and-swap: the claim ends unless its holder was heard of meanwhile. The slot is locked."""
     ended = Claim.objects.filter(pk=claim.pk, slot=slot, state=ClaimState.LIVE, expires_at__lte=Now())
     if not ended.update(state=ClaimState.EXPIRED, ended_at=Now()):

@@ -27,7 +27,7 @@ class Eligibility(NamedTuple):
 
     roles: frozenset[Role]
     now: datetime
-    restrained: bool
+    limited: bool
 
 
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
@@ -37,11 +37,11 @@ def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     held = lock_memberships(person=actor, project=project)
     if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
-    _, now, restrained = held[0]
-    return Eligibility(frozenset(Role(role) for role, *_ in held), now, restrained)
+    _, now, limited = held[0]
+    return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited)
 
 
-class Held(NamedTuple):
+class HeldSlot(NamedTuple):
     """A slot somebody holds, or has reviewed, in a cycle."""
 
     slot_id: int
@@ -50,14 +50,14 @@ class Held(NamedTuple):
     round: int
 
 
-def held_in_cycle(person: User, slot: Slot) -> list[Held]:
+def held_in_cycle(person: User, slot: Slot) -> list[HeldSlot]:
     """What the person holds, or has reviewed, in the slot's cycle."""
     found = Slot.objects.filter(cycle_id=slot.cycle_id, holder=person)
-    return [Held(*row) for row in found.values_list("pk", "stage_run_id", "stage", "round")]
+    return [HeldSlot(*row) for row in found.values_list("pk", "stage_run_id", "stage", "round")]
 
 
 def refusal(
-    *, person: User, roles: frozenset[Role], slot: Slot, stage: Stage, held: Sequence[Held] | None = None
+    *, person: User, roles: frozenset[Role], slot: Slot, stage: Stage, held: Sequence[HeldSlot] | None = None
 ) -> str:
     """Why the person may not take the slot, as a sentence; blank when they may.
 

@@ -8,14 +8,14 @@ from django.db.models import Count, Model
 from annotator.models import Dialogue, Membership, Notice, Project, Replay, Revision, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS
-from reviews.core.gold import draw_number, is_due
+from reviews.core.gold import is_due, keyed_random
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
-from reviews.services.queue.order import Turns, in_turn
+from reviews.services.queue.order import QueuePositions, in_common_queue
 from reviews.services.statements import Queue
 
 #: Where a person's hand in a dialogue shows: they wrote a version of it or a comment on it, were told of it, own it, or
 #: had it replayed.
-_HANDS: tuple[tuple[type[Model], str, str], ...] = (
+_INVOLVEMENTS: tuple[tuple[type[Model], str, str], ...] = (
     (Revision, "dialogue", "author"),
     (Comment, "dialogue", "author"),
     (Notice, "dialogue", "person"),
@@ -24,8 +24,14 @@ _HANDS: tuple[tuple[type[Model], str, str], ...] = (
 )
 
 
-def take_gold(
-    *, actor: User, project: Project, roles: Iterable[Role], queues: Sequence[Queue], slot: Slot | None, turns: Turns
+def replace_with_gold(
+    *,
+    actor: User,
+    project: Project,
+    roles: Iterable[Role],
+    queues: Sequence[Queue],
+    slot: Slot | None,
+    positions: QueuePositions,
 ) -> Slot | None:
     """What the actor gets in place of ``slot``, which they have just taken: a gold item's slot, or ``slot`` itself.
 
@@ -33,12 +39,14 @@ def take_gold(
     left: an item that waits in every list and comes to nobody would be known for what it is. An item that is out of
     turn, or reserved for the actor, is never replaced: somebody waits for it.
     """
-    if OVERSEERS & set(roles) or (slot is not None and not in_turn(slot)):
+    if OVERSEERS & set(roles) or (slot is not None and not in_common_queue(slot)):
         return slot
     for queue in queues:
         last = slot is not None and slot.stage == queue.stage
         gold = (
-            _take_of(actor, project, queue.stage, slot if last else None, turns) if queue.stage in turns.gold else None
+            _claim_gold(actor, project, queue.stage, slot if last else None, positions)
+            if queue.stage in positions.gold
+            else None
         )
         if gold is not None:
             if slot is not None:
@@ -49,13 +57,15 @@ def take_gold(
     return slot
 
 
-def _take_of(actor: User, project: Project, stage: str, instead_of: Slot | None, turns: Turns) -> Slot | None:
-    rate, secret = turns.gold[stage]
-    claims = turns.taken.get(stage, 0)
+def _claim_gold(
+    actor: User, project: Project, stage: str, instead_of: Slot | None, positions: QueuePositions
+) -> Slot | None:
+    rate, secret = positions.gold[stage]
+    claims = positions.taken.get(stage, 0)
     if instead_of is not None and not is_due(secret, person=actor.pk, claims=claims, rate=rate):
         return None
-    place = turns.cursors.get(stage, 0) + 1 if instead_of is None else max(1, instead_of.position - 1)
-    chance = draw_number(secret, "item", actor.pk, claims)
+    place = positions.cursors.get(stage, 0) + 1 if instead_of is None else max(1, instead_of.position - 1)
+    chance = keyed_random(secret, "item", actor.pk, claims)
     # Somebody retired it at this moment: then the next one, and at last none.
     for item_id in _in_order(items_for(actor=actor, project_id=project.pk, stage=stage), chance):
         gold = _new_slot(actor, item_id, place)
@@ -72,12 +82,12 @@ def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, in
     return [(item.pk, item.given) for item in items if actor.pk not in known[item.source_id]]
 
 
-def behind(source: Dialogue) -> list[int]:
+def language_variants(source: Dialogue) -> list[int]:
     """Keys of a dialogue and of its variants in other languages, which have the same answer."""
-    return [one.pk for one in _behind([source])[source.pk]]
+    return [one.pk for one in _variants([source])[source.pk]]
 
 
-def _behind(sources: Sequence[Dialogue]) -> dict[int, list[Dialogue]]:
+def _variants(sources: Sequence[Dialogue]) -> dict[int, list[Dialogue]]:
     groups = {one.variant_group for one in sources} - {""}
     akin = Dialogue.objects.filter(project__in={one.project_id for one in sources}, variant_group__in=groups)
     alike: dict[tuple[int, str], list[Dialogue]] = {}
@@ -93,7 +103,7 @@ def involved(sources: Sequence[Dialogue], *, among: User | None = None) -> dict[
     notice, and find nothing; whoever has had an item of it would know it again (items bear its id); and whoever ever
     oversaw the project may have read the answer. ``among``: only this person is asked about.
     """
-    origins = _behind(sources)
+    origins = _variants(sources)
     keys = {one.pk for group in origins.values() for one in group}
     names = {one.external_id for group in origins.values() for one in group}
     projects = {one.project_id for one in sources}
@@ -105,7 +115,7 @@ def involved(sources: Sequence[Dialogue], *, among: User | None = None) -> dict[
         )
 
     by_key: dict[int, set[int]] = {}
-    for model, dialogue, person in _HANDS:
+    for model, dialogue, person in _INVOLVEMENTS:
         for key, who in people(model, dialogue, person, **{f"{dialogue}__in": keys}):
             by_key.setdefault(key, set()).add(who)
     by_name: dict[str, set[int]] = {}

@@ -69,7 +69,7 @@ def read_versions(project: Project) -> list[ProtocolVersion]:
 
 
 @dataclass(frozen=True)
-class Turns:
+class QueuePositions:
     """Where one person stands in the queues of a project, and how often gold items are mixed into them."""
 
     cursors: dict[str, int]
@@ -79,17 +79,17 @@ class Turns:
     gold: dict[str, tuple[float, str]]
 
 
-def read_turns(*, actor: User, project: Project) -> Turns:
+def read_positions(*, actor: User, project: Project) -> QueuePositions:
     """The actor's place in each queue."""
-    mine, gold = statements.read_turns(person=actor, project=project)
-    return Turns(
+    mine, gold = statements.read_positions(person=actor, project=project)
+    return QueuePositions(
         cursors={stage: position for stage, position, _ in mine},
         taken={stage: taken for stage, _, taken in mine},
         gold={stage: (rate, secret) for stage, rate, secret in gold},
     )
 
 
-def before_what_was_given_back(*, actor: User, project: Project, cursors: Cursors) -> dict[str, int]:
+def rewound_to_released(*, actor: User, project: Project, cursors: Cursors) -> dict[str, int]:
     """The cursors, set back to where what the actor has given back of late still stands: it is to come again.
 
     Of their latest claims: within the hour all cursors go back by themselves.
@@ -102,14 +102,14 @@ def before_what_was_given_back(*, actor: User, project: Project, cursors: Cursor
     return out
 
 
-def in_turn(slot: Slot) -> bool:
+def in_common_queue(slot: Slot) -> bool:
     """Whether a slot stands in the common queue of its stage: reserved for nobody, and not out of turn."""
     return slot.reserved_for_id is None and slot.priority == Priority.NORMAL
 
 
 def move_cursor(*, actor: User, slot: Slot) -> None:
     """Remember that the actor has got as far as this slot, and claimed once more."""
-    if in_turn(slot):
+    if in_common_queue(slot):
         statements.move_cursor(person=actor, slot=slot)
 
 
@@ -118,7 +118,7 @@ def rewind_cursors() -> int:
     return QueueCursor.objects.filter(position__gt=0).update(position=0)
 
 
-def begun_beside(*, actor: User, slot: Slot) -> Slot | None:
+def other_started_slot(*, actor: User, slot: Slot) -> Slot | None:
     """Another place of the slot's run that the actor has begun on and may still take; the queues ask the same."""
     others = Slot.objects.filter(stage_run_id=slot.stage_run_id, state=SlotState.OPEN, claims__person=actor)
     return others.filter(Q(reserved_for=None) | Q(reserved_for=actor)).exclude(pk=slot.pk).first()

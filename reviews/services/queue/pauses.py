@@ -19,7 +19,7 @@ MAX_REASON = 300
 
 
 @dataclass(frozen=True)
-class Restraints:
+class ClaimLimits:
     """What keeps a person from being given work. Sentences; blank: nothing does."""
 
     #: The project's or the person's own pause.
@@ -30,10 +30,10 @@ class Restraints:
     most_held: int | None = None
 
 
-FREE = Restraints()
+FREE = ClaimLimits()
 
 
-def read_restraints(*, actor: User, project: Project) -> Restraints:
+def read_claim_limits(*, actor: User, project: Project) -> ClaimLimits:
     """What keeps the actor from being given work in a project."""
     bar, stages, titles = "", {}, stage_titles(project)
     for pause in live_pauses(project).order_by("-stage"):
@@ -42,7 +42,7 @@ def read_restraints(*, actor: User, project: Project) -> Restraints:
         elif pause.what == "stage":
             stages[pause.stage] = sentence(pause, titles)
     most = AssignmentRules.objects.filter(project=project).values_list("most_held", flat=True).first()
-    return Restraints(bar, stages, most)
+    return ClaimLimits(bar, stages, most)
 
 
 def pauses_for(*, actor: User, project: Project, stages: Sequence[str]) -> list[Pause]:

@@ -12,10 +12,10 @@ from reviews.models import Claim, ClaimState, SlotState
 from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
 from reviews.services.queue.gold_claims import items_for
 from reviews.services.queue.order import (
-    before_what_was_given_back,
     queues_for,
-    read_turns,
+    read_positions,
     read_versions,
+    rewound_to_released,
 )
 from reviews.services.queue.pauses import pauses_for, sentence
 from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
@@ -199,15 +199,15 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     known = {stage.key: stage for version in reversed(versions) for stage in parse(version).stages}
     titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
-    turns = read_turns(actor=actor, project=project)
-    cursors = turns.cursors and before_what_was_given_back(actor=actor, project=project, cursors=turns.cursors)
+    positions = read_positions(actor=actor, project=project)
+    cursors = positions.cursors and rewound_to_released(actor=actor, project=project, cursors=positions.cursors)
     counts = count_waiting(person=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
     # At the end of a queue whoever claims begins it again: what was given back stands before their place.
     ended = [queue for queue in queues if queue.stage not in counts]
-    if ended and turns.cursors:
+    if ended and positions.cursors:
         counts |= count_waiting(person=actor, project=project, queues=ended, cursors={}, limit=MANY)
     if not roles & OVERSEERS:
-        for stage in turns.gold.keys() & {queue.stage for queue in queues}:
+        for stage in positions.gold.keys() & {queue.stage for queue in queues}:
             more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
             counts[stage] = min(counts.get(stage, 0) + more, MANY)
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)

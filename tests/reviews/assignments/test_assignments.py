@@ -10,7 +10,7 @@ from reviews.models import ClaimState, Priority, Slot, SlotState
 from reviews.services.assignments import lists
 from reviews.services.assignments.changes import hand_over, prioritise, reassign
 from reviews.services.cycles.start import supersede_cycle
-from reviews.services.queue.absence import free_slots_of_leavers
+from reviews.services.queue.absence import release_slots_of_former_members
 from reviews.services.queue.claims import claim_next, claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics import throughput
@@ -111,9 +111,9 @@ def test_a_new_owner_does_not_cross_check_it_and_the_old_one_may(team: Team, ite
 
 def test_nothing_waits_for_people_who_have_gone(team: Team) -> None:
     item = make_item(team, "self_check_multi")
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 0
     end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
-    assert free_slots_of_leavers() == 1
+    assert release_slots_of_former_members() == 1
     taken = claim_next(actor=team.annotators[1], project=team.project)
     assert taken is not None
     assert taken.slot.dialogue_id == item.pk
@@ -125,10 +125,10 @@ def test_nothing_waits_for_people_who_have_another_role_by_now(team: Team) -> No
     hand_over(actor=team.administrator, dialogue=others, to=team.annotators[1])
     claim_and_submit(team.annotators[1], others)
     grant_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.SENIOR_REVIEWER)
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 0
     end_role(actor=team.administrator, project=team.project, user=team.annotator, role=Role.ANNOTATOR)
-    assert free_slots_of_leavers() == 1
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 1
+    assert release_slots_of_former_members() == 0
     taken = claim_next(actor=team.annotators[2], project=team.project, stage="self_check_multi")
     assert taken is not None
     assert taken.slot.dialogue_id == item.pk

@@ -11,7 +11,7 @@ from annotator.models import Membership
 from annotator.services.history.events import broken_links
 from reviews.models import Claim, ClaimState, Pause, Slot, SlotState
 from reviews.services.assignments.changes import free_claim
-from reviews.services.queue.absence import free_slots_of_leavers
+from reviews.services.queue.absence import release_slots_of_former_members
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
 from reviews.services.queue.pauses import pause, resume, set_rules
 from reviews.services.submission.submit import submit_review
@@ -106,11 +106,11 @@ def test_somebody_away_for_too_long_blocks_nothing(team: Team) -> None:
     long_ago = timezone.now() - timedelta(days=8)
     Membership.objects.filter(user=team.annotator).update(created_at=long_ago)
     Claim.objects.filter(person=team.annotator).update(heartbeat_at=long_ago)
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 0
     set_rules(actor=team.administrator, project=team.project, most_held=None, absent_days=9)
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 0
     set_rules(actor=team.administrator, project=team.project, most_held=None, absent_days=7)
-    assert free_slots_of_leavers() == 1
+    assert release_slots_of_former_members() == 1
     assert item.events.order_by("-number")[0].after["reason"] == "away"
 
 
@@ -121,7 +121,7 @@ def test_nobody_is_away_because_a_workers_clock_is_ahead(team: Team, monkeypatch
     set_rules(actor=team.administrator, project=team.project, most_held=None, absent_days=7)
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now + timedelta(days=365))
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 0
 
 
 def test_signing_in_is_a_sign_of_life(team: Team) -> None:
@@ -132,7 +132,7 @@ def test_signing_in_is_a_sign_of_life(team: Team) -> None:
     team.annotator.last_login = timezone.now()
     team.annotator.save(update_fields=["last_login"])
     set_rules(actor=team.administrator, project=team.project, most_held=None, absent_days=7)
-    assert free_slots_of_leavers() == 0
+    assert release_slots_of_former_members() == 0
 
 
 def test_nobody_holds_more_than_one_may(team: Team) -> None:

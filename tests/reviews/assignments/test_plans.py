@@ -517,7 +517,7 @@ def test_ending_a_role_does_not_hold_up_whoever_tells_the_same_person(
 
     monkeypatch.setattr(leaving, "free_claim", free)
     with suppress(Conflict), transaction.atomic():
-        leaving.give_back_claims(team.administrator, team.project, person, frozenset())
+        leaving.release_claims(team.administrator, team.project, person, frozenset())
     assert lapses[0].result() == 1
     assert not Claim.objects.filter(pk=claim.pk, state="live").exists()
 

@@ -8,7 +8,7 @@ from annotator.models import Dialogue, User
 from annotator.models.content import DialogueStatus
 from reviews.core.protocols import Entry, EntryMode, load_preset
 from reviews.models import Claim, GoldItem
-from reviews.services.gold.making import make_gold_item
+from reviews.services.gold.creation import make_gold_item
 from reviews.services.gold.settings import set_gold_rate
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.queue.claims import claim_next

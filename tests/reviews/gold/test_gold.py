@@ -33,7 +33,7 @@ from reviews.services.assignments.changes import prioritise, reassign
 from reviews.services.cycles.migration import start_migration
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback.comments import comment_on
-from reviews.services.gold.making import gold_stage, make_gold_item, people_for
+from reviews.services.gold.creation import gold_stage, make_gold_item, people_for
 from reviews.services.gold.results import not_scored
 from reviews.services.gold.settings import retire_gold_item, set_gold_rate
 from reviews.services.protocols.versions import adopt_protocol, current_protocol, parse
@@ -612,7 +612,9 @@ def test_an_error_that_is_named_is_found(team: Team, monkeypatch: pytest.MonkeyP
 
     named = [{"kind": TAXONOMY[0].key, "anchor": "/tasks/t1/steps/s1/text", "note": "Wrong."}]
     answer_with(person, take(person, team), "escalate", named_errors=named)
-    assert GoldScore.objects.get().places == [{"anchor": "/tasks/t1/steps/s1/text", "label": "answer", "fate": "named"}]
+    assert GoldScore.objects.get().places == [
+        {"anchor": "/tasks/t1/steps/s1/text", "label": "answer", "result": "named"}
+    ]
 
 
 def test_handed_in_twice_it_is_scored_once(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from annotator.services.dialogues.replays import last_replay, start_replay
 from annotator.services.dialogues.revisions import ensure_toolset_revision, refresh_findings
 from annotator.services.jobs import jobs
 from reviews.models import GoldItem
-from reviews.services.gold.making import gold_stage, people_for
+from reviews.services.gold.creation import gold_stage, people_for
 from reviews.services.queue.gold_claims import items_for
 from tests.annotator.case_documents import CODE, END, TOOLS, with_constraint
 from tests.factories import Team, begin, claim_and_submit, make_dialogue

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reviews.core.gold import Fate, errors_in, score
+from reviews.core.gold import AnchorResult, errors_in, score
 from tests.factories import changed, make_document
 
 ANSWER = make_document()
@@ -36,7 +36,7 @@ SHOWN = other_city(relabelled(ANSWER))
 
 
 @pytest.mark.parametrize(
-    ("submitted", "fates", "found", "false", "right"),
+    ("submitted", "results_", "found", "false", "right"),
     [
         (ANSWER, {"/tasks/t1/policy": "repaired", CITY: "repaired"}, 2, 0, True),
         (SHOWN, {"/tasks/t1/policy": "missed", CITY: "missed"}, 0, 0, False),
@@ -48,11 +48,11 @@ SHOWN = other_city(relabelled(ANSWER))
     ],
 )
 def test_what_became_of_each_place(
-    submitted: dict[str, Any], fates: dict[str, str], found: int, false: int, right: bool
+    submitted: dict[str, Any], results_: dict[str, str], found: int, false: int, right: bool
 ) -> None:
     verdict = "approve" if submitted == SHOWN else "fix"
     result = score(shown=SHOWN, answer=ANSWER, submitted=submitted, verdict=verdict)
-    assert {place.anchor: str(place.fate) for place in result.places} == fates
+    assert {place.anchor: str(place.result) for place in result.places} == results_
     assert (result.errors, result.found, result.false_changes) == (2, found, false)
     # Whatever was changed, who leaves an error lets it pass.
     assert result.verdict_right is right
@@ -60,7 +60,7 @@ def test_what_became_of_each_place(
 
 def test_a_wrong_call_mended_in_part_is_mended_otherwise() -> None:
     result = score(shown=other_tool(ANSWER), answer=ANSWER, submitted=other_city(ANSWER), verdict="fix")
-    assert [(str(place.fate)) for place in result.places] == ["otherwise"]
+    assert [(str(place.result)) for place in result.places] == ["otherwise"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_words_may_be_mended_in_other_words() -> None:
     lacking = deepcopy(ANSWER)
     del lacking["tasks"][0]["steps"][1]
     added = score(shown=lacking, answer=ANSWER, submitted=changed(ANSWER, "Clear, 18 degrees."), verdict="fix")
-    assert ([place.fate for place in added.places], added.verdict_right) == ([Fate.OTHERWISE], True)
+    assert ([place.result for place in added.places], added.verdict_right) == ([AnchorResult.OTHERWISE], True)
 
 
 @pytest.mark.parametrize("field", ["arguments", "observation"])
@@ -93,14 +93,14 @@ def test_what_a_tool_reads_or_returns_is_no_words_whatever_it_is_called(field: s
         return copy
 
     result = score(shown=saying("Bruges"), answer=saying("Ghent"), submitted=saying("Antwerp"), verdict="fix")
-    assert ([place.fate for place in result.places], result.verdict_right) == ([Fate.OTHERWISE], False)
+    assert ([place.result for place in result.places], result.verdict_right) == ([AnchorResult.OTHERWISE], False)
 
 
 def test_what_is_named_is_found_only_where_it_is() -> None:
     result = score(shown=SHOWN, answer=ANSWER, submitted=SHOWN, verdict="escalate", named=["/tasks/t1/steps/s0", ""])
-    assert {place.anchor: place.fate for place in result.places} == {
-        "/tasks/t1/policy": Fate.MISSED,
-        CITY: Fate.NAMED,
+    assert {place.anchor: place.result for place in result.places} == {
+        "/tasks/t1/policy": AnchorResult.MISSED,
+        CITY: AnchorResult.NAMED,
     }
 
 

@@ -14,7 +14,7 @@ from annotator.models import Dialogue, Job, VariantMatch
 from annotator.services.dialogues.variants import out_of_step, variants_of
 from reviews.models import Example, GoldItem, StageRun
 from reviews.services.cycles.start import publish_batch, supersede_cycle
-from reviews.services.gold.making import make_gold_item, preview
+from reviews.services.gold.creation import make_gold_item, preview
 from reviews.services.gold.results import suggest
 from reviews.services.gold.settings import retire_gold_item
 from reviews.services.protocols.versions import adopt_protocol, current_protocol

@@ -18,7 +18,7 @@ from reviews.services import statements
 from reviews.services.protocols.versions import adopt_preset, roles_of_members
 from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, release, skip, stage_of
 from reviews.services.queue.eligibility import refusal
-from reviews.services.queue.order import begun_beside, queues_for
+from reviews.services.queue.order import other_started_slot, queues_for
 from reviews.services.queue.pauses import pause, set_rules
 from tests.factories import STAGES, Team, claim_and_submit, give_role, make_item, open_slot
 from tests.reviews.gold.gold_team import always, gold_team, make_gold, take
@@ -71,18 +71,16 @@ def test_memberships_are_locked_as_the_orm_finds_them(team: Team) -> None:
     Membership.objects.create(project=project, user=person, role=Role.ADMINISTRATOR, ended_at=timezone.now())
 
     def read() -> list[tuple[str, bool]]:
-        return [
-            (role, restrained) for role, _, restrained in statements.lock_memberships(person=person, project=project)
-        ]
+        return [(role, limited) for role, _, limited in statements.lock_memberships(person=person, project=project)]
 
     live = Membership.objects.filter(project=project, user=person, ended_at=None).order_by("pk")
     assert read() == [(role, False) for role in live.values_list("role", flat=True)]
     made, _ = pause(actor=team.administrator, project=project, stage="expert")
-    assert {restrained for _, restrained in read()} == {True}
+    assert {limited for _, limited in read()} == {True}
     made.delete()
-    assert {restrained for _, restrained in read()} == {False}
+    assert {limited for _, limited in read()} == {False}
     set_rules(actor=team.administrator, project=project, most_held=2, absent_days=None)
-    assert {restrained for _, restrained in read()} == {True}
+    assert {limited for _, limited in read()} == {True}
     assert statements.lock_memberships(person=team.outsider, project=project) == []
 
 
@@ -134,18 +132,18 @@ def test_turns_are_those_the_orm_finds() -> None:
     team = gold_team()
     person, project = team.annotators[3], team.project
     make_gold(team)
-    assert statements.read_turns(person=person, project=project) == ([], [("cross_check", 0.0, "")])
+    assert statements.read_positions(person=person, project=project) == ([], [("cross_check", 0.0, "")])
     always(team, 0.25)
     make_item(team, "self_check_single")
     claim = claim_next(actor=person, project=project)
     assert claim is not None
-    mine, gold = statements.read_turns(person=person, project=project)
+    mine, gold = statements.read_positions(person=person, project=project)
     cursors = QueueCursor.objects.filter(person=person, project=project)
     assert mine == list(cursors.values_list("stage", "position", "taken")) == [(claim.stage, claim.slot.position, 1)]
     [(stage, rate, secret)] = gold
     assert (stage, rate, bool(secret)) == ("cross_check", 0.25, True)
     GoldItem.objects.update(retired_at=timezone.now())
-    assert statements.read_turns(person=person, project=project) == (mine, [])
+    assert statements.read_positions(person=person, project=project) == (mine, [])
 
 
 def test_versions_are_those_the_orm_finds(team: Team) -> None:
@@ -170,7 +168,7 @@ def may_take(person: User, roles: frozenset[Role], slot: Slot) -> bool:
     """What Python says of one slot."""
     beside = Slot.objects.filter(stage_run=slot.stage_run, reserved_for=person, state="open").exclude(pk=slot.pk)
     refused = refusal(person=person, roles=roles, slot=slot, stage=stage_of(slot))
-    return not refused and not beside.exists() and begun_beside(actor=person, slot=slot) is None
+    return not refused and not beside.exists() and other_started_slot(actor=person, slot=slot) is None
 
 
 @pytest.mark.parametrize("seed", range(3))

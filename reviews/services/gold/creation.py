@@ -25,19 +25,19 @@ from annotator.services.access.permissions import OVERSEERS, require_administrat
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.dialogues.trials import start_trials
 from annotator.services.history.events import append_event
-from reviews.core.gold import errors_in, why_not
+from reviews.core.gold import errors_in, reason_against_gold
 from reviews.core.protocols import Stage
 from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, Review, StageRun, StageRunState
-from reviews.services.gold.copied_history import copy_matches, copy_past
+from reviews.services.gold.copied_history import copy_history, copy_matches
 from reviews.services.gold.shown_version import (
-    Untried,
+    UntriedValidators,
+    copy_waivers,
+    create_shown_dialogue,
     describe_item,
-    require_unseen_by_checks,
-    stand_beside,
-    waive_alike,
+    require_invisible_to_checks,
 )
 from reviews.services.protocols.versions import parse, require_version
-from reviews.services.queue.gold_claims import behind, involved
+from reviews.services.queue.gold_claims import involved, language_variants
 from reviews.services.statistics.counters import write_deltas
 from reviews.services.transitions.outdated_flags import flag_newcomer
 
@@ -46,7 +46,7 @@ PUBLIC_IN: list[Callable[[Dialogue], str]] = []
 
 
 @dataclass(frozen=True)
-class Way:
+class GoldOrigin:
     """A verified dialogue, how it was verified, and its first look in the stage."""
 
     source: Dialogue
@@ -73,7 +73,7 @@ def make_gold_item(
     require_administrator(actor=actor, project=project)
     try:
         return _make(actor, project, source, gold_stage(project, stage), document, variants or {})
-    except Untried as untried:
+    except UntriedValidators as untried:
         # Of no dialogue: nobody is to find the trial beside the verified one.
         start_trials(actor=actor, project=project, document=untried.document)
         raise Invalid(
@@ -93,42 +93,42 @@ def _make(
 ) -> GoldItem:
     with transaction.atomic():
         # All in one order, so that two who make items of two variants at once do not wait for each other for ever.
-        known = {key: lock_dialogue(key) for key in behind(source)}
-        ways = sorted(_ways_of(known[source.pk], wanted), key=lambda way: way.source.pk)
+        known = {key: lock_dialogue(key) for key in language_variants(source)}
+        origins = sorted(_origins_of(known[source.pk], wanted), key=lambda origin: origin.source.pk)
         texts: dict[int, str] = {}
         if document is not None:
-            texts = _planted(ways, source, {**variants, source.public_id: document})
+            texts = _planted(origins, source, {**variants, source.public_id: document})
         copies: dict[int, Revision] = {}
         items = {}
-        for way in ways:
-            text = texts.get(way.source.pk, way.run.entry_revision.content)
-            if way.source.pk in texts:
-                require_unseen_by_checks(way.answer, way.source, text)
-            dialogue = stand_beside(way.source, way.run, text)
-            gold_run, versions = copy_past(dialogue=dialogue, cycle=way.cycle, run=way.run, text=text)
+        for origin in origins:
+            text = texts.get(origin.source.pk, origin.run.entry_revision.content)
+            if origin.source.pk in texts:
+                require_invisible_to_checks(origin.answer, origin.source, text)
+            dialogue = create_shown_dialogue(origin.source, origin.run, text)
+            gold_run, versions = copy_history(dialogue=dialogue, cycle=origin.cycle, run=origin.run, text=text)
             copies |= versions
             describe_item(dialogue, gold_run.entry_revision)
-            waive_alike(dialogue, way.source, gold_run.entry_revision)
+            copy_waivers(dialogue, origin.source, gold_run.entry_revision)
             flag_newcomer(dialogue)
-            items[way.source.pk] = _item(actor, way, wanted, gold_run, planted=document is not None)
-        copy_matches(copies, until=min(way.run.opened_at for way in ways))
+            items[origin.source.pk] = _item(actor, origin, wanted, gold_run, planted=document is not None)
+        copy_matches(copies, until=min(origin.run.opened_at for origin in origins))
     return items[source.pk]
 
 
-def _item(actor: User, way: Way, stage: Stage, run: StageRun, *, planted: bool) -> GoldItem:
+def _item(actor: User, origin: GoldOrigin, stage: Stage, run: StageRun, *, planted: bool) -> GoldItem:
     """Put an item into use: from now on its answer is hidden."""
     item = GoldItem.objects.create(
-        project=way.source.project,
+        project=origin.source.project,
         stage=stage.key,
         dialogue=run.cycle.dialogue,
-        source=way.source,
-        answer=way.answer,
+        source=origin.source,
+        answer=origin.answer,
         stage_run=run,
         planted=planted,
-        errors=len(errors_in(run.entry_revision.document(), way.answer.document())),
+        errors=len(errors_in(run.entry_revision.document(), origin.answer.document())),
         created_by=actor,
     )
-    hidden = Dialogue.objects.filter(pk=way.source.pk)
+    hidden = Dialogue.objects.filter(pk=origin.source.pk)
     write_deltas(project_id=item.project_id, deltas=shown_as(hidden, 1))
     hidden.update(gold_role=GoldRole.ANSWER)
     append_event(
@@ -146,7 +146,7 @@ class Preview:
     """What the items made of a dialogue would be."""
 
     #: What came into the stage, and what was verified: of the dialogue itself, then of its variants.
-    ways: list[Way]
+    origins: list[GoldOrigin]
     #: Who may be tested on it.
     people: list[User]
 
@@ -154,8 +154,8 @@ class Preview:
 def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
     """What the items made of a dialogue would be; raises what ``make_gold_item`` would."""
     wanted = gold_stage(project, stage)
-    ways = _ways_of(source, wanted)
-    return Preview(ways=ways, people=people_for(project=project, stage=wanted, source=source))
+    origins = _origins_of(source, wanted)
+    return Preview(origins=origins, people=people_for(project=project, stage=wanted, source=source))
 
 
 def gold_stage(project: Project, key: str) -> Stage:
@@ -163,7 +163,7 @@ def gold_stage(project: Project, key: str) -> Stage:
     stages = {stage.key: stage for stage in parse(require_version(project)).stages}
     if key not in stages:
         raise Invalid(f"The protocol in force has no stage called “{key}”; it has: {', '.join(stages)}.", field="stage")
-    reason = why_not(stages[key])
+    reason = reason_against_gold(stages[key])
     if reason:
         raise Invalid(f"“{stages[key].title}” can have no gold items. {reason}", field="stage")
     return stages[key]
@@ -204,7 +204,7 @@ def shown_as(hidden: QuerySet[Dialogue], sign: int) -> dict[str, int]:
     return dict(deltas)
 
 
-def _ways_of(source: Dialogue, stage: Stage) -> list[Way]:
+def _origins_of(source: Dialogue, stage: Stage) -> list[GoldOrigin]:
     """The way of the dialogue itself, then that of each variant.
 
     Variants have one answer, so all of them are hidden; and where any was missing, or stood there alone, it would be
@@ -213,18 +213,18 @@ def _ways_of(source: Dialogue, stage: Stage) -> list[Way]:
     for ask in PUBLIC_IN:
         if public := ask(source):
             raise Conflict(f"{public} Choose another dialogue.")
-    akin = behind(source)
+    akin = language_variants(source)
     if Example.objects.filter(dialogue__in=akin, withdrawn_at=None).exists():
         raise Conflict(f"{source.external_id} is shown as an example beside people's work; withdraw the example first.")
     others = Dialogue.objects.filter(pk__in=akin, published=True, archived_at=None).exclude(pk=source.pk)
     variants = others.select_related("project").order_by("pk")
     return [
-        _way_of(source, stage, source.external_id),
-        *(_way_of(one, stage, f"{one.external_id}, its variant in another language,") for one in variants),
+        _origin_of(source, stage, source.external_id),
+        *(_origin_of(one, stage, f"{one.external_id}, its variant in another language,") for one in variants),
     ]
 
 
-def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
+def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
     """How the dialogue was verified, and its first look in the stage. ``name``: what sentences call it."""
     if source.gold_role:
         raise Conflict(f"{name} is part of a gold item already; retire that one first.")
@@ -255,29 +255,29 @@ def _way_of(source: Dialogue, stage: Stage, name: str) -> Way:
     if Review.objects.filter(stage_run__in=anew).exists():
         raise Conflict(f"{name} was reviewed in “{stage.title}” before that began anew; choose another dialogue.")
     assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
-    return Way(source, cycle, run, cycle.exit_revision)
+    return GoldOrigin(source, cycle, run, cycle.exit_revision)
 
 
-def _planted(ways: Sequence[Way], source: Dialogue, given: Mapping[str, dict[str, Any]]) -> dict[int, str]:
+def _planted(origins: Sequence[GoldOrigin], source: Dialogue, given: Mapping[str, dict[str, Any]]) -> dict[int, str]:
     """What is shown of each dialogue, as canonical text: what was given by its public id, else what was verified."""
     shown = {}
-    for way in ways:
-        answer = way.answer.document()
+    for origin in origins:
+        answer = origin.answer.document()
         try:
-            shown[way.source.pk] = read_document(given.get(way.source.public_id, answer))
+            shown[origin.source.pk] = read_document(given.get(origin.source.public_id, answer))
         except SchemaProblem as problem:
-            words = f"The version of {way.source.external_id} with the error cannot be stored: {problem}"
+            words = f"The version of {origin.source.external_id} with the error cannot be stored: {problem}"
             raise Invalid(words, field="document") from None
-        if way.source.pk == source.pk and not errors_in(shown[source.pk], answer):
+        if origin.source.pk == source.pk and not errors_in(shown[source.pk], answer):
             raise Invalid(
                 "Nothing has been planted: what you sent says the same as the verified version. Change something.",
                 field="document",
             )
-    for way in ways:
-        if difference := shared_difference(shown[source.pk], shown[way.source.pk]):
+    for origin in origins:
+        if difference := shared_difference(shown[source.pk], shown[origin.source.pk]):
             raise Invalid(
-                f"What would be shown of {source.external_id} and of {way.source.external_id} differs in what variants "
-                f"share: {difference}. Their pages would point at the error; plant it in every language.",
+                f"What would be shown of {source.external_id} and of {origin.source.external_id} differs in what "
+                f"variants share: {difference}. Their pages would point at the error; plant it in every language.",
                 field="document",
             )
     return {key: canonical(document) for key, document in shown.items()}

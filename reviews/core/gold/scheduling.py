@@ -9,7 +9,7 @@ from reviews.core.protocols import Stage, StageKind
 _RANGE = 2**64
 
 
-def draw_number(secret: str, *parts: int | str) -> float:
+def keyed_random(secret: str, *parts: int | str) -> float:
     """A number from 0 up to 1 that is always the same for the same parts: the first 8 bytes of an HMAC-SHA256."""
     text = ":".join(map(str, parts))
     digest = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
@@ -21,10 +21,10 @@ def is_due(secret: str, *, person: int, claims: int, rate: float) -> bool:
 
     ``secret`` belongs to the project and the stage. Each claim falls by itself: over many, the share is ``rate``.
     """
-    return draw_number(secret, "turn", person, claims) < rate
+    return keyed_random(secret, "turn", person, claims) < rate
 
 
-def why_not(stage: Stage) -> str:
+def reason_against_gold(stage: Stage) -> str:
     """Why a stage can have no gold items, as a sentence; blank where it can.
 
     Several people get one item, and none may see that others did. That takes a stage in which nothing is seen before
