@@ -380,8 +380,8 @@ class WaiverQuerySet(models.QuerySet["Waiver"]):
         """Everything but what a colleague waives in a blind stage that has not settled."""
         return self.unsealed_for(user).filter(dialogue__in=Dialogue.objects.visible_to(user))
 
-    def unsealed_for(self, user: User) -> Self:
-        """The same of dialogues that are known to be the user's to see."""
+    def unsealed_for(self, user: User | int) -> Self:
+        """The same of dialogues that are known to be the user's to see (or the one's with this key)."""
         return self.filter(Q(sealed=False) | Q(author=user))
 
 

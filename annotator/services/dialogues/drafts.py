@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.core.comparison import Conflict as MergeConflict
@@ -14,6 +15,8 @@ from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, User
+from annotator.services.database.compiled import compiled
+from annotator.services.database.statements import insert
 
 #: Steps that are kept: as far as undo reaches back, and as old as a window may be to have its edit rebased.
 KEPT_STEPS = 200
@@ -45,7 +48,7 @@ def open_draft(
 
     ``left``: branches to which nothing leads any more; where there is no draft yet, the newest of theirs goes on here.
     """
-    draft = _find_open(actor, dialogue, branch)
+    draft = find_open_draft(actor=actor, dialogue=dialogue, branch=branch)
     if draft is None and (branches := left()):
         draft = _take_along(actor, dialogue, branch, branches)
     draft = draft or _begin(actor, dialogue, base, branch)
@@ -58,8 +61,14 @@ def open_draft(
     return draft
 
 
-def _find_open(actor: User, dialogue: Dialogue, branch: str) -> Draft | None:
-    return Draft.objects.filter(dialogue=dialogue, author=actor, branch=branch, closed_at=None).first()
+def find_open_draft(*, actor: User, dialogue: Dialogue, branch: str) -> Draft | None:
+    """The actor's open draft on ``branch``, if there is one."""
+    return next(iter(_open_drafts(dialogue.pk, actor.pk, branch)), None)
+
+
+@compiled
+def _open_drafts(dialogue_id: int, author_id: int, branch: str) -> QuerySet[Draft]:
+    return Draft.objects.filter(dialogue=dialogue_id, author=author_id, branch=branch, closed_at=None)
 
 
 def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[str]) -> Draft | None:
@@ -74,18 +83,24 @@ def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[s
     except IntegrityError:
         # Another window of theirs was quicker.
         pass
-    return _find_open(actor, dialogue, branch)
+    return find_open_draft(actor=actor, dialogue=dialogue, branch=branch)
 
 
 def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draft:
-    # Another window of theirs may be quicker.
-    draft, _ = Draft.objects.get_or_create(
+    draft = Draft(
         dialogue=dialogue,
         author=actor,
         branch=branch,
-        closed_at=None,
-        defaults={"base": base, "toolset_revision_id": base.toolset_revision_id, "content": base.content},
+        base=base,
+        toolset_revision_id=base.toolset_revision_id,
+        content=base.content,
     )
+    try:
+        with transaction.atomic():
+            insert([draft])
+    except IntegrityError:
+        # Another window of theirs was quicker.
+        return Draft.objects.get(dialogue=dialogue, author=actor, branch=branch, closed_at=None)
     return draft
 
 

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
@@ -18,6 +18,7 @@ from annotator.core.schema.exact_json import dumps, load_stored
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
+from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 
@@ -99,7 +100,12 @@ def ensure_toolset_revision(
 
 def latest_guideline(project: Project) -> Guideline | None:
     """The guideline in force."""
-    return Guideline.objects.filter(project=project).order_by("-number").first()
+    return next(iter(_latest_guideline(project.pk)), None)
+
+
+@compiled
+def _latest_guideline(project_id: int) -> QuerySet[Guideline]:
+    return Guideline.objects.filter(project=project_id).order_by("-number")[:1]
 
 
 def create_revision(

@@ -6,6 +6,7 @@ nothing about a blind stage before it has settled.
 
 from collections.abc import Callable, Iterable, Sequence
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -13,6 +14,7 @@ from django.utils.translation import ngettext
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Event, Membership, Notice, NoticeKind, Project, Role, User
 from annotator.services.access.blindness import blind_to
+from annotator.services.database.compiled import compiled
 from annotator.services.database.keyset import KeyPage, read_page, up_to
 
 PAGE = 50
@@ -114,7 +116,14 @@ def notify_of_events(events: Iterable[Event]) -> None:
 
 def unread_count(user: User) -> int:
     """Return the number of unread notices, up to ``MAX_COUNTED`` + 1."""
-    return Notice.objects.visible_to(user).unread()[: MAX_COUNTED + 1].count()
+    return len(_unread(user.pk)) if user.is_active else 0
+
+
+@compiled
+def _unread(user_id: int) -> QuerySet[Notice, int]:
+    projects = Membership.objects.live().filter(user=user_id).values("project")
+    unread = Notice.objects.filter(person=user_id, project__in=projects).unread()
+    return unread.values_list("pk", flat=True)[: MAX_COUNTED + 1]
 
 
 def list_notices(

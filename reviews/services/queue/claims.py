@@ -5,13 +5,16 @@ event on its chain (people would queue up behind one another): the claim rows, w
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, Role, User
-from annotator.services.database.statements import database_time, insert
+from annotator.services.database.compiled import compiled
+from annotator.services.database.statements import database_time, insert, update
 from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
@@ -113,20 +116,29 @@ def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Cla
     claim that is over.
     """
     with transaction.atomic():
-        claim = _own_claim(actor, token)
-        if claim.state == ClaimState.EXPIRED:
-            _revive(actor, claim)
-        held = Claim.objects.select_for_update().filter(pk=claim.pk, state=ClaimState.LIVE).annotate(now=Now()).first()
-        if held is None:
+        found = _lock_live_claim(token, actor.pk)
+        if not found:
+            claim = _own_claim(actor, token)
+            if claim.state == ClaimState.EXPIRED:
+                _revive(actor, claim)
+                found = _lock_live_claim(token, actor.pk)
+        if not found:
             raise Conflict("You do not hold this item any more. Your draft is kept.")
-        now: datetime = held.now
+        held: Claim = found[0]
+        now: datetime = found[0].now
         if active_seconds is not None:
             passed = max(0, round((now - held.heartbeat_at).total_seconds()))
             held.active_seconds += max(0, min(active_seconds, passed))
             held.heartbeat_at = now
         held.expires_at = now + held.lease
-        held.save(update_fields=["active_seconds", "heartbeat_at", "expires_at"])
+        update(held, "active_seconds", "heartbeat_at", "expires_at")
     return held
+
+
+@compiled
+def _lock_live_claim(token: str, person_id: int) -> QuerySet[Any]:
+    live = Claim.objects.select_for_update().filter(token=token, person=person_id, state=ClaimState.LIVE)
+    return live.annotate(now=Now())
 
 
 def release(*, actor: User, token: str) -> None:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Invalid
 from annotator.models import User
+from annotator.services.database.compiled import compiled
 from reviews.models import ReviewDraft
 from reviews.services.queue.slot_work import Work
 
@@ -58,8 +60,13 @@ class Kept:
 
 def read_form(*, actor: User, work: Work) -> ReviewDraft:
     """What the actor has filled in of the review so far."""
-    draft = ReviewDraft.objects.filter(slot=work.slot, person=actor).first()
+    draft = next(iter(_drafts(work.slot.pk, actor.pk)), None)
     return draft or ReviewDraft(slot=work.slot, person=actor)
+
+
+@compiled
+def _drafts(slot_id: int, person_id: int) -> QuerySet[ReviewDraft]:
+    return ReviewDraft.objects.filter(slot=slot_id, person=person_id)
 
 
 def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Window | None = None) -> Kept:

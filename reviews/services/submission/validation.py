@@ -15,6 +15,7 @@ from annotator.core.schema import SchemaProblem, canonical, content_hash, load_t
 from annotator.core.schema.canonical import shortened
 from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User, Waiver
+from annotator.services.dialogues.drafts import find_open_draft
 from annotator.services.dialogues.revisions import as_stored
 from annotator.services.dialogues.trials import start_trials
 from reviews.core.protocols import Protocol, Stage, StageKind
@@ -23,7 +24,6 @@ from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
 from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.queue.slot_work import Work, branch_of
-from reviews.services.statements import open_draft_id
 from reviews.services.submission.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.submission.rulings import RulingLine, capital, read_rulings, settle_document
 from reviews.services.submission.waivers import live_waivers, waive
@@ -131,8 +131,7 @@ def prepare(
 
 def open_draft_of(actor: User, slot: Slot) -> Draft | None:
     """What the actor has been editing in this slot."""
-    key = open_draft_id(person=actor, slot=slot, branch=branch_of(slot))
-    return None if key is None else Draft.objects.get(pk=key)
+    return find_open_draft(actor=actor, dialogue=slot.dialogue, branch=branch_of(slot))
 
 
 def _text(seen: Revision, draft: Draft | None, document: dict[str, Any] | None) -> str:

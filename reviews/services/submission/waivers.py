@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
+from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.revisions import hold_dialogue
 from reviews.models import Slot
 from reviews.services.protocols.stage_checks import check_for_stage
@@ -29,13 +31,16 @@ def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dic
 
     One is void where the finding's value hash differs. ``blind``: that a colleague gave one is told, not what it says.
     """
-    given = Waiver.objects.unsealed_for(actor).filter(dialogue=dialogue).order_by("pk")
     return {
         (check, anchor, value_hash): HIDDEN_REASON if blind and author != actor.pk else reason
-        for check, anchor, value_hash, reason, author in given.values_list(
-            "check_id", "anchor", "value_hash", "reason", "author_id"
-        )
+        for check, anchor, value_hash, reason, author in _unsealed(dialogue.pk, actor.pk)
     }
+
+
+@compiled
+def _unsealed(dialogue_id: int, actor_id: int) -> QuerySet[Waiver, Any]:
+    given = Waiver.objects.unsealed_for(actor_id).filter(dialogue=dialogue_id).order_by("pk")
+    return given.values_list("check_id", "anchor", "value_hash", "reason", "author_id")
 
 
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:

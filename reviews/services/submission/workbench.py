@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.db.models import QuerySet
+
 from annotator.core.comparison import differ_in_remainder_only
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation.dialogue import DialogueView
 from annotator.presentation.document import present
+from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.drafts import open_draft
 from annotator.services.dialogues.revisions import as_stored
 from reviews.core.protocols import Outcome, Stage
@@ -121,11 +124,16 @@ def open_workbench(*, actor: User, slot_id: str) -> Workbench:
         """Where the stage began anew, the slots that it had are gone; what somebody wrote there comes along."""
         if not work.blind:
             return []
-        gone = Slot.objects.filter(dialogue=slot.dialogue, stage=slot.stage, state=SlotState.CANCELLED)
-        return [f"slot-{key}" for key in gone.filter(claims__person=actor).values_list("public_id", flat=True)]
+        return [f"slot-{key}" for key in _cancelled_slots(slot.dialogue_id, slot.stage, actor.pk)]
 
     draft = open_draft(actor=actor, dialogue=slot.dialogue, base=slot.revision, branch=work.branch, left=left)
     return Workbench(actor=actor, work=work, draft=draft)
+
+
+@compiled
+def _cancelled_slots(dialogue_id: int, stage: str, person_id: int) -> QuerySet[Slot, str]:
+    gone = Slot.objects.filter(dialogue=dialogue_id, stage=stage, state=SlotState.CANCELLED)
+    return gone.filter(claims__person=person_id).values_list("public_id", flat=True)
 
 
 def require_draft_version(draft: Draft, seen: int) -> None:

@@ -10,9 +10,8 @@ from django.db import models
 from django.utils import timezone
 
 from annotator.errors import DomainError
-from annotator.models import Dialogue, Draft, Membership, Role, User
+from annotator.models import Dialogue, Membership, Role, User
 from annotator.services.database.statements import rows
-from annotator.services.dialogues.drafts import open_draft
 from reviews.models import Claim, GoldItem, QueueCursor, ReviewDraft, Slot
 from reviews.services import statements
 from reviews.services.protocols.versions import adopt_preset, roles_of_members
@@ -94,19 +93,6 @@ def test_ones_own_and_overdue_claims_are_those_the_orm_finds(team: Team) -> None
     found = statements.own_or_overdue_claims(person=team.annotator, project=team.project, now=now)
     assert sorted(found) == sorted(wanted.values_list("pk", flat=True))
     assert len(found) == 2
-
-
-def test_an_open_draft_is_the_one_the_orm_finds(team: Team) -> None:
-    person, slot = team.annotator, open_slot(make_item(team, "self_check_single"))
-    claim_slot(actor=person, slot=slot)
-    assert statements.open_draft_id(person=person, slot=slot, branch="main") is None
-    draft = open_draft(actor=person, dialogue=slot.dialogue, base=slot.revision, branch="main")
-    open_drafts = Draft.objects.filter(dialogue=slot.dialogue, author=person, branch="main", closed_at=None)
-    assert statements.open_draft_id(person=person, slot=slot, branch="main") == open_drafts.get().pk == draft.pk
-    for other in ({"person": team.annotators[1]}, {"branch": "slot-1"}):
-        assert statements.open_draft_id(**{"person": person, "slot": slot, "branch": "main"} | other) is None
-    open_drafts.update(closed_at=timezone.now(), outcome="kept")
-    assert statements.open_draft_id(person=person, slot=slot, branch="main") is None
 
 
 def test_dialogue_and_slot_are_brought_up_to_date_as_the_orm_reads_them(team: Team) -> None:
