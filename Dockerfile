@@ -1,4 +1,4 @@
-# Built in two steps so that the image that runs has no installer and no build leftovers.
+# Two build stages, so that the final image has no installer and no build files.
 FROM python:3.12-slim AS build
 
 ENV UV_COMPILE_BYTECODE=1 \
@@ -8,15 +8,15 @@ WORKDIR /opt/assay
 
 RUN pip install --no-cache-dir "uv>=0.6,<1"
 
-# Packages before the code: a change of code alone leaves this layer as it is.
+# Packages come before the code, so that code changes keep this layer.
 COPY pyproject.toml uv.lock ./
 RUN uv sync --frozen --no-dev
 
 COPY . .
-# Collecting needs no database and no secret: embedded mode, in a folder that is thrown away.
+# Collecting needs no database and no secret: embedded mode, in a temporary folder.
 RUN ASSAY_MODE=embedded ASSAY_DATA=/tmp/assay STATIC_ROOT=/opt/assay/staticfiles \
     .venv/bin/python manage.py collectstatic --noinput \
-    # What the application writes is its own user's alone; these files are another's than whose they are read by.
+    # The application makes its files private; another user must be able to read these.
     && chmod --recursive a+rX staticfiles \
     && .venv/bin/python -m compileall -q annotator reviews benchmark \
     && rm -rf /tmp/assay
@@ -42,7 +42,7 @@ USER assay
 VOLUME /data
 EXPOSE 8000
 
-# Whether the process serves, which is all that a restart could mend; whether all else is there, /readyz tells.
+# Checks only what a restart can fix: whether the process serves. /readyz checks everything else.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=4 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/healthz', timeout=4)"]
 

@@ -1,4 +1,4 @@
-# Everything below needs Python 3.11 or newer and make; the rest is installed into .venv from uv.lock.
+# You need Python 3.11 or newer and make; everything else is installed into .venv from uv.lock.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do command -v $$p && break; done)
 PORT ?= 8000
 ARGS ?=
@@ -9,27 +9,27 @@ ARGS ?=
 start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer; none was found on the PATH." >&2; exit 1; }; \
 	exec "$(PYTHON)" scripts/start.py
 
-help:  ## list what can be made
+help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo:  ## run Assay with a demo project on http://127.0.0.1:8000 (another port: make demo PORT=8001)
 	$(start) demo --port "$(PORT)" $(ARGS)
 
-demo-reset:  ## delete the demo's data; the next make demo begins anew
+demo-reset:  ## delete the demo's data
 	rm -rf var/demo
 
-test:  ## run every test, on SQLite and PostgreSQL, with Redis and Chromium where they are found
+test:  ## run every test, on SQLite and PostgreSQL, with Redis and Chromium if available
 	$(start) run_tests $(ARGS)
 
 check:  ## lint, formatting, types, import contracts, migrations, templates, deployment settings
 	$(start) check $(ARGS)
 
-fmt:  ## format the code and mend what ruff can mend
+fmt:  ## format the code and apply ruff's fixes
 	@"$(PYTHON)" scripts/start.py run ruff check --fix --quiet . || true
 	$(start) run ruff format .
 
-bench:  ## measure at 1,000 and 20,000 dialogues and print a table beside the budgets
+bench:  ## measure with 1,000 and 20,000 dialogues and compare with the budgets
 	$(start) run python scripts/bench.py $(ARGS)
 
-bench-full:  ## the same at 100,000 dialogues
+bench-full:  ## the same with 100,000 dialogues
 	$(start) run python scripts/bench.py --full $(ARGS)

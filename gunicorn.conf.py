@@ -44,6 +44,6 @@ def _change_over(server: Any, last: int) -> None:
         if all(os.fstat(worker.tmp.fileno()).st_mode & 0o100 for worker in new):
             break
         time.sleep(0.1)
-        # Ends all where a new one cannot start.
+        # Ends everything if a new process cannot start.
         server.reap_workers()
     server.manage_workers()
