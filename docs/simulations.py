@@ -38,7 +38,7 @@ def main() -> None:
     known = read_kept(options.keep)
     missing = [] if options.report else [one for one in wanted if one not in known]
     if missing:
-        for summary in play(missing, options.dialogues, options.people):
+        for summary in simulation(missing, options.dialogues, options.people):
             known[summary["protocol"], summary["seed"]] = summary
             if options.keep:
                 with options.keep.open("a") as file:
@@ -52,7 +52,7 @@ def read_kept(path: Path | None) -> dict[tuple[str, int], Summary]:
     return {(one["protocol"], one["seed"]): one for one in map(json.loads, lines)}
 
 
-def play(wanted: list[tuple[str, int]], dialogues: int, people: int) -> Iterator[Summary]:
+def simulation(wanted: list[tuple[str, int]], dialogues: int, people: int) -> Iterator[Summary]:
     """One summary after the other, each of a project played to its end."""
     with tempfile.TemporaryDirectory(prefix="assay-simulations-") as folder:
         os.environ |= {"ASSAY_DATA": folder, "DJANGO_SETTINGS_MODULE": "annotator.config.settings"}
@@ -65,22 +65,22 @@ def play(wanted: list[tuple[str, int]], dialogues: int, people: int) -> Iterator
         settings.DATABASES["default"]["OPTIONS"]["init_command"] += "PRAGMA synchronous=OFF;"
         django.setup()
         from reviews.core.protocols import load_preset
-        from reviews.core.simulation import make_world
+        from reviews.core.simulation import build_model
         from reviews.management.commands.simulate_project import share_roles
-        from reviews.services.simulation.playing import play_to_the_end
+        from reviews.services.simulation.runner import run_to_end
         from reviews.services.simulation.setup import set_up
-        from reviews.services.simulation.summary import summarise_play
+        from reviews.services.simulation.summary import simulation_summary
 
         call_command("migrate", verbosity=0)
         for protocol, seed in wanted:
             begin = time.perf_counter()
             annotators, experts = share_roles(load_preset(protocol), people)
-            world = make_world(seed=seed, dialogues=dialogues, annotators=annotators, experts=experts)
-            one = set_up(world=world, preset=protocol, slug=f"sim-{protocol}-{seed}")
-            play_to_the_end(one)
+            model = build_model(seed=seed, dialogues=dialogues, annotators=annotators, experts=experts)
+            one = set_up(model=model, preset=protocol, slug=f"sim-{protocol}-{seed}")
+            run_to_end(one)
             seconds = time.perf_counter() - begin
             print(f"{protocol} {seed}: {len(one.said)} reviews in {seconds:.1f} s", file=sys.stderr, flush=True)
-            yield summarise_play(one)
+            yield simulation_summary(one)
 
 
 def report(summaries: list[Summary]) -> None:

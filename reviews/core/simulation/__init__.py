@@ -1,22 +1,31 @@
 """Simulated projects: dialogues with planted errors, people with known error rates. Pure: no Django here."""
 
-from reviews.core.simulation.documents import TOOLS, Document, Original, Place, Wrong, put, value_at, write_original
+from reviews.core.simulation.documents import (
+    TOOLS,
+    Document,
+    InjectionPoint,
+    Original,
+    WrongValue,
+    put,
+    value_at,
+    write_original,
+)
 from reviews.core.simulation.judging import Judgement, judge, settle
-from reviews.core.simulation.world import Item, Person, Rates, World, make_world
+from reviews.core.simulation.model import Item, Person, Rates, SimulationModel, build_model
 
 __all__ = [
     "TOOLS",
     "Document",
+    "InjectionPoint",
     "Item",
     "Judgement",
     "Original",
     "Person",
-    "Place",
     "Rates",
-    "World",
-    "Wrong",
+    "SimulationModel",
+    "WrongValue",
+    "build_model",
     "judge",
-    "make_world",
     "put",
     "settle",
     "value_at",

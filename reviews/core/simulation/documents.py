@@ -17,7 +17,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongValue:
     """A value that does not belong there, and which error type it is (a key of the taxonomy)."""
 
     kind: str
@@ -25,16 +25,16 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InjectionPoint:
     """Where an error can be."""
 
     anchor: str
     right: Any
-    wrongs: tuple[Wrong, ...]
+    wrong_values: tuple[WrongValue, ...]
 
     def kind_of(self, value: Any) -> str:
         """The error type that this value is; of the first wrong one where the value is right or unknown."""
-        return next((wrong.kind for wrong in self.wrongs if wrong.value == value), self.wrongs[0].kind)
+        return next((wrong.kind for wrong in self.wrong_values if wrong.value == value), self.wrong_values[0].kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,21 @@ class Original:
     """A dialogue as it ought to be, and where it can go wrong."""
 
     text: str
-    places: tuple[Place, ...]
+    points: tuple[InjectionPoint, ...]
 
     def document(self) -> Document:
         """A copy of the dialogue."""
         return load_text(self.text)
 
 
-def value_at(document: Document, place: Place) -> Any:
+def value_at(document: Document, point: InjectionPoint) -> Any:
     """What a version has at a place."""
-    return resolve(document, place.anchor)
+    return resolve(document, point.anchor)
 
 
-def put(document: Document, place: Place, value: Any) -> None:
+def put(document: Document, point: InjectionPoint, value: Any) -> None:
     """Write a value at a place of a version."""
-    above, _, key = place.anchor.rpartition("/")
+    above, _, key = point.anchor.rpartition("/")
     resolve(document, above)[key] = value
 
 
@@ -124,7 +124,7 @@ class _Talk:
         self.guests = chance.randint(2, 7)
         self.train = f"IC{chance.randint(1000, 9999)}"
         self.tasks: list[Document] = []
-        self.places: list[Place] = []
+        self.points: list[InjectionPoint] = []
 
     def task(self, message: str, policy: str, information: str, steps: list[Document]) -> str:
         """Add a task; returns its anchor."""
@@ -133,14 +133,16 @@ class _Talk:
             {"id": task_id, "user_message": message, "policy": policy, "information": information, "steps": steps}
         )
         at = f"/tasks/{task_id}"
-        self.place(f"{at}/policy", policy, *(Wrong("wrong_policy_label", one) for one in _POLICIES if one != policy))
+        self.point(
+            f"{at}/policy", policy, *(WrongValue("wrong_policy_label", one) for one in _POLICIES if one != policy)
+        )
         hiding = ("partial_information", "coreferential_reference")
         others = [one for one in hiding if one != information]
-        self.place(f"{at}/information", information, *(Wrong("wrong_information_label", one) for one in others))
+        self.point(f"{at}/information", information, *(WrongValue("wrong_information_label", one) for one in others))
         return at
 
-    def place(self, anchor: str, right: Any, *wrongs: Wrong) -> None:
-        self.places.append(Place(anchor, right, wrongs))
+    def point(self, anchor: str, right: Any, *wrong_values: WrongValue) -> None:
+        self.points.append(InjectionPoint(anchor, right, wrong_values))
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -153,13 +155,13 @@ class _Talk:
         )
         at = self.task(message, "single_tool", "explicit", [self.weather_call("s1", self.city, degrees, sky),
                        _answer("s2", self.forecast(self.city, degrees, sky), "tool", "s1")])  # fmt: skip
-        self.place(
+        self.point(
             f"{at}/user_message",
             message,
-            Wrong("message_unnatural", f"{message} Execute the retrieval of the meteorological data forthwith."),
-            Wrong("message_unnatural", f"Query. {message} End of query."),
+            WrongValue("message_unnatural", f"{message} Execute the retrieval of the meteorological data forthwith."),
+            WrongValue("message_unnatural", f"Query. {message} End of query."),
         )
-        self.weather_places(at, "s1", "s2", self.city, self.other, degrees, sky)
+        self.weather_points(at, "s1", "s2", self.city, self.other, degrees, sky)
 
     def weather_twice(self) -> None:
         """The first task, with two calls side by side."""
@@ -182,19 +184,21 @@ class _Talk:
                 ),
             ],
         )  # fmt: skip
-        self.place(
+        self.point(
             f"{at}/user_message",
             message,
-            Wrong("message_unnatural", f"{message} Compile both outputs into one comparison."),
+            WrongValue("message_unnatural", f"{message} Compile both outputs into one comparison."),
         )
-        self.place(f"{at}/steps/s1/arguments/city", self.city, Wrong("wrong_argument_value", self.third))
-        self.place(f"{at}/steps/s2/arguments/date", self.date, Wrong("wrong_argument_value", self.late))
-        self.place(f"{at}/steps/s2/depends_on", [], Wrong("superfluous_dependency", _edges("s1")))
-        self.place(
+        self.point(f"{at}/steps/s1/arguments/city", self.city, WrongValue("wrong_argument_value", self.third))
+        self.point(f"{at}/steps/s2/arguments/date", self.date, WrongValue("wrong_argument_value", self.late))
+        self.point(f"{at}/steps/s2/depends_on", [], WrongValue("superfluous_dependency", _edges("s1")))
+        self.point(
             f"{at}/steps/s3/text",
             f"It is {sky} in both: {degrees} degrees in {self.city}, {warm} in {self.other}.",
-            Wrong("answer_wrong", f"It is {sky} in both: {warm} degrees in {self.city}, {degrees} in {self.other}."),
-            Wrong("answer_wrong", f"It is {sky} in both."),
+            WrongValue(
+                "answer_wrong", f"It is {sky} in both: {warm} degrees in {self.city}, {degrees} in {self.other}."
+            ),
+            WrongValue("answer_wrong", f"It is {sky} in both."),
         )
 
     def trip(self) -> None:
@@ -217,26 +221,26 @@ class _Talk:
                 _answer("s3", answer, "tool", "s1", "s2"),
             ],
         )
-        self.place(
+        self.point(
             f"{at}/user_message",
             message,
-            Wrong("message_unnatural", f"{message} This is my second instruction."),
-            Wrong("information_not_hidden", message.replace("there from", f"to {self.city} from")),
+            WrongValue("message_unnatural", f"{message} This is my second instruction."),
+            WrongValue("information_not_hidden", message.replace("there from", f"to {self.city} from")),
         )
-        self.place(f"{at}/steps/s1/arguments/destination", self.city, Wrong("wrong_argument_value", self.other))
-        self.place(f"{at}/steps/s1/arguments/date", self.date, Wrong("wrong_argument_value", self.late))
-        self.place(
+        self.point(f"{at}/steps/s1/arguments/destination", self.city, WrongValue("wrong_argument_value", self.other))
+        self.point(f"{at}/steps/s1/arguments/date", self.date, WrongValue("wrong_argument_value", self.late))
+        self.point(
             f"{at}/steps/s2/arguments/seats",
             self.guests,
-            Wrong("hallucinated_value", self.guests + 11),
-            Wrong("hallucinated_value", self.guests + 23),
+            WrongValue("hallucinated_value", self.guests + 11),
+            WrongValue("hallucinated_value", self.guests + 23),
         )
-        self.place(f"{at}/steps/s2/depends_on", _edges("s1"), Wrong("missing_dependency", []))
-        self.place(
+        self.point(f"{at}/steps/s2/depends_on", _edges("s1"), WrongValue("missing_dependency", []))
+        self.point(
             f"{at}/steps/s3/text",
             answer,
-            Wrong("answer_wrong", f"Train {self.train} leaves at 9:{minutes}; {self.guests} seats are reserved."),
-            Wrong("answer_wrong", f"Train {self.train} leaves at 8:{minutes}."),
+            WrongValue("answer_wrong", f"Train {self.train} leaves at 9:{minutes}; {self.guests} seats are reserved."),
+            WrongValue("answer_wrong", f"Train {self.train} leaves at 8:{minutes}."),
         )
 
     def table(self) -> None:
@@ -260,27 +264,33 @@ class _Talk:
                 _answer("s3", answer, "tool", "s1", "s2"),
             ],
         )
-        self.place(
-            f"{at}/user_message", message, Wrong("message_unnatural", "Booking of table. Evening. Same place. Now.")
+        self.point(
+            f"{at}/user_message",
+            message,
+            WrongValue("message_unnatural", "Booking of table. Evening. Same place. Now."),
         )
-        self.place(
+        self.point(
             f"{at}/steps/s1/question",
             question,
-            Wrong("clarification_wrong", "Which cuisine do you like best?"),
-            Wrong("clarification_wrong", "In which city are you?"),
+            WrongValue("clarification_wrong", "Which cuisine do you like best?"),
+            WrongValue("clarification_wrong", "In which city are you?"),
         )
-        self.place(f"{at}/steps/s2/arguments/city", self.city, Wrong("wrong_argument_value", self.other))
-        self.place(f"{at}/steps/s3/text", answer, Wrong("answer_wrong", f"A table for {self.guests + 1} is booked."))
+        self.point(f"{at}/steps/s2/arguments/city", self.city, WrongValue("wrong_argument_value", self.other))
+        self.point(
+            f"{at}/steps/s3/text", answer, WrongValue("answer_wrong", f"A table for {self.guests + 1} is booked.")
+        )
 
     def thanks(self) -> None:
         """Talk."""
         message, answer = "Thank you, that is all for now.", f"You are welcome; have a good time in {self.city}."
         at = self.task(message, "chat", "coreferential_reference", [_answer("s1", answer, "chat")])
-        self.place(
-            f"{at}/user_message", message, Wrong("message_unnatural", "Acknowledged. Terminate the conversation.")
+        self.point(
+            f"{at}/user_message", message, WrongValue("message_unnatural", "Acknowledged. Terminate the conversation.")
         )
-        self.place(
-            f"{at}/steps/s1/text", answer, Wrong("answer_wrong", f"You are welcome; have a good time in {self.other}.")
+        self.point(
+            f"{at}/steps/s1/text",
+            answer,
+            WrongValue("answer_wrong", f"You are welcome; have a good time in {self.other}."),
         )
 
     # --- parts -------------------------------------------------------------------------------------------------------
@@ -291,20 +301,22 @@ class _Talk:
     def forecast(self, city: str, degrees: int, sky: str) -> str:
         return f"It will be {sky} in {city}, with {degrees} degrees."
 
-    def weather_places(self, at: str, call: str, answer: str, city: str, other: str, degrees: int, sky: str) -> None:
-        self.place(f"{at}/steps/{call}/arguments/city", city, Wrong("wrong_argument_value", other))
-        self.place(
+    def weather_points(self, at: str, call: str, answer: str, city: str, other: str, degrees: int, sky: str) -> None:
+        self.point(f"{at}/steps/{call}/arguments/city", city, WrongValue("wrong_argument_value", other))
+        self.point(
             f"{at}/steps/{call}/arguments/date",
             self.date,
-            Wrong("wrong_argument_value", self.late),
-            Wrong("hallucinated_value", f"2027-{self.month:02}-28"),
+            WrongValue("wrong_argument_value", self.late),
+            WrongValue("hallucinated_value", f"2027-{self.month:02}-28"),
         )
-        self.place(f"{at}/steps/{call}/observation/degrees", degrees, Wrong("observation_implausible", degrees + 70))
-        self.place(
+        self.point(
+            f"{at}/steps/{call}/observation/degrees", degrees, WrongValue("observation_implausible", degrees + 70)
+        )
+        self.point(
             f"{at}/steps/{answer}/text",
             self.forecast(city, degrees, sky),
-            Wrong("answer_wrong", self.forecast(city, degrees + 2, sky)),
-            Wrong("answer_wrong", f"It will be {sky} in {city}."),
+            WrongValue("answer_wrong", self.forecast(city, degrees + 2, sky)),
+            WrongValue("answer_wrong", f"It will be {sky} in {city}."),
         )
 
 
@@ -314,10 +326,10 @@ def write_original(chance: random.Random, tasks: int) -> Original:
     openings: tuple[Callable[[], None], ...] = (talk.weather, talk.weather_twice)
     later = [talk.trip, talk.table, talk.thanks]
     chosen = sorted(chance.sample(range(3), tasks - 1))
-    for write in (chance.choice(openings), *(later[place] for place in chosen)):
+    for write in (chance.choice(openings), *(later[point] for point in chosen)):
         write()
     document = {"kind": "multi_turn", "language": "en", "env_info": "2026-01-01", "tasks": talk.tasks}
-    return Original(canonical(read_document(document)), tuple(talk.places))
+    return Original(canonical(read_document(document)), tuple(talk.points))
 
 
 def _edges(*ids: str) -> list[dict[str, str]]:

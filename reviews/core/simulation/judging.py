@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from annotator.core.schema import canonical, load_text
 from reviews.core.protocols import Verdict
-from reviews.core.simulation.documents import Document, Place, put, value_at
-from reviews.core.simulation.world import Item, Person
+from reviews.core.simulation.documents import Document, InjectionPoint, put, value_at
+from reviews.core.simulation.model import Item, Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +18,24 @@ class Judgement:
     #: What they vouch for: the version they saw where they do not vouch for any.
     document: Document
     #: The places they changed.
-    changed: tuple[Place, ...]
+    changed: tuple[InjectionPoint, ...]
 
-    def kinds(self, seen: Document) -> list[tuple[Place, str]]:
+    def kinds(self, seen: Document) -> list[tuple[InjectionPoint, str]]:
         """The changed places with the error type that was found at each."""
-        return [(place, place.kind_of(value_at(seen, place))) for place in self.changed]
+        return [(point, point.kind_of(value_at(seen, point))) for point in self.changed]
 
 
 def judge(
     *, person: Person, item: Item, seen: Document, offered: Sequence[Verdict], chance: random.Random
 ) -> Judgement:
     """One look at one version. ``offered``: the verdicts there are to choose from."""
-    if Verdict.REJECT in offered and item.hopeless and chance.random() < person.detection["other"]:
+    if Verdict.REJECT in offered and item.unusable and chance.random() < person.detection["other"]:
         return Judgement(Verdict.REJECT, seen, ())
     document = load_text(canonical(seen))
-    for place in item.original.places:
-        _look(person, place, document, chance)
-    _alarm(person, item.original.places, document, chance)
-    changed = tuple(p for p in item.original.places if value_at(document, p) != value_at(seen, p))
+    for point in item.original.points:
+        _correct(person, point, document, chance)
+    _introduce_error(person, item.original.points, document, chance)
+    changed = tuple(p for p in item.original.points if value_at(document, p) != value_at(seen, p))
     if not changed:
         return Judgement(Verdict.APPROVE, seen, ())
     if Verdict.ESCALATE in offered and chance.random() < person.escalation:
@@ -50,38 +50,40 @@ def settle(
 
     Where both changed ``base`` in the same way there is nothing to rule on, so it stays.
     """
-    if item.hopeless and chance.random() < person.detection["other"]:
+    if item.unusable and chance.random() < person.detection["other"]:
         return Judgement(Verdict.REJECT, base, ())
     document, free = load_text(canonical(base)), []
-    for place in item.original.places:
-        one, other, before = (value_at(version, place) for version in (left, right, base))
+    for point in item.original.points:
+        one, other, before = (value_at(version, point) for version in (left, right, base))
         if one == other:
-            put(document, place, one)
+            put(document, point, one)
             if one == before:
-                free.append(place)
-                _look(person, place, document, chance)
+                free.append(point)
+                _correct(person, point, document, chance)
             continue
-        wrong = [value for value in (one, other) if value != place.right]
-        sees = chance.random() < person.detection[place.kind_of(wrong[0])]
-        put(document, place, place.right if sees else chance.choice(wrong))
-    _alarm(person, free, document, chance)
-    changed = tuple(p for p in item.original.places if value_at(document, p) != value_at(base, p))
+        wrong = [value for value in (one, other) if value != point.right]
+        sees = chance.random() < person.detection[point.kind_of(wrong[0])]
+        put(document, point, point.right if sees else chance.choice(wrong))
+    _introduce_error(person, free, document, chance)
+    changed = tuple(p for p in item.original.points if value_at(document, p) != value_at(base, p))
     return Judgement(Verdict.FIX if changed else Verdict.APPROVE, document, changed)
 
 
-def _look(person: Person, place: Place, document: Document, chance: random.Random) -> None:
+def _correct(person: Person, point: InjectionPoint, document: Document, chance: random.Random) -> None:
     """Mend a place, if it is wrong and that is seen."""
-    value = value_at(document, place)
-    if value == place.right or chance.random() >= person.detection[place.kind_of(value)]:
+    value = value_at(document, point)
+    if value == point.right or chance.random() >= person.detection[point.kind_of(value)]:
         return
-    others = [wrong.value for wrong in place.wrongs if wrong.value != value]
+    others = [wrong.value for wrong in point.wrong_values if wrong.value != value]
     mistaken = bool(others) and chance.random() < person.mistaken_fix
-    put(document, place, chance.choice(others) if mistaken else place.right)
+    put(document, point, chance.choice(others) if mistaken else point.right)
 
 
-def _alarm(person: Person, places: Sequence[Place], document: Document, chance: random.Random) -> None:
+def _introduce_error(
+    person: Person, points: Sequence[InjectionPoint], document: Document, chance: random.Random
+) -> None:
     """Perhaps spoil something that is right."""
-    right = [place for place in places if value_at(document, place) == place.right]
+    right = [point for point in points if value_at(document, point) == point.right]
     if right and chance.random() < person.false_alarm:
-        place = chance.choice(right)
-        put(document, place, chance.choice(place.wrongs).value)
+        point = chance.choice(right)
+        put(document, point, chance.choice(point.wrong_values).value)

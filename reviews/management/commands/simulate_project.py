@@ -12,11 +12,11 @@ from annotator.management.base import DONE, REFUSED, SentenceCommand, Stop
 from annotator.models import Project
 from reviews.core.protocols import PRESETS, Protocol, load_preset
 from reviews.core.protocols.protocol import Role
-from reviews.core.simulation import Rates, make_world
+from reviews.core.simulation import Rates, build_model
 from reviews.services.sampling.draws import SIMULATED
-from reviews.services.simulation.playing import play_to_the_end
+from reviews.services.simulation.runner import run_to_end
 from reviews.services.simulation.setup import set_up
-from reviews.services.simulation.summary import summarise_play
+from reviews.services.simulation.summary import simulation_summary
 
 #: Most dialogues and people of one simulation.
 MAX_ITEMS, MAX_PEOPLE = 100_000, 1000
@@ -53,7 +53,7 @@ class Command(SentenceCommand):
         annotators, experts = share_roles(load_preset(preset), options["people"])
         try:
             rates = Rates(**{name: options[name] for name in _rates() if options[name] is not None})
-            world = make_world(
+            model = build_model(
                 seed=options["seed"],
                 dialogues=options["dialogues"],
                 annotators=annotators,
@@ -64,15 +64,17 @@ class Command(SentenceCommand):
             raise Stop(str(error)) from None
         begin = time.perf_counter()
         try:
-            play = set_up(world=world, preset=preset, slug=slug)
+            simulation = set_up(model=model, preset=preset, slug=slug)
         except DomainError as refusal:
             raise Stop(refusal.sentence) from None
-        self.say(f"{len(world.items):,} candidates, {annotators} annotators and {experts} experts in {slug}.")
+        self.say(f"{len(model.items):,} candidates, {annotators} annotators and {experts} experts in {slug}.")
         begun = time.perf_counter()
-        play_to_the_end(play)
+        run_to_end(simulation)
         seconds = time.perf_counter() - begun
-        self.say(f"{len(play.said):,} reviews in {seconds:.1f} s: {len(play.said) / seconds:.0f} a second.")
-        summary = summarise_play(play)
+        self.say(
+            f"{len(simulation.records):,} reviews in {seconds:.1f} s: {len(simulation.records) / seconds:.0f} a second."
+        )
+        summary = simulation_summary(simulation)
         self.say(f"Everything took {time.perf_counter() - begin:.1f} s.")
         if not options["json"]:
             for line in table(summary):

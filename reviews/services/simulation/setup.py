@@ -13,10 +13,10 @@ from annotator.models import Project, Role, User
 from annotator.services import projects
 from annotator.services.dialogues.creation import write_dialogues
 from annotator.services.dialogues.revisions import check_settings, ensure_toolset_revision
-from reviews.core.simulation import TOOLS, World
+from reviews.core.simulation import TOOLS, SimulationModel
 from reviews.services.cycles.start import begin_cycles
 from reviews.services.protocols.versions import adopt_preset, current_protocol, shortfalls
-from reviews.services.simulation.playing import Play
+from reviews.services.simulation.runner import Simulation
 
 #: How the people of simulations are called; every simulation of an installation has the same ones.
 USERNAME = "simulated-"
@@ -25,7 +25,7 @@ CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
 
 
 @transaction.atomic
-def set_up(*, world: World, preset: str, slug: str) -> Play:
+def set_up(*, model: SimulationModel, preset: str, slug: str) -> Simulation:
     """A project of its own for the world: its people, its protocol, its candidates in the first stage.
 
     Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are; there is
@@ -33,14 +33,14 @@ def set_up(*, world: World, preset: str, slug: str) -> Play:
     """
     project = projects.create_project(
         actor=None,
-        name=f"Simulation of {preset}, seed {world.seed}",
+        name=f"Simulation of {preset}, seed {model.seed}",
         slug=slug,
         description="Synthetic annotators with known error rates, and dialogues whose errors are known.",
     )
     administrator = _user("administrator")
-    users = {person.name: _user(person.name) for person in world.people}
+    users = {person.name: _user(person.name) for person in model.people}
     projects.grant_role(actor=None, project=project, user=administrator, role=Role.ADMINISTRATOR)
-    for person in world.people:
+    for person in model.people:
         role = Role.SENIOR_REVIEWER if person.expert else Role.ANNOTATOR
         projects.grant_role(actor=administrator, project=project, user=users[person.name], role=role)
     project = projects.change_project(
@@ -58,8 +58,8 @@ def set_up(*, world: World, preset: str, slug: str) -> Play:
         raise AssertionError("the protocol has just been adopted")
     if lacking := shortfalls(project=project, protocol=protocol):
         raise Invalid(f"There are too few people. {' '.join(lacking)}")
-    _bring_in(world, project, administrator)
-    return Play(world, project, protocol, administrator, users)
+    _bring_in(model, project, administrator)
+    return Simulation(model, project, protocol, administrator, users)
 
 
 def _user(name: str) -> User:
@@ -77,11 +77,11 @@ def _user(name: str) -> User:
     return user
 
 
-def _bring_in(world: World, project: Project, administrator: User) -> None:
+def _bring_in(model: SimulationModel, project: Project, administrator: User) -> None:
     toolset = ensure_toolset_revision(actor=administrator, project=project, tools=TOOLS, name="Trips")
     compiled, settings = CompiledToolset.of(toolset.content), check_settings(project)
     rows = []
-    for item in world.items:
+    for item in model.items:
         document = load_text(item.candidate)
         rows.append(
             DialogueRow(

@@ -13,7 +13,7 @@ from reviews.core.agreement.item_history import BASELINE, VERIFIED, Visit, round
 from reviews.core.simulation import Item
 from reviews.core.simulation.comparing import compared, planted_patterns, share
 from reviews.models import Cycle, CycleState, Draw, Review, StageRun, StageRunState
-from reviews.services.simulation.playing import Play
+from reviews.services.simulation.runner import Simulation
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy
 from reviews.services.statistics.agreement import AGREEMENT, read_agreement
 from reviews.services.statistics.all_counts import fold_all
@@ -24,7 +24,7 @@ _ENDED = (CycleState.VERIFIED, CycleState.REJECTED)
 
 
 @dataclass(slots=True)
-class _Way:
+class _ItemHistory:
     """One item's way as the rows have it, and whether each content on it was the truth."""
 
     item: Item
@@ -40,7 +40,7 @@ class _Way:
         return content == self.item.truth
 
 
-def summarise_play(play: Play) -> dict[str, Any]:
+def simulation_summary(simulation: Simulation) -> dict[str, Any]:
     """What was planted and what was measured, as JSON values; the same for the same seed, in any database.
 
     Every comparison is as ``core.simulation.comparing.compared`` makes it. Planted accuracies and error rates are
@@ -49,105 +49,111 @@ def summarise_play(play: Play) -> dict[str, Any]:
     of an event chain is broken, and the counted patterns are those of the model.
     """
     fold_all()
-    ways = _read_ways(play)
-    accuracy = read_accuracy(project=play.project)
-    agreement = _agreement(play)
+    histories = _read_histories(simulation)
+    accuracy = read_accuracy(project=simulation.project)
+    agreement = _agreement(simulation)
     states = Tally(
-        Cycle.objects.filter(project=play.project, state__in=_ENDED).values_list("state", flat=True).order_by()
+        Cycle.objects.filter(project=simulation.project, state__in=_ENDED).values_list("state", flat=True).order_by()
     )
     return {
-        "protocol": play.protocol.preset,
-        "seed": play.world.seed,
-        "dialogues": len(play.world.items),
-        "annotators": len(play.world.annotators),
-        "experts": len(play.world.experts),
-        "reviews": Review.objects.filter(project=play.project).count(),
-        "verdicts": dict(sorted(Tally(str(said.verdict) for said in play.said).items())),
+        "protocol": simulation.protocol.preset,
+        "seed": simulation.model.seed,
+        "dialogues": len(simulation.model.items),
+        "annotators": len(simulation.model.annotators),
+        "experts": len(simulation.model.experts),
+        "reviews": Review.objects.filter(project=simulation.project).count(),
+        "verdicts": dict(sorted(Tally(str(record.verdict) for record in simulation.records).items())),
         "verified": states[CycleState.VERIFIED],
         "rejected": states[CycleState.REJECTED],
         "draws": [
             {"stage": stage, "population": population, "sample": sample}
-            for stage, population, sample in Draw.objects.filter(project=play.project)
+            for stage, population, sample in Draw.objects.filter(project=simulation.project)
             .order_by("pk")
             .values_list("stage", "population_size", "sample_size")
         ],
-        "accuracy": _accuracy(play, ways, accuracy),
-        "rounds": _rounds(ways, accuracy),
+        "accuracy": _accuracy(simulation, histories, accuracy),
+        "rounds": _rounds(histories, accuracy),
         "agreement": agreement,
-        "audits": _audits(ways, accuracy),
+        "audits": _audits(histories, accuracy),
         "consistent": {
-            "counters": stored_counters(play.project) == recount(play.project),
-            "agreement": AGREEMENT.recount(play.project) == [],
-            "accuracy": ITEM_HISTORY.recount(play.project) == [] and not accuracy.waiting and not accuracy.set_aside,
+            "counters": stored_counters(simulation.project) == recount(simulation.project),
+            "agreement": AGREEMENT.recount(simulation.project) == [],
+            "accuracy": ITEM_HISTORY.recount(simulation.project) == []
+            and not accuracy.waiting
+            and not accuracy.set_aside,
             "patterns": all(one["patterns_as_planted"] for one in agreement),
-            "events": not any(broken_links(one) for one in Dialogue.objects.filter(project=play.project)),
+            "events": not any(broken_links(one) for one in Dialogue.objects.filter(project=simulation.project)),
         },
     }
 
 
-def _read_ways(play: Play) -> list[_Way]:
-    ways: dict[int, _Way] = {}
+def _read_histories(simulation: Simulation) -> list[_ItemHistory]:
+    histories: dict[int, _ItemHistory] = {}
     over: set[int] = set()
-    cycles = Cycle.objects.filter(project=play.project).select_related("dialogue", "entry_revision", "exit_revision")
+    cycles = Cycle.objects.filter(project=simulation.project).select_related(
+        "dialogue", "entry_revision", "exit_revision"
+    )
     runs: dict[int, list[StageRun]] = defaultdict(list)
-    settled = StageRun.objects.filter(project=play.project, state=StageRunState.SETTLED)
+    settled = StageRun.objects.filter(project=simulation.project, state=StageRunState.SETTLED)
     for run in settled.select_related("entry_revision", "exit_revision", "escalated_from", "draw_item").order_by("pk"):
         runs[run.cycle_id].append(run)
     for cycle in cycles.order_by("dialogue_id", "number"):
-        if cycle.dialogue_id not in ways:
-            item = play.world.item(cycle.dialogue.external_id)
-            ways[cycle.dialogue_id] = _Way(item, baseline=cycle.entry_revision.content_hash)
-        way = ways[cycle.dialogue_id]
+        if cycle.dialogue_id not in histories:
+            item = simulation.model.item(cycle.dialogue.external_id)
+            histories[cycle.dialogue_id] = _ItemHistory(item, baseline=cycle.entry_revision.content_hash)
+        history = histories[cycle.dialogue_id]
         # Accuracy is of the way to the first end, held against what was verified at the last.
         if cycle.dialogue_id not in over:
-            way.visits += [as_visit(run) for run in runs[cycle.pk]]
+            history.visits += [as_visit(run) for run in runs[cycle.pk]]
         if cycle.state in _ENDED:
             over.add(cycle.dialogue_id)
-        way.verified = cycle.exit_revision.content_hash if cycle.exit_revision else ""
-        way.drawn = {run.stage: _came(run) for run in runs[cycle.pk] if hasattr(run, "draw_item")}
-    return [way for _, way in sorted(ways.items())]
+        history.verified = cycle.exit_revision.content_hash if cycle.exit_revision else ""
+        history.drawn = {run.stage: _came(run) for run in runs[cycle.pk] if hasattr(run, "draw_item")}
+    return [history for _, history in sorted(histories.items())]
 
 
 def _came(run: StageRun) -> str:
     return run.entry_revision.content_hash
 
 
-def _accuracy(play: Play, ways: list[_Way], measured: Accuracy) -> list[dict[str, Any]]:
-    stages = [stage.key for stage in play.protocol.stages]
+def _accuracy(simulation: Simulation, histories: list[_ItemHistory], measured: Accuracy) -> list[dict[str, Any]]:
+    stages = [stage.key for stage in simulation.protocol.stages]
     right: dict[str, dict[str, bool]] = defaultdict(dict)
-    for way in ways:
-        for point, content in stage_points(stages, way.baseline, way.visits).items():
-            right[point][way.item.name] = way.right(content)
-        right[VERIFIED][way.item.name] = way.right(way.verified)
+    for history in histories:
+        for point, content in stage_points(stages, history.baseline, history.visits).items():
+            right[point][history.item.name] = history.right(content)
+        right[VERIFIED][history.item.name] = history.right(history.verified)
     out = []
     for one in measured.by_stage:
         line = {"point": one.key, **compared(one.figure, share(right[one.key]))}
         if one.key == BASELINE:
-            line["rate"] = play.world.rates.baseline
-            line["covers_rate"] = compared(one.figure, play.world.rates.baseline)["covers"]
+            line["rate"] = simulation.model.rates.baseline
+            line["covers_rate"] = compared(one.figure, simulation.model.rates.baseline)["covers"]
         out.append(line)
     return out
 
 
-def _rounds(ways: list[_Way], measured: Accuracy) -> list[dict[str, Any]]:
+def _rounds(histories: list[_ItemHistory], measured: Accuracy) -> list[dict[str, Any]]:
     out = []
     for stage in measured.by_round:
         if len(stage.rounds) < 3:
             continue
-        paths = [(way, round_points(stage.stage, way.visits)) for way in ways]
+        paths = [(history, round_points(stage.stage, history.visits)) for history in histories]
         for number, after in enumerate(stage.rounds):
             # Whose last round is over keeps what they had then.
-            right = {way.item.name: way.right(path[min(number, len(path) - 1)]) for way, path in paths if path}
+            right = {
+                history.item.name: history.right(path[min(number, len(path) - 1)]) for history, path in paths if path
+            }
             out.append({"stage": stage.stage, "round": number, **compared(after.figure, share(right))})
     return out
 
 
-def _agreement(play: Play) -> list[dict[str, Any]]:
+def _agreement(simulation: Simulation) -> list[dict[str, Any]]:
     out = []
-    for stage in play.protocol.stages:
-        planted = planted_patterns(_runs_of(play, stage.key))
+    for stage in simulation.protocol.stages:
+        planted = planted_patterns(_runs_of(simulation, stage.key))
         for label in (*RATED, *OVERLAPPING):
-            counts, own = read_agreement(project=play.project, stage=stage.key, label=label), planted.get(label)
+            counts, own = read_agreement(project=simulation.project, stage=stage.key, label=label), planted.get(label)
             own = own or PatternCounts()
             if not counts.to_json() and not own.to_json():
                 continue
@@ -167,28 +173,30 @@ def _agreement(play: Play) -> list[dict[str, Any]]:
     return out
 
 
-def _runs_of(play: Play, key: str) -> Iterator[tuple[RunFacts, list[SubmittedReview]]]:
-    stage = play.protocol.stage(key)
+def _runs_of(simulation: Simulation, key: str) -> Iterator[tuple[RunFacts, list[SubmittedReview]]]:
+    stage = simulation.protocol.stage(key)
     runs = defaultdict(list)
-    for said in play.said:
-        if said.stage == key:
-            runs[said.item, said.cycle, said.round].append(said)
+    for record in simulation.records:
+        if record.stage == key:
+            runs[record.item, record.cycle, record.round].append(record)
     looks: Tally[tuple[str, int]] = Tally()
     for (item, cycle, _), reviews in runs.items():
         looks[item, cycle] += 1
         submitted = [
-            SubmittedReview(str(said.verdict), said.document) for said in sorted(reviews, key=lambda said: said.person)
+            SubmittedReview(str(one.verdict), one.document) for one in sorted(reviews, key=lambda one: one.person)
         ]
         yield RunFacts(stage.kind, stage.blind, len(reviews), looks[item, cycle], cycle), submitted
 
 
-def _audits(ways: list[_Way], measured: Accuracy) -> list[dict[str, Any]]:
+def _audits(histories: list[_ItemHistory], measured: Accuracy) -> list[dict[str, Any]]:
     out = []
     for audit in measured.audits:
-        population = [way for way in ways if audit.stage in way.drawn]
-        wrong = {way.item.name: not way.right(way.drawn[audit.stage]) for way in population}
+        population = [history for history in histories if audit.stage in history.drawn]
+        wrong = {history.item.name: not history.right(history.drawn[audit.stage]) for history in population}
         # Rejected items are not in what is handed on.
-        left = {way.item.name: bool(way.verified) and not way.right(way.verified) for way in population}
+        left = {
+            history.item.name: bool(history.verified) and not history.right(history.verified) for history in population
+        }
         out.append(
             {
                 "stage": audit.stage,

@@ -13,14 +13,14 @@ from django.core.management.base import CommandError
 from annotator.models import Event, Project, User
 from annotator.models.content import Dialogue, DialogueStatus
 from reviews.core.protocols import PRESETS
-from reviews.core.simulation import Rates, make_world
+from reviews.core.simulation import Rates, build_model
 from reviews.models import Draw, Review, Slot, SlotState
 from reviews.services.queue.claims import claim_next
 from reviews.services.sampling.draws import close_population_and_draw, recompute_draw, simulated_seeds
-from reviews.services.simulation import playing
-from reviews.services.simulation.playing import Play, play_to_the_end, take_turn
+from reviews.services.simulation import runner
+from reviews.services.simulation.runner import Simulation, review_next, run_to_end
 from reviews.services.simulation.setup import set_up
-from reviews.services.simulation.summary import summarise_play
+from reviews.services.simulation.summary import simulation_summary
 from tests.factories import adopt_c3, claim_and_submit, make_item, make_team
 
 pytestmark = pytest.mark.django_db
@@ -41,9 +41,9 @@ def simulate(
     return summary
 
 
-def a_play(dialogues: int = 6, seed: int = 1, **rates: float) -> Play:
-    world = make_world(seed=seed, dialogues=dialogues, annotators=4, experts=1, rates=Rates(**rates))
-    return set_up(world=world, preset="c3", slug=f"sim-{seed}")
+def make_simulation(dialogues: int = 6, seed: int = 1, **rates: float) -> Simulation:
+    model = build_model(seed=seed, dialogues=dialogues, annotators=4, experts=1, rates=Rates(**rates))
+    return set_up(model=model, preset="c3", slug=f"sim-{seed}")
 
 
 @pytest.mark.parametrize("protocol", sorted(PRESETS))
@@ -83,24 +83,28 @@ def test_a_draw_too_large_for_one_transaction_is_carried_out_as_well(monkeypatch
 
 
 def test_who_sees_everything_leaves_nothing_and_the_curve_is_the_truth() -> None:
-    play = a_play(12, baseline=0.4, hopeless=0.0, spread=0.0, false_alarm=0.0, escalation=0.0, expert_detection=1.0,
-                  expert_false_alarm=0.0, mistaken_fix=0.0)  # fmt: skip
-    everything = dict.fromkeys(play.world.annotators[0].detection, 1.0)
-    for person in play.world.annotators:
+    simulation = make_simulation(
+        12, baseline=0.4, unusable=0.0, spread=0.0, false_alarm=0.0, escalation=0.0, expert_detection=1.0,
+        expert_false_alarm=0.0, mistaken_fix=0.0,
+    )  # fmt: skip
+    everything = dict.fromkeys(simulation.model.annotators[0].detection, 1.0)
+    for person in simulation.model.annotators:
         object.__setattr__(person, "detection", everything)
-    play_to_the_end(play)
-    curve = {one["point"]: one for one in summarise_play(play)["accuracy"]}
+    run_to_end(simulation)
+    curve = {one["point"]: one for one in simulation_summary(simulation)["accuracy"]}
     assert curve["baseline"]["planted"] == curve["baseline"]["measured"] < 1
     assert {curve[point]["planted"] for point in curve if point != "baseline"} == {1.0}
     assert {curve[point]["measured"] for point in curve if point != "baseline"} == {1.0}
 
 
 def test_an_error_that_nobody_sees_is_in_the_truth_and_not_in_the_measured_curve() -> None:
-    play = a_play(6, baseline=0.0, hopeless=0.0, false_alarm=0.0, expert_detection=0.0, expert_false_alarm=0.0)
-    for person in play.world.annotators:
+    simulation = make_simulation(
+        6, baseline=0.0, unusable=0.0, false_alarm=0.0, expert_detection=0.0, expert_false_alarm=0.0
+    )
+    for person in simulation.model.annotators:
         object.__setattr__(person, "detection", dict.fromkeys(person.detection, 0.0))
-    play_to_the_end(play)
-    summary = summarise_play(play)
+    run_to_end(simulation)
+    summary = simulation_summary(simulation)
     last = summary["accuracy"][-1]
     assert (last["planted"], last["measured"], last["covers"]) == (0.0, 1.0, False)
     assert summary["audits"][0]["error_rate"]["planted"] == 1.0
@@ -139,53 +143,57 @@ def test_a_person_who_only_has_the_name_of_a_figure_is_left_alone() -> None:
 
     User.objects.create_user("simulated-annotator-1", password="her own")
     with pytest.raises(Conflict, match="no figure of a simulation"):
-        a_play()
+        make_simulation()
     assert not Project.objects.exists()
     assert User.objects.count() == 1
 
 
 def test_people_edit_drafts_or_hand_in_documents() -> None:
-    play = a_play(10, baseline=0.2)
-    play_to_the_end(play)
+    simulation = make_simulation(10, baseline=0.2)
+    run_to_end(simulation)
     from annotator.models import Draft
 
     fixers = set(Review.objects.filter(verdict="fix").values_list("person__username", flat=True))
     drafters = set(Draft.objects.filter(outcome="submitted").values_list("author__username", flat=True))
-    edits = {f"simulated-{person.name}" for person in play.world.people if person.edits}
+    edits = {f"simulated-{person.name}" for person in simulation.model.people if person.edits}
     assert drafters == fixers & edits
     assert fixers - edits
 
 
 def test_an_expert_comes_back_to_what_was_held_when_the_connection_broke() -> None:
     """In a round experts do only what is reserved for them; what they hold is no longer open, and still theirs."""
-    world = make_world(seed=11, dialogues=12, annotators=2, experts=3)
-    play = set_up(world=world, preset="wild", slug="sim-held")
-    while any(take_turn(play, person) for person in world.people):
+    model = build_model(seed=11, dialogues=12, annotators=2, experts=3)
+    simulation = set_up(model=model, preset="wild", slug="sim-held")
+    while any(review_next(simulation, person) for person in model.people):
         pass
-    assert playing.draw(play)
-    by_key = {play.users[person.name].pk: person for person in world.people if person.expert}
-    slot = Slot.objects.filter(project=play.project, reserved_for__in=by_key, state=SlotState.OPEN).order_by("pk")[0]
+    assert runner.draw(simulation)
+    by_key = {simulation.users[person.name].pk: person for person in model.people if person.expert}
+    slot = Slot.objects.filter(project=simulation.project, reserved_for__in=by_key, state=SlotState.OPEN).order_by(
+        "pk"
+    )[0]
     assert slot.reserved_for_id is not None
     expert = by_key[slot.reserved_for_id]
     for _ in range(2):  # the second time it is held already
-        assert slot.stage in play.stages_of(expert)
-        claim = claim_next(actor=play.users[expert.name], project=play.project, stage=slot.stage)
+        assert slot.stage in simulation.stages_of(expert)
+        claim = claim_next(actor=simulation.users[expert.name], project=simulation.project, stage=slot.stage)
         assert claim is not None
-    others = Slot.objects.filter(project=play.project, reserved_for=play.users[expert.name], state=SlotState.OPEN)
+    others = Slot.objects.filter(
+        project=simulation.project, reserved_for=simulation.users[expert.name], state=SlotState.OPEN
+    )
     others.update(reserved_for=None)
-    assert slot.stage in play.stages_of(expert)
-    assert take_turn(play, expert) is not None
+    assert slot.stage in simulation.stages_of(expert)
+    assert review_next(simulation, expert) is not None
 
 
 def test_a_draw_that_somebody_else_made_is_noticed() -> None:
     from annotator.errors import Conflict
 
-    play = a_play()
-    while any(take_turn(play, person) for person in play.world.people):
+    simulation = make_simulation()
+    while any(review_next(simulation, person) for person in simulation.model.people):
         pass
-    assert close_population_and_draw(actor=None, project=play.project) is not None
+    assert close_population_and_draw(actor=None, project=simulation.project) is not None
     with pytest.raises(Conflict, match="Stop the workers"):
-        play_to_the_end(play)
+        run_to_end(simulation)
 
 
 # --- nobody steers a real draw ----------------------------------------------------------------------------------
@@ -199,7 +207,7 @@ def test_a_real_project_takes_no_seed_from_anybody() -> None:
         claim_and_submit(person, item, "approve")
     with pytest.raises(ValueError, match="only a simulation"), simulated_seeds(project=team.project, source="0".upper):
         raise AssertionError("it must not get this far")
-    other = a_play().project
+    other = make_simulation().project
     with simulated_seeds(project=other, source=lambda: "0" * 64):
         drawn = close_population_and_draw(actor=team.administrator, project=team.project)
     assert drawn is not None
@@ -208,10 +216,10 @@ def test_a_real_project_takes_no_seed_from_anybody() -> None:
 
 
 def test_only_the_simulation_gives_seeds() -> None:
-    root = Path(playing.__file__).parents[3]
+    root = Path(runner.__file__).parents[3]
     sources = [path for app in ("annotator", "reviews", "benchmark") for path in (root / app).rglob("*.py")]
     using = {path.name for path in sources if re.search(r"simulated_seeds|_simulation\b", path.read_text())}
-    assert using == {"draws.py", "playing.py"}
+    assert using == {"draws.py", "runner.py"}
 
 
 def test_every_draw_has_a_seed_of_its_own() -> None:

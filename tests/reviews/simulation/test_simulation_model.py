@@ -15,9 +15,9 @@ from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from reviews.core.agreement import Figure, RunFacts, SubmittedReview
 from reviews.core.protocols import StageKind, Verdict
 from reviews.core.protocols.taxonomy import TAXONOMY
-from reviews.core.simulation import TOOLS, Item, Judgement, Person, Rates, judge, make_world, put, settle, value_at
+from reviews.core.simulation import TOOLS, Item, Judgement, Person, Rates, build_model, judge, put, settle, value_at
 from reviews.core.simulation.comparing import compared, holds, planted_patterns
-from reviews.core.simulation.world import VISIBILITY
+from reviews.core.simulation.model import VISIBILITY
 
 SEEDS = st.integers(0, 10**6)
 ALL: Sequence[Verdict] = tuple(Verdict)
@@ -30,11 +30,11 @@ def someone(*, detection: float, false_alarm: float = 0.0, escalation: float = 0
 
 
 def an_item(seed: int, **rates: float) -> Item:
-    return make_world(seed=seed, dialogues=1, annotators=1, experts=0, rates=Rates(**rates)).items[0]
+    return build_model(seed=seed, dialogues=1, annotators=1, experts=0, rates=Rates(**rates)).items[0]
 
 
 def faulty(seed: int) -> Item:
-    return an_item(seed, baseline=0.0, hopeless=0.0, another_error=0.6)
+    return an_item(seed, baseline=0.0, unusable=0.0, another_error=0.6)
 
 
 def look(person: Person, item: Item, document: dict[str, Any] | None = None, seed: int = 0) -> Judgement:
@@ -47,14 +47,14 @@ def look(person: Person, item: Item, document: dict[str, Any] | None = None, see
 
 @given(SEEDS)
 def test_a_seed_makes_one_world(seed: int) -> None:
-    one, same, other = (make_world(seed=s, dialogues=3, annotators=2, experts=1) for s in (seed, seed, seed + 1))
+    one, same, other = (build_model(seed=s, dialogues=3, annotators=2, experts=1) for s in (seed, seed, seed + 1))
     assert one == same
     assert [item.candidate for item in one.items] != [item.candidate for item in other.items]
 
 
 def test_more_items_or_people_do_not_change_those_that_were_there() -> None:
-    small = make_world(seed=5, dialogues=3, annotators=2, experts=1)
-    large = make_world(seed=5, dialogues=9, annotators=4, experts=2)
+    small = build_model(seed=5, dialogues=3, annotators=2, experts=1)
+    large = build_model(seed=5, dialogues=9, annotators=4, experts=2)
     assert large.items[:3] == small.items
     assert large.annotators[:2] == small.annotators
 
@@ -62,16 +62,16 @@ def test_more_items_or_people_do_not_change_those_that_were_there() -> None:
 @settings(max_examples=40)
 @given(SEEDS)
 def test_what_is_planted_is_what_is_wrong(seed: int) -> None:
-    for item in make_world(seed=seed, dialogues=4, annotators=1, experts=0).items:
-        assert {place.anchor for place in item.errors(load_text(item.candidate))} == {p.anchor for p in item.planted}
+    for item in build_model(seed=seed, dialogues=4, annotators=1, experts=0).items:
+        assert {point.anchor for point in item.errors(load_text(item.candidate))} == {p.anchor for p in item.planted}
         assert item.errors(item.original.document()) == []
-        assert item.hopeless or (item.truth == content_hash(item.candidate)) == (not item.planted)
+        assert item.unusable or (item.truth == content_hash(item.candidate)) == (not item.planted)
 
 
 def test_candidates_are_right_as_often_as_said() -> None:
-    items = make_world(seed=1, dialogues=4000, annotators=1, experts=0, rates=Rates(baseline=0.62, hopeless=0.1)).items
+    items = build_model(seed=1, dialogues=4000, annotators=1, experts=0, rates=Rates(baseline=0.62, unusable=0.1)).items
     assert sum(item.truth == content_hash(item.candidate) for item in items) / 4000 == pytest.approx(0.62, abs=0.03)
-    assert sum(item.hopeless for item in items) / 4000 == pytest.approx(0.1, abs=0.02)
+    assert sum(item.unusable for item in items) / 4000 == pytest.approx(0.1, abs=0.02)
 
 
 @settings(max_examples=15)
@@ -82,18 +82,18 @@ def test_no_error_is_one_that_the_checks_would_not_let_pass(seed: int) -> None:
     kinds = {kind.key for kind in TAXONOMY}
     clean = run_checks(item.original.document(), toolset, stage="submit", settings=SETTINGS)
     assert {finding.severity for finding in clean} <= {"info"}
-    for place in item.original.places:
-        for wrong in place.wrongs:
+    for point in item.original.points:
+        for wrong in point.wrong_values:
             document = item.original.document()
-            put(document, place, wrong.value)
+            put(document, point, wrong.value)
             found = run_checks(read_document(document), toolset, stage="submit", settings=SETTINGS)
             assert {finding.severity for finding in found} <= {"info", "warning"}
-            assert [one.anchor for one in item.errors(document)] == [place.anchor]
+            assert [one.anchor for one in item.errors(document)] == [point.anchor]
             assert wrong.kind in kinds
-            assert place.kind_of(wrong.value) == wrong.kind
+            assert point.kind_of(wrong.value) == wrong.kind
 
 
-@pytest.mark.parametrize("rates", [{"baseline": 1.2}, {"false_alarm": -0.1}, {"baseline": 0.9, "hopeless": 0.2}])
+@pytest.mark.parametrize("rates", [{"baseline": 1.2}, {"false_alarm": -0.1}, {"baseline": 0.9, "unusable": 0.2}])
 def test_impossible_rates_are_refused(rates: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"probability|beyond saving"):
         Rates(**rates)
@@ -108,9 +108,9 @@ def test_who_sees_everything_hands_in_the_truth(seed: int) -> None:
     judgement = look(someone(detection=1.0), item)
     assert judgement.verdict is Verdict.FIX
     assert content_hash(canonical(judgement.document)) == item.truth
-    assert {place.anchor for place in judgement.changed} == {place.anchor for place in item.planted}
+    assert {point.anchor for point in judgement.changed} == {point.anchor for point in item.planted}
     kinds = [kind for _, kind in judgement.kinds(load_text(item.candidate))]
-    assert set(kinds) <= {wrong.kind for place in item.planted for wrong in place.wrongs}
+    assert set(kinds) <= {wrong.kind for point in item.planted for wrong in point.wrong_values}
 
 
 @given(SEEDS)
@@ -123,26 +123,26 @@ def test_who_sees_nothing_approves(seed: int) -> None:
 
 @given(SEEDS, st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_a_verdict_says_what_was_done(seed: int, sees: float, alarm: float, escalation: float, mistaken: float) -> None:
-    item = an_item(seed, baseline=0.3, hopeless=0.2)
+    item = an_item(seed, baseline=0.3, unusable=0.2)
     seen = load_text(item.candidate)
     person = someone(detection=sees, false_alarm=alarm, escalation=escalation, mistaken=mistaken)
     judgement = look(person, item, seed=seed)
     assert judgement == look(person, item, seed=seed)
     assert seen == load_text(item.candidate)
     changed = [
-        place.anchor for place in item.original.places if value_at(judgement.document, place) != value_at(seen, place)
+        point.anchor for point in item.original.points if value_at(judgement.document, point) != value_at(seen, point)
     ]
     assert read_document(judgement.document) == judgement.document
     if judgement.verdict is Verdict.FIX:
-        assert changed == [place.anchor for place in judgement.changed] != []
+        assert changed == [point.anchor for point in judgement.changed] != []
     else:
         assert changed == []
-    assert item.hopeless or judgement.verdict is not Verdict.REJECT
+    assert item.unusable or judgement.verdict is not Verdict.REJECT
 
 
 @given(SEEDS)
 def test_only_what_is_offered_is_said(seed: int) -> None:
-    item = an_item(seed, baseline=0.0, hopeless=1.0)
+    item = an_item(seed, baseline=0.0, unusable=1.0)
     person = someone(detection=1.0, escalation=1.0)
     seen = load_text(item.candidate)
     for offered in ((Verdict.APPROVE, Verdict.FIX), (Verdict.APPROVE, Verdict.FIX, Verdict.REJECT), ALL):
@@ -152,8 +152,8 @@ def test_only_what_is_offered_is_said(seed: int) -> None:
 
 
 def test_errors_are_seen_as_often_as_said() -> None:
-    items = make_world(
-        seed=3, dialogues=3000, annotators=1, experts=0, rates=Rates(baseline=0, hopeless=0, another_error=0)
+    items = build_model(
+        seed=3, dialogues=3000, annotators=1, experts=0, rates=Rates(baseline=0, unusable=0, another_error=0)
     ).items
     person = someone(detection=0.4)
     seen = sum(look(person, item, seed=n).verdict is Verdict.FIX for n, item in enumerate(items))
@@ -161,7 +161,7 @@ def test_errors_are_seen_as_often_as_said() -> None:
 
 
 def test_false_alarms_spoil_as_often_as_said() -> None:
-    item = an_item(1, baseline=1.0, hopeless=0.0)
+    item = an_item(1, baseline=1.0, unusable=0.0)
     person = someone(detection=1.0, false_alarm=0.2)
     judgements = [look(person, item, seed=n) for n in range(3000)]
     assert sum(one.verdict is Verdict.FIX for one in judgements) / 3000 == pytest.approx(0.2, abs=0.03)
@@ -175,22 +175,22 @@ def spoiled(item: Item, seed: int, start: dict[str, Any]) -> dict[str, Any]:
     """A copy of ``start`` with some places wrong."""
     chance = random.Random(seed)
     document = load_text(canonical(start))
-    for place in chance.sample(item.original.places, 2):
-        put(document, place, chance.choice(place.wrongs).value)
+    for point in chance.sample(item.original.points, 2):
+        put(document, point, chance.choice(point.wrong_values).value)
     return document
 
 
 @given(SEEDS)
 def test_an_expert_who_sees_everything_finds_the_truth(seed: int) -> None:
-    item = an_item(seed, baseline=1.0, hopeless=0.0)
+    item = an_item(seed, baseline=1.0, unusable=0.0)
     base = item.original.document()
     left, right = (spoiled(item, seed + n, base) for n in (1, 2))
     judgement = settle(
         person=someone(detection=1.0), item=item, base=base, left=left, right=right, chance=random.Random(seed)
     )
-    both = [p for p in item.original.places if value_at(left, p) == value_at(right, p) != value_at(base, p)]
+    both = [p for p in item.original.points if value_at(left, p) == value_at(right, p) != value_at(base, p)]
     # What both changed alike is no dispute, so nobody rules on it.
-    assert [place.anchor for place in item.errors(judgement.document)] == [place.anchor for place in both]
+    assert [point.anchor for point in item.errors(judgement.document)] == [point.anchor for point in both]
 
 
 @given(SEEDS, st.floats(0, 1))
@@ -201,14 +201,14 @@ def test_an_expert_chooses_between_the_sides_or_the_truth(seed: int, sees: float
     judgement = settle(
         person=someone(detection=sees), item=item, base=base, left=left, right=right, chance=random.Random(seed)
     )
-    for place in item.original.places:
-        value = value_at(judgement.document, place)
-        assert value in (place.right, value_at(left, place), value_at(right, place))
+    for point in item.original.points:
+        value = value_at(judgement.document, point)
+        assert value in (point.right, value_at(left, point), value_at(right, point))
     assert (judgement.verdict is Verdict.APPROVE) == (judgement.document == base)
 
 
 def test_an_expert_rejects_what_cannot_be_saved() -> None:
-    item = an_item(4, baseline=0.0, hopeless=1.0)
+    item = an_item(4, baseline=0.0, unusable=1.0)
     seen = load_text(item.candidate)
     judgement = settle(
         person=someone(detection=1.0), item=item, base=seen, left=seen, right=seen, chance=random.Random(0)
@@ -230,7 +230,7 @@ def test_an_interval_holds_its_ends() -> None:
 
 
 def test_patterns_are_counted_of_blind_first_looks_alone() -> None:
-    item = an_item(2, baseline=1.0, hopeless=0.0)
+    item = an_item(2, baseline=1.0, unusable=0.0)
     truth = item.original.document()
     pair = [SubmittedReview("fix", truth), SubmittedReview("approve", truth)]
     first = RunFacts(StageKind.CROSS_CHECK, True, 2)

@@ -17,10 +17,10 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection, connections
 
 from annotator.models.content import Dialogue, DialogueStatus
-from reviews.core.simulation import Person, make_world
+from reviews.core.simulation import Person, build_model
 from reviews.models import Review
-from reviews.services.simulation import playing
-from reviews.services.simulation.playing import Play, draw, take_turn
+from reviews.services.simulation import runner
+from reviews.services.simulation.runner import Simulation, draw, review_next
 from reviews.services.simulation.setup import set_up
 from reviews.services.statistics.agreement import AGREEMENT
 from reviews.services.statistics.all_counts import fold_all
@@ -28,8 +28,8 @@ from reviews.services.statistics.counters import recount, stored_counters
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from tests.conftest import ROOT
 from tests.consistency import assert_consistent, claimed_twice
-from tests.crowd import Outcome
 from tests.racing import lost, race
+from tests.reviewer_processes import Outcome
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres, pytest.mark.slow]
 
@@ -40,9 +40,9 @@ BREAK_EVERY = 6
 class Floor:
     """Where they all work: who is idle, and whose connection is whose."""
 
-    def __init__(self, play: Play) -> None:
-        self.play = play
-        self.people = play.world.people
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.people = simulation.model.people
         self.change = threading.Condition(threading.RLock())
         self.turns = 0
         self.broken = 0
@@ -56,7 +56,7 @@ class Floor:
             try:
                 connection.ensure_connection()
                 self.backends[person.name] = connection.connection.info.backend_pid
-                if take_turn(self.play, person) is not None:
+                if review_next(self.simulation, person) is not None:
                     self.count(person)
                 elif self.wait(person, before):
                     return
@@ -91,7 +91,7 @@ class Floor:
             if self.turns != before:
                 return False
             everybody = len(self.people)
-            if len(self.idle | {person.name}) == everybody and draw(self.play):
+            if len(self.idle | {person.name}) == everybody and draw(self.simulation):
                 self.tell_everybody()
                 return False
             self.idle.add(person.name)
@@ -110,10 +110,10 @@ def broken_off(error: Exception) -> bool:
 def test_sixteen_people_whose_processes_are_killed(
     preset: str, process_environment: dict[str, str], tmp_path: Path
 ) -> None:
-    play = sixteen(preset)
+    simulation = sixteen(preset)
     handed_over, came_back = tmp_path / "play", tmp_path / "outcome"
-    handed_over.write_bytes(pickle.dumps(play))
-    command = [sys.executable, "-m", "tests.crowd", str(handed_over), str(came_back), str(BREAK_EVERY)]
+    handed_over.write_bytes(pickle.dumps(simulation))
+    command = [sys.executable, "-m", "tests.reviewer_processes", str(handed_over), str(came_back), str(BREAK_EVERY)]
     done = subprocess.run(
         command, cwd=ROOT, env=process_environment, capture_output=True, text=True, check=False, timeout=240
     )
@@ -121,52 +121,52 @@ def test_sixteen_people_whose_processes_are_killed(
     outcome: Outcome = pickle.loads(came_back.read_bytes())  # noqa: S301 - of our own making
     assert len(outcome.killed) > 3
     assert outcome.at_work > 0
-    play.said += outcome.said
-    end_well(play, len(outcome.killed))
+    simulation.records += outcome.records
+    end_well(simulation, len(outcome.killed))
 
 
 def test_sixteen_people_whose_connections_break() -> None:
-    play = sixteen("cctu")
-    floor = Floor(play)
-    assert lost(race(*(partial(floor.work, person) for person in play.world.people))) == []
+    simulation = sixteen("cctu")
+    floor = Floor(simulation)
+    assert lost(race(*(partial(floor.work, person) for person in simulation.model.people))) == []
     assert floor.broken > 3
-    end_well(play, floor.broken)
+    end_well(simulation, floor.broken)
 
 
-def sixteen(preset: str) -> Play:
+def sixteen(preset: str) -> Simulation:
     """A project that waits for them."""
     return set_up(
-        world=make_world(seed=11, dialogues=24, annotators=13, experts=3), preset=preset, slug=f"sim-{preset}"
+        model=build_model(seed=11, dialogues=24, annotators=13, experts=3), preset=preset, slug=f"sim-{preset}"
     )
 
 
-def end_well(play: Play, cut_off: int) -> None:
+def end_well(simulation: Simulation, cut_off: int) -> None:
     """Let whoever was cut off last come back, and look whether everything is as it must be."""
-    playing._take_turns(play, lambda reviews: None)
-    project = play.project
+    runner._review_all(simulation, lambda reviews: None)
+    project = simulation.project
     assert set(Dialogue.objects.filter(project=project).values_list("status", flat=True)) <= {
         DialogueStatus.VERIFIED, DialogueStatus.REJECTED,
     }  # fmt: skip
     assert list(claimed_twice(project)) == []
     assert_consistent(project)
-    nothing_lost_or_doubled(play, cut_off)
+    nothing_lost_or_doubled(simulation, cut_off)
     fold_all()
     assert stored_counters(project) == recount(project)
     assert AGREEMENT.recount(project) == []
     assert ITEM_HISTORY.recount(project) == []
 
 
-def nothing_lost_or_doubled(play: Play, cut_off: int) -> None:
+def nothing_lost_or_doubled(simulation: Simulation, cut_off: int) -> None:
     """What people know they handed in is there once; beyond it at most what they could not tell of any more."""
-    reviews: Any = Review.objects.filter(project=play.project)
+    reviews: Any = Review.objects.filter(project=simulation.project)
     there = Tally(
         reviews.values_list("dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person")
     )
-    said = Tally((one.item, one.stage, one.round, one.cycle, one.person) for one in play.said)
+    said = Tally((one.item, one.stage, one.round, one.cycle, one.person) for one in simulation.records)
     assert set(there.values()) == {1}
     assert said <= there
     assert (there - said).total() <= cut_off
-    verdicts = {(one.item, one.stage, one.round, one.cycle, one.person): one.verdict for one in play.said}
+    verdicts = {(one.item, one.stage, one.round, one.cycle, one.person): one.verdict for one in simulation.records}
     for item, stage, round, cycle, person, verdict in reviews.values_list(
         "dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person", "verdict"
     ):

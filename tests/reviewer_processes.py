@@ -1,8 +1,9 @@
-"""Simulated people who work at one moment, each in a process of its own, of whom one after the other is killed.
+"""Simulated reviewers who work at the same time, each in a process of its own, and are killed one after the other.
 
-A program: ``python -m tests.crowd PLAY OUTCOME KILL_EVERY`` reads a pickled ``Play`` from a file and writes a pickled
-``Outcome`` to another. The people's processes are forked from it, because to start one afresh takes longer than a
-review. It never opens a database connection itself: one that is open when a process forks would belong to both.
+A program: ``python -m tests.reviewer_processes SIMULATION OUTCOME KILL_EVERY`` reads a pickled ``Simulation`` from a
+file and writes a pickled ``Outcome`` to another. The reviewers' processes are forked from it, because starting one
+afresh takes longer than a review. It never opens a database connection itself: one that is open when a process forks
+would belong to both.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reviews.services.simulation.playing import Play, Said
+    from reviews.services.simulation.runner import ReviewRecord, Simulation
 
 #: Seconds without a word from anybody after which they are taken to wait for one another.
 PATIENCE = 120
@@ -30,7 +31,7 @@ PATIENCE = 120
 class Outcome:
     """What came of it: all that was said to have been handed in, and whom it hit."""
 
-    said: "list[Said]" = field(default_factory=list)
+    records: "list[ReviewRecord]" = field(default_factory=list)
     #: Names of the people who were killed, each time.
     killed: list[str] = field(default_factory=list)
     #: How many of them were in the middle of something.
@@ -49,20 +50,20 @@ class Worker:
     since: int = 0
 
 
-class Crowd:
+class ReviewerTeam:
     """All of them, and who kills whom."""
 
-    def __init__(self, play: "Play", kill_every: int) -> None:
-        self.play, self.kill_every = play, kill_every
+    def __init__(self, simulation: "Simulation", kill_every: int) -> None:
+        self.simulation, self.kill_every = simulation, kill_every
         self.outcome = Outcome()
         self.changes = 0
-        self.workers = {person.name: self.start(person.name) for person in play.world.people}
+        self.workers = {person.name: self.start(person.name) for person in simulation.model.people}
 
     def start(self, name: str) -> Worker:
         """A process for this person; whoever goes on after a killed one begins from nothing."""
         forking = multiprocessing.get_context("fork")
         ours, theirs = forking.Pipe()
-        process = forking.Process(target=work, args=(self.play, name, theirs), daemon=True)
+        process = forking.Process(target=work, args=(self.simulation, name, theirs), daemon=True)
         process.start()
         theirs.close()
         return Worker(name, process, ours)
@@ -91,10 +92,10 @@ class Crowd:
         if isinstance(found, Exception):
             raise found
         if did == "turn" and found is not None:
-            self.outcome.said.append(found)
+            self.outcome.records.append(found)
         if found:
             self.changes += 1
-            if did == "turn" and len(self.outcome.said) % self.kill_every == 0:
+            if did == "turn" and len(self.outcome.records) % self.kill_every == 0:
                 self.kill_another(worker)
             for one in self.workers.values():
                 if not one.doing:
@@ -124,7 +125,7 @@ class Crowd:
             while victim.pipe.poll():
                 found = victim.pipe.recv()
                 if found and victim.doing == "turn":
-                    self.outcome.said.append(found)
+                    self.outcome.records.append(found)
                 victim.doing = ""
         self.outcome.at_work += bool(victim.doing)
         victim.pipe.close()
@@ -139,22 +140,22 @@ class Crowd:
             worker.process.join()
 
 
-def work(play: "Play", name: str, pipe: Connection) -> None:
+def work(simulation: "Simulation", name: str, pipe: Connection) -> None:
     """One person's process: do as one is told and say what came of it."""
-    from reviews.services.simulation.playing import draw, take_turn
+    from reviews.services.simulation.runner import draw, review_next
 
-    [person] = [one for one in play.world.people if one.name == name]
+    [person] = [one for one in simulation.model.people if one.name == name]
     while what := pipe.recv():
         try:
-            pipe.send(take_turn(play, person) if what == "turn" else draw(play))
+            pipe.send(review_next(simulation, person) if what == "turn" else draw(simulation))
         except Exception:
             pipe.send(AssertionError(f"{name}: {traceback.format_exc()}"))
 
 
 @contextlib.contextmanager
-def gathered(play: "Play", kill_every: int) -> Iterator[Crowd]:
-    """A crowd of which nothing is left afterwards."""
-    made = Crowd(play, kill_every)
+def reviewer_team(simulation: "Simulation", kill_every: int) -> Iterator[ReviewerTeam]:
+    """A team whose processes are all ended afterwards."""
+    made = ReviewerTeam(simulation, kill_every)
     try:
         yield made
     finally:
@@ -166,14 +167,14 @@ def main(play_file: str, outcome_file: str, kill_every: int) -> None:
     import django
 
     django.setup()
-    play = pickle.loads(Path(play_file).read_bytes())  # noqa: S301 - written by the test that starts this
-    with gathered(play, kill_every) as people:
+    simulation = pickle.loads(Path(play_file).read_bytes())  # noqa: S301 - written by the test that starts this
+    with reviewer_team(simulation, kill_every) as people:
         outcome = people.run()
     Path(outcome_file).write_bytes(pickle.dumps(outcome))
 
 
 if __name__ == "__main__":
     # What is pickled must be found under the module's own name.
-    from tests import crowd as itself
+    from tests import reviewer_processes as itself
 
     itself.main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -17,7 +17,7 @@ from annotator.models import Dialogue, Job, Project, Role, User
 from annotator.services.dialogues import drafts
 from annotator.services.jobs import jobs
 from reviews.core.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
-from reviews.core.simulation import Document, Item, Judgement, Person, World, judge, put, settle, value_at
+from reviews.core.simulation import Document, Item, Judgement, Person, SimulationModel, judge, put, settle, value_at
 from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot, SlotState
 from reviews.services.queue.claims import claim_next
 from reviews.services.queue.slot_work import load_slot_work
@@ -32,7 +32,7 @@ MAX_REVIEWS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReviewRecord:
     """What one person handed in, as the model has it: held against what the services counted."""
 
     item: str
@@ -45,7 +45,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class OpenedItem:
     """One person before one item, and what they have in hand."""
 
     user: User
@@ -63,15 +63,15 @@ class Look:
 
 
 @dataclass
-class Play:
+class Simulation:
     """A project in the hands of a simulation."""
 
-    world: World
+    model: SimulationModel
     project: Project
     protocol: Protocol
     administrator: User
     users: dict[str, User]
-    said: list[Said] = field(default_factory=list)
+    records: list[ReviewRecord] = field(default_factory=list)
     draws: int = 0
     #: Hashes of versions whose warnings have to be waived.
     warned: set[str] = field(default_factory=set)
@@ -104,54 +104,60 @@ class Play:
         yield from dict.fromkeys(own.values_list("stage", flat=True))
 
 
-def play_to_the_end(play: Play, *, tell: Callable[[int], None] = lambda reviews: None) -> None:
-    """Let people take turns until every item is verified or rejected. ``tell`` hears of the reviews so far.
+def run_to_end(simulation: Simulation, *, report_progress: Callable[[int], None] = lambda reviews: None) -> None:
+    """Let people take turns until every item is verified or rejected. ``report_progress`` hears of the reviews so far.
 
     Raises Conflict where it cannot come to its end, saying why.
     """
-    with sampling.simulated_seeds(project=play.project, source=play.next_seed):
-        _take_turns(play, tell)
-    _require_end(play)
+    with sampling.simulated_seeds(project=simulation.project, source=simulation.next_seed):
+        _review_all(simulation, report_progress)
+    _require_end(simulation)
 
 
-def take_turn(play: Play, person: Person) -> Said | None:
+def review_next(simulation: Simulation, person: Person) -> ReviewRecord | None:
     """Claim the next item, look at it, hand it in; None where nothing waits for this person."""
-    user = play.users[person.name]
-    claims = (claim_next(actor=user, project=play.project, stage=stage) for stage in play.stages_of(person))
+    user = simulation.users[person.name]
+    claims = (claim_next(actor=user, project=simulation.project, stage=stage) for stage in simulation.stages_of(person))
     claim = next((claim for claim in claims if claim is not None), None)
-    return None if claim is None else submit(play, person, claim)
+    return None if claim is None else review_claim(simulation, person, claim)
 
 
-def submit(play: Play, person: Person, claim: Claim) -> Said:
+def review_claim(simulation: Simulation, person: Person, claim: Claim) -> ReviewRecord:
     """Look at what one holds and submit what the model makes of it."""
-    work = load_slot_work(actor=play.users[person.name], public_id=claim.slot.public_id)
+    work = load_slot_work(actor=simulation.users[person.name], public_id=claim.slot.public_id)
     slot = work.slot
-    look = Look(
-        user=play.users[person.name],
+    opened = OpenedItem(
+        user=simulation.users[person.name],
         person=person,
         claim=work.claim,
         stage=work.stage,
-        item=play.world.item(work.dialogue.external_id),
-        cycle=play.cycle_number(slot),
+        item=simulation.model.item(work.dialogue.external_id),
+        cycle=simulation.cycle_number(slot),
         seen=slot.revision.document(),
         dispute=load_dispute(slot) if work.stage.kind is StageKind.EXPERT else None,
     )
-    judgement = _judgement(play, look)
-    review = _submit(play, look, judgement)
-    said = Said(
-        look.item.name, look.cycle, slot.stage, slot.round, look.user.pk, Verdict(review.verdict), judgement.document
+    judgement = _judgement(simulation, opened)
+    review = _submit(simulation, opened, judgement)
+    records = ReviewRecord(
+        opened.item.name,
+        opened.cycle,
+        slot.stage,
+        slot.round,
+        opened.user.pk,
+        Verdict(review.verdict),
+        judgement.document,
     )
-    play.said.append(said)
-    return said
+    simulation.records.append(records)
+    return records
 
 
-def draw(play: Play) -> bool:
+def draw(simulation: Simulation) -> bool:
     """Draw a sample where items wait for one; False where none do."""
-    drawn = sampling.close_population_and_draw(actor=play.administrator, project=play.project)
+    drawn = sampling.close_population_and_draw(actor=simulation.administrator, project=simulation.project)
     if drawn is None:
         return False
     if drawn.carried_out_at is None:
-        job = Job.objects.get(project=play.project, kind=sampling.JOB, parameters={"draw": drawn.pk})
+        job = Job.objects.get(project=simulation.project, kind=sampling.JOB, parameters={"draw": drawn.pk})
         jobs.run(job.pk)
     return True
 
@@ -159,18 +165,18 @@ def draw(play: Play) -> bool:
 # --- in detail --------------------------------------------------------------------------------------------------------
 
 
-def _take_turns(play: Play, tell: Callable[[int], None]) -> None:
-    chance = play.world.chance("turns")
-    people = list(play.world.people)
-    most = MAX_REVIEWS * len(play.world.items)
+def _review_all(simulation: Simulation, report_progress: Callable[[int], None]) -> None:
+    chance = simulation.model.chance("turns")
+    people = list(simulation.model.people)
+    most = MAX_REVIEWS * len(simulation.model.items)
     while True:
         chance.shuffle(people)
         sittings = ((person, chance.randint(2, 8)) for person in people)
-        worked = next((True for person, length in sittings if _sit_down(play, person, length)), False)
-        tell(len(play.said))
-        if len(play.said) > most:
-            raise Conflict(f"After {len(play.said):,} reviews the simulation has not come to its end.")
-        if not worked and not draw(play):
+        worked = next((True for person, length in sittings if _review_several(simulation, person, length)), False)
+        report_progress(len(simulation.records))
+        if len(simulation.records) > most:
+            raise Conflict(f"After {len(simulation.records):,} reviews the simulation has not come to its end.")
+        if not worked and not draw(simulation):
             return
 
 
@@ -179,23 +185,23 @@ def _only_experts(stage: Stage) -> bool:
     return Role.SENIOR_REVIEWER in roles and Role.ANNOTATOR not in roles
 
 
-def _sit_down(play: Play, person: Person, length: int) -> bool:
+def _review_several(simulation: Simulation, person: Person, length: int) -> bool:
     """Up to so many items in a row; False where there was not one."""
     done = 0
-    while done < length and take_turn(play, person) is not None:
+    while done < length and review_next(simulation, person) is not None:
         done += 1
     return bool(done)
 
 
-def _judgement(play: Play, look: Look) -> Judgement:
-    slot, dispute = look.slot, look.dispute
-    chance = play.world.chance("look", look.person.name, look.item.name, look.cycle, slot.stage, slot.round)
+def _judgement(simulation: Simulation, opened: OpenedItem) -> Judgement:
+    slot, dispute = opened.slot, opened.dispute
+    chance = simulation.model.chance("look", opened.person.name, opened.item.name, opened.cycle, slot.stage, slot.round)
     if dispute is None:
-        offered = offered_verdicts(look.stage)
-        return judge(person=look.person, item=look.item, seen=look.seen, offered=offered, chance=chance)
+        offered = offered_verdicts(opened.stage)
+        return judge(person=opened.person, item=opened.item, seen=opened.seen, offered=offered, chance=chance)
     return settle(
-        person=look.person,
-        item=look.item,
+        person=opened.person,
+        item=opened.item,
         base=dispute.base,
         left=dispute.left.document,
         right=dispute.right.document,
@@ -203,72 +209,72 @@ def _judgement(play: Play, look: Look) -> Judgement:
     )
 
 
-def _submit(play: Play, look: Look, judgement: Judgement) -> Review:
-    slot, dispute, seen = look.slot, look.dispute, look.seen
+def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) -> Review:
+    slot, dispute, seen = opened.slot, opened.dispute, opened.seen
     refused = judgement.verdict in (Verdict.REJECT, Verdict.ESCALATE)
-    rulings = {} if refused or dispute is None else dict(_rulings(look.item, dispute, judgement.document))
-    edited = seen if refused else _own_edits(look, judgement)
+    rulings = {} if refused or dispute is None else dict(_rulings(opened.item, dispute, judgement.document))
+    edited = seen if refused else _own_edits(opened, judgement)
     given: dict[str, Any] = {
-        "actor": look.user,
+        "actor": opened.user,
         "slot": slot,
-        "token": look.claim.token,
+        "token": opened.claim.token,
         "verdict": "" if rulings else judgement.verdict,
         "reason": "It cannot be saved." if refused else "",
         "named_errors": [] if refused or dispute else _findings(judgement, seen),
-        "checklist": {} if refused else _checklist(look.stage, seen),
+        "checklist": {} if refused else _checklist(opened.stage, seen),
         "rulings": rulings,
     }
-    if edited != seen and look.person.edits:
-        _edit(look, edited)
+    if edited != seen and opened.person.edits:
+        _edit(opened, edited)
     elif edited != seen:
         given["document"] = edited
     final = content_hash(canonical(judgement.document))
-    if not refused and final in play.warned:
-        waive_all(actor=look.user, slot=slot, reason=REASON, document=judgement.document)
+    if not refused and final in simulation.warned:
+        waive_all(actor=opened.user, slot=slot, reason=REASON, document=judgement.document)
     try:
         review = submit_review(**given)
     except Invalid as refusal:
         findings = refusal.details.get("findings", [])
-        if final in play.warned or not findings or any(one["severity"] != "warning" for one in findings):
+        if final in simulation.warned or not findings or any(one["severity"] != "warning" for one in findings):
             raise
-        play.warned.add(final)
-        waive_all(actor=look.user, slot=slot, reason=REASON, document=judgement.document)
+        simulation.warned.add(final)
+        waive_all(actor=opened.user, slot=slot, reason=REASON, document=judgement.document)
         review = submit_review(**given)
     stored = review.made_revision.content_hash if review.made_revision else content_hash(canonical(seen))
     if not refused and stored != final:
-        raise AssertionError(f"what {look.person.name} handed in of {look.item.name} is not what was stored")
+        raise AssertionError(f"what {opened.person.name} handed in of {opened.item.name} is not what was stored")
     return review
 
 
 def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The choice at every disputed place that makes the version the expert wants."""
-    places = {place.anchor: place for place in item.original.places}
+    """The choice at every disputed anchor that makes the version the expert wants."""
+    points = {point.anchor: point for point in item.original.points}
     for disputed in dispute.places:
-        place = places[disputed.anchor]
-        value = value_at(wanted, place)
+        point = points[disputed.anchor]
+        value = value_at(wanted, point)
         choice = "left" if value == disputed.left else "right" if value == disputed.right else "third"
-        kind = place.kind_of(disputed.right if choice == "left" else disputed.left)
+        kind = point.kind_of(disputed.right if choice == "left" else disputed.left)
         ruling = {"choice": choice, "reason_kind": kind, "reason": "As the dialogue has it."}
         yield disputed.anchor, ruling | ({"value": value} if choice == "third" else {})
 
 
-def _own_edits(look: Look, judgement: Judgement) -> Document:
+def _own_edits(opened: OpenedItem, judgement: Judgement) -> Document:
     """What the person writes themselves: all they change, in a dispute only where nothing is ruled on."""
-    dispute, seen = look.dispute, look.seen
+    dispute, seen = opened.dispute, opened.seen
     if dispute is None:
         return judgement.document
     edited = load_text(canonical(seen))
-    for place in judgement.changed:
-        sides = [value_at(side.document, place) for side in (dispute.left, dispute.right)]
-        if sides == [value_at(seen, place)] * 2:
-            put(edited, place, value_at(judgement.document, place))
+    for point in judgement.changed:
+        sides = [value_at(side.document, point) for side in (dispute.left, dispute.right)]
+        if sides == [value_at(seen, point)] * 2:
+            put(edited, point, value_at(judgement.document, point))
     return edited
 
 
 def _findings(judgement: Judgement, seen: Document) -> list[dict[str, str]]:
     return [
-        {"kind": kind, "anchor": place.anchor, "note": "Does not fit the dialogue."}
-        for place, kind in judgement.kinds(seen)
+        {"kind": kind, "anchor": point.anchor, "note": "Does not fit the dialogue."}
+        for point, kind in judgement.kinds(seen)
     ]
 
 
@@ -276,26 +282,26 @@ def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
     items = stage.checklist.items
     answers = {"dialogue": {item.key: True for item in items if not item.per_task}}
     answers |= {task["id"]: {item.key: True for item in items if item.per_task} for task in document["tasks"]}
-    return {place: given for place, given in answers.items() if given}
+    return {point: given for point, given in answers.items() if given}
 
 
-def _edit(look: Look, wanted: Document) -> None:
+def _edit(opened: OpenedItem, wanted: Document) -> None:
     """Bring the draft from one version to the other, edit by edit, as the page does."""
-    work = load_slot_work(actor=look.user, public_id=look.slot.public_id)
-    draft = drafts.open_draft(actor=look.user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
-    for place in look.item.original.places:
-        value = value_at(wanted, place)
-        if value != value_at(look.seen, place):
-            operation = {"op": "set", "anchor": place.anchor, "value": value}
-            draft = drafts.edit_draft(actor=look.user, draft=draft, operation=operation, seen=draft.version).draft
+    work = load_slot_work(actor=opened.user, public_id=opened.slot.public_id)
+    draft = drafts.open_draft(actor=opened.user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
+    for point in opened.item.original.points:
+        value = value_at(wanted, point)
+        if value != value_at(opened.seen, point):
+            operation = {"op": "set", "anchor": point.anchor, "value": value}
+            draft = drafts.edit_draft(actor=opened.user, draft=draft, operation=operation, seen=draft.version).draft
 
 
-def _seed(play: Play, number: int) -> str:
-    return hashlib.sha256(f"{play.world.seed}\ndraw\n{number}".encode()).hexdigest()
+def _seed(simulation: Simulation, number: int) -> str:
+    return hashlib.sha256(f"{simulation.model.seed}\ndraw\n{number}".encode()).hexdigest()
 
 
-def _require_end(play: Play) -> None:
-    stuck = Cycle.objects.filter(project=play.project, state=CycleState.ACTIVE)
+def _require_end(simulation: Simulation) -> None:
+    stuck = Cycle.objects.filter(project=simulation.project, state=CycleState.ACTIVE)
     names = list(
         Dialogue.objects.filter(cycles__in=stuck).order_by("external_id").values_list("external_id", "stage")[:5]
     )
@@ -305,8 +311,8 @@ def _require_end(play: Play) -> None:
         raise Conflict(
             f"Nobody may take what is left: {stuck.count()} items ({words}), {slots} open slots. Simulate more people."
         )
-    seeds = list(Draw.objects.filter(project=play.project).order_by("pk").values_list("seed", flat=True))
-    if seeds != [_seed(play, number) for number in range(1, len(seeds) + 1)]:
+    seeds = list(Draw.objects.filter(project=simulation.project).order_by("pk").values_list("seed", flat=True))
+    if seeds != [_seed(simulation, number) for number in range(1, len(seeds) + 1)]:
         raise Conflict(
             "A worker drew a sample in the simulation’s project meanwhile, so it would not come out the same again. "
             "Stop the workers, or take another database."

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from annotator.core.schema import canonical, content_hash, read_document
-from reviews.core.simulation.documents import Document, Original, Place, put, value_at, write_original
+from reviews.core.simulation.documents import Document, InjectionPoint, Original, put, value_at, write_original
 
 #: How easily people see each error type, before their own skill counts: such that the protocol of C3-Bench leads
 #: from its baseline about as the paper reports (62, 78, 86, 94 and 100 %).
@@ -38,7 +38,7 @@ class Rates:
     #: That a candidate is right as it comes.
     baseline: float = 0.62
     #: That a candidate cannot be saved: part of those that are not right.
-    hopeless: float = 0.02
+    unusable: float = 0.02
     #: That a wrong candidate has one more error, and then one more again.
     another_error: float = 0.35
     #: How much people's skill differs: each sees from (1 - spread) to (1 + spread) times as much as is usual.
@@ -57,7 +57,7 @@ class Rates:
         for name in self.__slots__:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a probability, from 0 to 1.")
-        if self.hopeless > 1 - self.baseline:
+        if self.unusable > 1 - self.baseline:
             raise ValueError("More candidates cannot be beyond saving than are not right.")
 
 
@@ -84,21 +84,21 @@ class Item:
     original: Original
     candidate: str
     #: The places that are wrong in the candidate.
-    planted: tuple[Place, ...]
-    hopeless: bool
+    planted: tuple[InjectionPoint, ...]
+    unusable: bool
 
     @property
     def truth(self) -> str | None:
         """The hash of the one right version; None of an item that cannot be saved."""
-        return None if self.hopeless else content_hash(self.original.text)
+        return None if self.unusable else content_hash(self.original.text)
 
-    def errors(self, document: Document) -> list[Place]:
+    def errors(self, document: Document) -> list[InjectionPoint]:
         """The places at which a version is wrong."""
-        return [place for place in self.original.places if value_at(document, place) != place.right]
+        return [point for point in self.original.points if value_at(document, point) != point.right]
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SimulationModel:
     """All there is in a simulation, before anybody does anything."""
 
     seed: int
@@ -121,14 +121,16 @@ class World:
         return random.Random("\n".join(map(str, (self.seed, *what))))  # noqa: S311 - reproducible on purpose
 
 
-def make_world(*, seed: int, dialogues: int, annotators: int, experts: int, rates: Rates | None = None) -> World:
+def build_model(
+    *, seed: int, dialogues: int, annotators: int, experts: int, rates: Rates | None = None
+) -> SimulationModel:
     """A world of that many dialogues and people. Raises ValueError for fewer than one dialogue or person."""
     if dialogues < 1 or annotators + experts < 1 or min(annotators, experts) < 0:
         raise ValueError("A simulation takes at least one dialogue and one person.")
     rates = rates or Rates()
-    empty = World(seed, rates, (), (), (), {})
+    empty = SimulationModel(seed, rates, (), (), (), {})
     items = tuple(_make_item(empty, number) for number in range(1, dialogues + 1))
-    return World(
+    return SimulationModel(
         seed,
         rates,
         items,
@@ -138,26 +140,26 @@ def make_world(*, seed: int, dialogues: int, annotators: int, experts: int, rate
     )
 
 
-def _make_item(world: World, number: int) -> Item:
-    name, rates = f"sim-{number:05}", world.rates
-    chance = world.chance("item", number)
+def _make_item(model: SimulationModel, number: int) -> Item:
+    name, rates = f"sim-{number:05}", model.rates
+    chance = model.chance("item", number)
     original = write_original(chance, chance.choice((1, 2, 2, 3, 3, 4)))
     fate = chance.random()
     if fate < rates.baseline:
-        return Item(name, original, original.text, (), hopeless=False)
-    hopeless = fate < rates.baseline + rates.hopeless
+        return Item(name, original, original.text, (), unusable=False)
+    unusable = fate < rates.baseline + rates.unusable
     count = 1
-    while count < len(original.places) and chance.random() < rates.another_error:
+    while count < len(original.points) and chance.random() < rates.another_error:
         count += 1
-    planted = tuple(chance.sample(original.places, count))
+    planted = tuple(chance.sample(original.points, count))
     document = original.document()
-    for place in planted:
-        put(document, place, chance.choice(place.wrongs).value)
-    return Item(name, original, canonical(read_document(document)), planted, hopeless)
+    for point in planted:
+        put(document, point, chance.choice(point.wrong_values).value)
+    return Item(name, original, canonical(read_document(document)), planted, unusable)
 
 
-def _make_annotator(world: World, number: int) -> Person:
-    rates, chance = world.rates, world.chance("annotator", number)
+def _make_annotator(model: SimulationModel, number: int) -> Person:
+    rates, chance = model.rates, model.chance("annotator", number)
     skill = 1 + rates.spread * chance.uniform(-1, 1)
     return Person(
         name=f"annotator-{number}",
@@ -170,8 +172,8 @@ def _make_annotator(world: World, number: int) -> Person:
     )
 
 
-def _make_expert(world: World, number: int) -> Person:
-    rates = world.rates
+def _make_expert(model: SimulationModel, number: int) -> Person:
+    rates = model.rates
     return Person(
         name=f"expert-{number}",
         expert=True,
