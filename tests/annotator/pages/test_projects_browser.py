@@ -200,7 +200,7 @@ def test_a_member_is_invited_changed_and_removed_without_scripts(open_page, team
     page.get_by_role("button", name="Create link").click()
     assert re.search(r"/invitation/.{32}/$", page.get_by_label("Link to send").input_value())
     assert "for Petro" in page.locator("main").inner_text()
-    page.get_by_role("button", name="Revoke the invitation for Petro").click()
+    page.get_by_role("button", name="Revoke invitation for Petro").click()
     assert "Invitation revoked." in page.locator("body").inner_text()
     row = page.get_by_role("row").filter(has_text=str(team.annotators[1]))
     row.locator("summary").click()
