@@ -33,8 +33,6 @@ MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = (
     "templates/benchmark",
-    "templates/components",
-    "templates/components/decision",
     "templates/reviews",
     "templates/reviews/adjudication",
     "templates/reviews/dialogues",
@@ -62,6 +60,7 @@ EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.S)
 NAMING = re.compile(r"\{%\s*(?:load|url|static|extends|page_url|if|elif|kbd|cycle|constant|now)\b")
 QUOTED = re.compile(r"""(?P<before>(?:\b_\(|\bdate:|\btime:)?)(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 WORDS = re.compile(r"(?=.*[a-z])(?:[A-Z]|.*\s\w|.*\w\s)", re.S)
+SENTENCE = re.compile(r"[A-Z][\w’]* [\w“]")
 BADGE = re.compile(r"""\{%\s*badge\s+["']""")
 COMMENTS = re.compile(r"\{#.*?#\}|\{% comment %\}.*?\{% endcomment %\}|<!--.*?-->", re.S)
 
@@ -108,7 +107,7 @@ class Reader(HTMLParser):
             return
         pressed = tag == "input" and given.get("type") in ("submit", "button", "reset")
         for name, value in attrs:
-            sentence = name.startswith("data-") and value and value[0].isupper() and " " in value
+            sentence = name.startswith("data-") and SENTENCE.match(value or "")
             if name in READ_ATTRIBUTES or sentence or (name == "value" and pressed):
                 self.add(value or "")
 

@@ -18,6 +18,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext_lazy
 
 from annotator.core.comparison import Effort, Part, word_diff
 from annotator.core.graph import Count
@@ -114,10 +116,26 @@ def when(moment: datetime | None, shown: str = "time") -> SafeString:
     return format_html('<time datetime="{}" data-local="{}">{}</time>', utc.isoformat(), shown, text)
 
 
+_COUNTED = {
+    "path": ngettext_lazy("%(count)s path", "%(count)s paths", "number"),
+    "branch": ngettext_lazy("%(count)s branch", "%(count)s branches", "number"),
+    "batch": ngettext_lazy("%(count)s batch", "%(count)s batches", "number"),
+    "next_batch": ngettext_lazy("%(count)s legal next batch", "%(count)s legal next batches", "number"),
+    "call": ngettext_lazy("%(count)s call", "%(count)s calls", "number"),
+}
+
+
 @register.filter
 def counted(count: Count | int, noun: str) -> str:
-    """A count in words: ``{{ view.left|counted:"path" }}``."""
-    return (Count(count) if isinstance(count, int) else count).of(noun)
+    """A count in words, such as "more than 1,000 paths": ``{{ view.left|counted:"path" }}``."""
+    many = Count(count) if isinstance(count, int) else count
+    if many.value is not None:
+        shown, number = f"{many.value:,}", many.value
+    elif many.at_least is None or many.at_least < 2:
+        shown, number = _("too many"), 2
+    else:
+        shown, number = _("more than %(count)s") % {"count": f"{many.at_least - 1:,}"}, many.at_least
+    return _COUNTED[noun] % {"count": shown, "number": number}
 
 
 register.filter(dom_id)

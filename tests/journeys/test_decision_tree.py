@@ -58,7 +58,7 @@ def test_figure_3_by_mouse(desk_of, team, check_accessibility):
     branches(page).nth(2).click()
     at(page, "s1;s0,s2")
     branches(page).first.click()
-    expect(tree).to_contain_text("This path takes 3 batches, the fewest there can be.")
+    expect(tree).to_contain_text("This path takes 3 batches, the fewest possible.")
     page.go_back()
     at(page, "s1;s0,s2")
     expect(branches(page)).to_have_count(1)
@@ -93,7 +93,7 @@ def test_all_of_it_by_keyboard(desk_of, team):
     expect(branches(page)).to_have_count(3)
     press("?")
     dialog = page.locator("#shortcuts")
-    for words in ("Load an optimal path as an example", "All branches or only the optimal ones"):
+    for words in ("Load an optimal path", "Switch between all branches and optimal ones"):
         expect(dialog).to_contain_text(words)
     press("Escape")
     press("x")
@@ -114,7 +114,7 @@ def test_a_trajectory_of_ones_own(desk_of, team, check_accessibility, page_probl
         field.click()
         page.keyboard.press("ControlOrMeta+A")
         page.keyboard.insert_text(text)
-        page.get_by_role("button", name="Follow it").click()
+        page.get_by_role("button", name="Check").click()
 
     follow('[{"name": ')
     expect(result.get_by_role("alert")).to_contain_text("line 1, column 11")
@@ -122,7 +122,7 @@ def test_a_trajectory_of_ones_own(desk_of, team, check_accessibility, page_probl
     expect(page.locator("#outcome")).to_contain_text("Deviates 1 of 4 calls matched")
     expect(result.locator(".deviation")).to_contain_text("waits for s0, s2")
     check_accessibility(page)
-    result.get_by_role("link", name="Show this place in the tree").click()
+    result.get_by_role("link", name="Show in the tree").click()
     at(page, "s1")
     expect(page.locator("#tree .tree-level.taken")).to_have_count(1)
     # What was typed stays, whatever the tree shows.
@@ -140,14 +140,14 @@ def test_without_scripts(desk_of, team, page_problems):
     branches(page).last.locator("xpath=..").locator("summary").click()
     expect(page.locator(".branch[class]").last).to_contain_text("Popular films")
     page.get_by_role("link", name="Load an optimal path").click()
-    page.get_by_role("button", name="Follow it").click()
+    page.get_by_role("button", name="Check").click()
     expect(page.locator("#outcome")).to_contain_text("Matched, optimal")
     expect(page.locator("#tree .tree-level.taken")).to_have_count(1)
     page.get_by_label("Calls as JSON").fill("[3]")
-    page.get_by_role("button", name="Follow it").click()
+    page.get_by_role("button", name="Check").click()
     expect(page.locator("#try-result")).to_contain_text("Entry 1 is neither a batch nor a call.")
     expect(page.get_by_label("Calls as JSON")).to_have_value("[3]")
-    page.get_by_role("link", name="Only optimal").click()
+    page.get_by_role("link", name="Optimal only").click()
     expect(page.locator("#tree .branch")).to_have_count(1)
 
 
@@ -158,7 +158,7 @@ def test_a_narrow_window(desk_of, team, check_accessibility, width):
     at(page, "s0,s1")
     page.get_by_role("link", name="Load an optimal path").click()
     expect(page.locator("#try-head")).to_be_focused()
-    page.get_by_role("button", name="Follow it").click()
+    page.get_by_role("button", name="Check").click()
     expect(page.locator("#outcome")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     check_accessibility(page)

@@ -77,7 +77,7 @@ def test_by_keyboard(desk_of, team):
     expect(graph.page.locator("#i-head")).to_contain_text("Tool graph")
     graph.press("?")
     expect(graph.page.locator("#shortcuts")).to_contain_text("Tool graph of the task")
-    expect(graph.page.locator("#shortcuts")).to_contain_text("The step depends on …")
+    expect(graph.page.locator("#shortcuts")).to_contain_text("Add a dependency: go to the other step")
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])

@@ -84,7 +84,7 @@ def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(desk_of, 
     desk.expect_state("unfinished")
     page.reload()
     desk.expect_state("unfinished")
-    page.get_by_role("link", name="Go there").click()
+    page.get_by_role("link", name="Go to change").click()
     expect(page.locator("#f-observation")).to_contain_text("Not JSON yet: not saved.")
     expect(editor).to_contain_text("},")
     editor.click()
@@ -120,7 +120,7 @@ def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_
     page_problems.allow("status of 422")
     desk = sit_down(desk_of, team)
     page = desk.page
-    drop = page.locator(".save-state").get_by_role("button", name="Drop it")
+    drop = page.locator(".save-state").get_by_role("button", name="Discard change")
     desk.open_place(CALL)
     with desk.saving(status=422):
         desk.fill_code("#f-observation", '{"a": 1, "a": 2}')
@@ -128,7 +128,7 @@ def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_
     desk.open_place(ANSWER)
     note = page.locator("#edit-note")
     expect(note).to_contain_text("Task 1, call s0 get_weather, observation: At /a: The key “a” appears twice")
-    page.get_by_role("link", name="Go there").click()
+    page.get_by_role("link", name="Go to change").click()
     expect(page.locator("#i-head")).to_contain_text("s0")
     expect(page.locator("#f-observation .cm-content")).to_contain_text('"a": 2')
     desk.expect_state("refused")
@@ -531,7 +531,7 @@ def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_i
     page.reload()
     expect(typed).to_have_value(re.compile(", mine"))
     one.expect_state("unfinished")
-    page.get_by_role("link", name="Go there").click()
+    page.get_by_role("link", name="Go to change").click()
     expect(placeless).to_be_focused()
     # The indicator of the window goes on saying that something is not saved.
     with page.expect_response("**/undo/"):

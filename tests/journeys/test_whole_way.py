@@ -156,7 +156,7 @@ def import_candidates(way: Way, desk: Desk, data: Path) -> None:
 
 def upload(way: Way, desk: Desk, file: Path, native_format: str) -> None:
     page = desk.page
-    page.locator("summary", has_text="Oversee").click()
+    page.locator("summary", has_text="Manage").click()
     page.get_by_role("link", name="Imports", exact=True).first.click()
     way.look(desk)
     page.get_by_label("File of candidates").set_input_files(file)

@@ -1,4 +1,4 @@
-"""A task's decision tree as a page shows it: the steps taken, what each pruned, and trajectories followed. Pure."""
+"""A task's decision tree for pages: steps taken, branches pruned, trajectories followed."""
 
 from annotator.core.decisions.lint import LintView, look_at_published
 from annotator.core.decisions.replay import Replay, ReplayRow, replay

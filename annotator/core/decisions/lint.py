@@ -1,4 +1,4 @@
-"""What the published evaluators make of a task, in words an annotator understands."""
+"""Which legal paths of a task the published evaluators accept."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from annotator.core.decisions.task import STATE_BOUND, CallCard, TaskGraph
 from annotator.core.decisions.tree import write_path
 from annotator.core.graph import Path, PublishedCode, PublishedLint, lint_published, optimal_paths, paths
 
-#: Examples shown, and calls of paths that are gone through to find them: a second at most.
+#: Examples shown, and calls examined to find them: at most a second of work.
 _EXAMPLES = 3
 _CALLS_LOOKED_AT = 10_000
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A legal path they reject. ``address`` is its place in the tree."""
+    """A legal path that the evaluators reject. ``address`` is its place in the tree."""
 
     batches: tuple[tuple[CallCard, ...], ...]
     address: str
@@ -23,11 +23,11 @@ class Rejected:
 
 @dataclass(frozen=True)
 class LintView:
-    """``lint`` holds the counts; ``examples`` are some of the rejected paths."""
+    """``lint`` has the counts; ``examples`` are some of the rejected paths."""
 
     lint: PublishedLint
     examples: tuple[Rejected, ...]
-    #: Tools that are called more than once.
+    #: Tools called more than once.
     repeated: tuple[str, ...]
 
     @property
@@ -35,25 +35,9 @@ class LintView:
         """Whether it is known that a legal path is missing."""
         return bool(self.examples) or bool(self.lint.rejected.at_least)
 
-    @property
-    def verdict(self) -> str:
-        return "Some missing" if self.certain else "Not known"
-
-    @property
-    def sentence(self) -> str:
-        """What they miss: how many paths, and whether they are wrong about the fewest batches."""
-        lint = self.lint
-        if not self.certain:
-            return "Whether they know every legal path could not be told within the bound."
-        which = f"{lint.rejected} of {lint.legal}" if lint.rejected.at_least else "some"
-        words = f"The evaluators shipped with C3-Bench and WildToolBench do not know {which} legal paths of this task."
-        if lint.optimum_differs:
-            words += f" They take {lint.published_fewest} batches for the fewest; {lint.fewest} suffice."
-        return words
-
 
 def look_at_published(task: TaskGraph) -> LintView:
-    """The lint of a task; within a bound, and at once where no tool repeats."""
+    """Lint a task within a bound of work; quick if no tool repeats."""
     names = task.names
     lint = lint_published(task.graph, names, STATE_BOUND * 4, examples=0)
     examples = tuple(
@@ -64,7 +48,7 @@ def look_at_published(task: TaskGraph) -> LintView:
 
 
 def _rejected(task: TaskGraph) -> Iterator[Path]:
-    """Legal paths they do not know: optimal ones first, since those hurt most."""
+    """Yield legal paths that the evaluators reject, optimal ones first."""
     graph = task.graph
     code = PublishedCode(graph, task.names)
     most = _CALLS_LOOKED_AT // len(graph.ids)

@@ -1,4 +1,4 @@
-"""A trajectory followed through the decision tree, step by step: what matched, what it pruned, where it deviated."""
+"""A trajectory followed through the decision tree: what matched, what it pruned, where it deviated."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,13 @@ from annotator.core.decisions.trajectories import Trajectory
 from annotator.core.decisions.tree import subtract, write_path
 from annotator.core.graph import Count, Deviation, MatchState, Obstacle, Report
 
-#: States whose ways on are counted at each step; a trajectory that could be read in more ways says only that.
+#: Up to so many possible states, the remaining paths are counted at each step.
 _COUNTED = 12
 
 
 @dataclass(frozen=True)
 class Legal:
-    """A call that could have run where the trajectory deviated, or (``needs``) what it still waits for."""
+    """A call that could have run where the trajectory deviated, or could not because it waits for ``needs``."""
 
     card: CallCard
     needs: tuple[str, ...] = ()
@@ -24,8 +24,8 @@ class Legal:
 class ReplayRow:
     """One batch of the trajectory.
 
-    ``outcome`` is matched, deviated or "" (not reached). ``ran`` are the reference calls it stands for, in the first of
-    ``readings`` ways to understand it. ``left`` counts the legal ways on, ``pruned`` those it closed.
+    ``outcome`` is matched, deviated or "" (not reached). ``ran`` are its reference calls in the first of ``readings``
+    possible matches. ``left`` counts the legal paths from here, ``pruned`` those that the batch closed.
     """
 
     number: int
@@ -36,20 +36,15 @@ class ReplayRow:
     left: Count | None = None
     pruned: Count | None = None
     optimal: bool = False
-    #: Whether every call has run after it.
+    #: Whether all calls have run after it.
     ends: bool = False
-    #: The call of the batch, from 0, that fits nothing.
+    #: The call of the batch, from 0, that does not match.
     deviating_call: int | None = None
-
-    @property
-    def reading_words(self) -> str:
-        """What to say where the batch can be understood in several ways."""
-        return f"{self.readings:,} ways to read it so far"
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A whole trajectory. ``address`` is the state of the tree it reached, None where there are several."""
+    """A whole trajectory. ``address`` is the state of the tree that it reached; None if there are several."""
 
     rows: tuple[ReplayRow, ...]
     report: Report
@@ -71,7 +66,7 @@ class Replay:
 
     @property
     def wrong_arguments(self) -> dict[str, Any] | None:
-        """The call whose arguments no reference call has; ``meant`` are those it comes closest to."""
+        """The call whose arguments differ from all reference calls; ``meant`` are the closest ones."""
         found = self.report.deviation
         if found is None or found.obstacle is not Obstacle.ARGUMENTS or found.call is None:
             return None
@@ -83,7 +78,7 @@ class Replay:
 
 
 def replay(task: TaskGraph, trajectory: Trajectory) -> Replay:
-    """Follow a trajectory to its end or to the first batch that does not fit."""
+    """Follow a trajectory to its end or to the first batch that does not match."""
     matcher, graph = task.matcher, task.graph
     state = matcher.start()
     left: Count | None = task.tally.total
@@ -122,14 +117,14 @@ def replay(task: TaskGraph, trajectory: Trajectory) -> Replay:
 
 
 def _ran(task: TaskGraph, before: tuple[int, ...], state: MatchState) -> tuple[CallCard, ...]:
-    """The calls that the step added, read in the first way: from whichever state before leads there."""
+    """Return the calls that the step added in the first possible match."""
     now = state.possible[0]
     earlier = next((done for done in before if not done & ~now), before[0])
     return tuple(task.cards[call] for i, call in enumerate(task.graph.ids) if now & ~earlier & 1 << i)
 
 
 def _ways_on(task: TaskGraph, state: MatchState) -> Count | None:
-    """The legal ways on from all states the trajectory may have led to; None where they are too many to ask."""
+    """Return the number of legal paths from all possible states; None if there are too many states."""
     if len(state.possible) > _COUNTED:
         return None
     counts = [task.tree.tally(done).total for done in state.possible]

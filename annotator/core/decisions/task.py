@@ -1,4 +1,4 @@
-"""The graph of one task with its calls, or why there is none to explore yet."""
+"""The graph of one task with its calls, or why it has none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ from annotator.core.graph import (
     read_graph,
     topology_of,
 )
+from annotator.core.text import gettext_noop
 
-#: Elementary steps of one count: of the whole graph, and of each state and branch of a page (some twenty of them).
-#: Together they stay below about two seconds on a slow machine, whatever the graph.
+#: Elementary steps of one count: of the whole graph, and of each of the twenty or so states and branches of a page.
+#: Together they take at most about two seconds on a slow machine.
 WHOLE_BOUND = 1_000_000
 STATE_BOUND = 60_000
 #: Ids named in one sentence.
@@ -39,7 +40,7 @@ class CallCard:
 
 @dataclass(frozen=True)
 class Blocked:
-    """Why a task has no decision tree: a title, sentences, and the places (anchor, words) where to mend it."""
+    """Why a task has no decision tree: a title, sentences, and the places (anchor, words) to fix."""
 
     title: str
     sentences: tuple[str, ...]
@@ -53,7 +54,7 @@ class TaskGraph:
         self.graph = graph
         self.cards = dict(cards)
         self.tree = DecisionTree(graph, WHOLE_BOUND)
-        #: All paths; counted first, with the larger bound.
+        #: All paths, counted first with the larger bound.
         self.tally: Tally = self.tree.tally()
         self.tree.counter.bound = STATE_BOUND
 
@@ -63,7 +64,7 @@ class TaskGraph:
 
     @property
     def columns(self) -> list[list[CallCard]]:
-        """The calls by the earliest batch they can run in."""
+        """The calls by the earliest batch in which they can run."""
         out: list[list[CallCard]] = [[] for _ in range(self.graph.fewest_batches)]
         for call in self.graph.ids:
             out[self.graph.columns[call]].append(self.cards[call])
@@ -88,29 +89,26 @@ class TaskGraph:
 
 
 def read_task(task: Mapping[str, Any]) -> TaskGraph | Blocked:
-    """The graph over the calls of a document's task; Blocked where it has none, or not yet."""
+    """Return the graph over the calls of a document's task, or Blocked."""
     steps = task["steps"]
     place = f"/tasks/{task['id']}"
     calls = [step for step in steps if step["type"] == "call"]
     if not calls:
-        sentence = "Nothing has to run before the answer, so there is no order to get right."
-        return Blocked("This task has no calls", (sentence,), ((place, "the task"),))
+        sentence = gettext_noop("Without calls there is no order to check.")
+        return Blocked(gettext_noop("This task has no calls"), (sentence,), ((place, gettext_noop("Task")),))
     reading = read_graph(steps)
     if reading.problems:
         problems = reading.problems
         places = {f"{place}/steps/{problem.step}": problem.step for problem in problems}
         sentences = tuple(_sentence(problem) for problem in problems[:_NAMED])
-        return Blocked("The tool graph is faulty", sentences, tuple(places.items())[:_NAMED])
+        return Blocked(gettext_noop("The tool graph has errors"), sentences, tuple(places.items())[:_NAMED])
     graph = call_graph(steps, reading)
     if graph is None:
         ids = reading.unannotated
         named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
-        sentence = (
-            f"It is not said yet what {named} depend{'s' if len(ids) == 1 else ''} on. Depending on nothing is an "
-            "answer, too; only then is it known in which orders the calls may run."
-        )
+        sentence = f"Annotate the dependencies of {named}, even if there are none. They define the order of the calls."
         places = {f"{place}/steps/{step}": step for step in ids[:_NAMED]}
-        return Blocked("The tool graph is not annotated", (sentence,), tuple(places.items()))
+        return Blocked(gettext_noop("The tool graph is not annotated"), (sentence,), tuple(places.items()))
     cards = {
         step["id"]: CallCard(step["id"], step["name"], step["arguments"], f"{place}/steps/{step['id']}")
         for step in calls
@@ -121,14 +119,14 @@ def read_task(task: Mapping[str, Any]) -> TaskGraph | Blocked:
 def _sentence(problem: GraphProblem) -> str:
     match problem.kind:
         case GraphProblemKind.CYCLE:
-            return f"These steps wait for each other in a circle: {' → '.join((*problem.ids, problem.ids[0]))}."
+            return f"These steps depend on each other in a cycle: {' → '.join((*problem.ids, problem.ids[0]))}."
         case GraphProblemKind.UNKNOWN_ID:
-            return f"{problem.step} depends on “{problem.ids[0]}”, but this task has no such step."
+            return f"{problem.step} depends on “{problem.ids[0]}”, which is not a step of this task."
         case GraphProblemKind.SELF_DEPENDENCY:
             return f"{problem.step} depends on itself."
         case GraphProblemKind.DUPLICATE_DEPENDENCY:
-            return f"{problem.step} names its dependency on {problem.ids[0]} twice."
+            return f"{problem.step} lists its dependency on {problem.ids[0]} twice."
         case GraphProblemKind.DUPLICATE_ID:
             return f"The id {problem.step} is used twice."
         case GraphProblemKind.TOO_MANY_STEPS:
-            return f"The task has more than {MAX_CALLS} calls, or too many steps; split it."
+            return f"The task has more than {MAX_CALLS} calls or too many steps. Split it."

@@ -1,8 +1,8 @@
-"""A trajectory that somebody pasted, as batches of calls.
+"""A pasted trajectory as batches of calls.
 
-Read are: a list of batches, each a list of ``{"name", "arguments"}``; a flat list of such calls, one call a batch; and
-messages in the OpenAI format, of which each one with ``tool_calls`` is a batch. Arguments may be an object or the JSON
-text of one. Calls that only stand for an answer or a question in the published formats are left out.
+Accepted are: a list of batches, each a list of ``{"name", "arguments"}``; a flat list of such calls, one call per
+batch; and messages in the OpenAI format, where each message with ``tool_calls`` is a batch. Arguments may be an object
+or its JSON text. Calls that stand for an answer or a question in the published formats are left out.
 """
 
 import json
@@ -14,33 +14,33 @@ from annotator.core.decisions.task import CallCard
 from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.schema import SchemaProblem, canonical
 
-#: Calls of one trajectory that are followed; a task has 64 at most.
+#: Calls in one trajectory; a task has at most 64.
 MAX_TRAJECTORY_CALLS = 256
-#: How the published formats spell an answer and a question, as if they were calls.
+#: Names of calls that stand for an answer and a question in the published formats.
 NOT_CALLS = frozenset({"prepare_to_answer", "ask_user_for_required_parameters"})
 
 _FORMS = (
-    'Write a list of batches such as [[{"name": "…", "arguments": {…}}], …], a flat list of calls (one call a batch), '
+    'Use a list of batches such as [[{"name": "…", "arguments": {…}}], …], a flat list of calls (one call per batch), '
     "or messages with tool_calls."
 )
 
 
 class TrajectoryProblem(ValueError):
-    """A text that holds no trajectory; the message says what, where, and what to do."""
+    """The text is not a valid trajectory; the message says what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """``batches`` of ``{"name", "arguments"}``; ``left_out`` names what was passed over, each once."""
+    """``batches`` of ``{"name", "arguments"}``; ``left_out`` are the names of ignored calls, each once."""
 
     batches: tuple[tuple[dict[str, Any], ...], ...]
     left_out: tuple[str, ...] = ()
 
 
 def read_trajectory(text: str) -> Trajectory:
-    """The trajectory that ``text`` spells. Raises TrajectoryProblem."""
+    """Parse a trajectory. Raises TrajectoryProblem."""
     if not text.strip():
-        raise TrajectoryProblem(f"There is nothing to follow yet. {_FORMS}")
+        raise TrajectoryProblem(f"Enter a trajectory. {_FORMS}")
     try:
         value = read_json(text)
     except JsonProblem as problem:
@@ -48,9 +48,7 @@ def read_trajectory(text: str) -> Trajectory:
     raw = _batches(value)
     total = sum(len(batch) for batch in raw)
     if total > MAX_TRAJECTORY_CALLS:
-        raise TrajectoryProblem(
-            f"The text holds {total:,} calls; {MAX_TRAJECTORY_CALLS} are the most that is followed."
-        )
+        raise TrajectoryProblem(f"The text has {total:,} calls. At most {MAX_TRAJECTORY_CALLS} are allowed.")
     left_out: dict[str, None] = {}
     batches = []
     for number, entries in enumerate(raw, 1):
@@ -64,12 +62,12 @@ def read_trajectory(text: str) -> Trajectory:
         if calls or not entries:
             batches.append(tuple(calls))
     if not any(batches):
-        raise TrajectoryProblem(f"The text holds no call. {_FORMS}")
+        raise TrajectoryProblem(f"The text has no calls. {_FORMS}")
     return Trajectory(tuple(batches), tuple(left_out))
 
 
 def write_trajectory(path: Iterable[Sequence[CallCard]]) -> str:
-    """Batches of reference calls as the text one would paste: a line for each call."""
+    """Return batches of reference calls as a text to paste, with one line for each call."""
     batches = []
     for batch in path:
         calls = (json.dumps({"name": card.name, "arguments": card.arguments}, ensure_ascii=False) for card in batch)
@@ -84,7 +82,7 @@ def _batches(value: Any) -> list[list[Any]]:
             return _batches(value["messages"])
         value = [value]
     if not isinstance(value, list):
-        raise TrajectoryProblem(f"A trajectory is a list. {_FORMS}")
+        raise TrajectoryProblem(f"The trajectory is not a list. {_FORMS}")
     out: list[list[Any]] = []
     for number, entry in enumerate(value, 1):
         if isinstance(entry, list):
@@ -113,9 +111,9 @@ def _call(entry: Any, where: str) -> dict[str, Any]:
         try:
             arguments = read_json(arguments)
         except JsonProblem as problem:
-            raise TrajectoryProblem(f"{where}: its arguments are a text. {problem}") from None
+            raise TrajectoryProblem(f"{where}: the arguments are not valid JSON. {problem}") from None
     if not isinstance(arguments, dict):
-        raise TrajectoryProblem(f"{where}: its arguments must be an object.")
+        raise TrajectoryProblem(f"{where}: the arguments must be an object.")
     try:
         canonical(arguments)
     except SchemaProblem as problem:
@@ -127,5 +125,5 @@ def _name(name: str, where: str) -> str:
     try:
         canonical([name])
     except SchemaProblem as problem:
-        raise TrajectoryProblem(f"{where}: its name cannot be read. {problem.problems[0].message}") from None
+        raise TrajectoryProblem(f"{where}: the name is not valid. {problem.problems[0].message}") from None
     return name

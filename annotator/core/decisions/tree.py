@@ -1,4 +1,4 @@
-"""The decision tree, one state at a time: the way to it, what each step on the way pruned, and what may come next."""
+"""The decision tree, one state at a time: the path to it, what each step pruned, and the next branches."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from itertools import chain, islice
 from annotator.core.decisions.task import CallCard, TaskGraph
 from annotator.core.graph import Batch, Branch, Count, NotLegal, Path, after, legal_batches, optimal_paths
 
-#: Branches on one page, pruned ones named below a step, optimal paths added at a time and at most.
+#: Branches on a page, pruned ones listed below a step, optimal paths added at a time, and their maximum.
 BRANCHES_SHOWN = 20
 _PRUNED_SHOWN = 6
 OPTIMAL_SHOWN = 20
 OPTIMAL_MOST = 400
-#: Among the optimal branches one pages by walking over those before; further than this one does not.
+#: Optimal branches can be paged up to this rank, since paging walks over those before.
 _OPTIMAL_WALK = 2_000
-#: Arguments put into one page's branches, in characters; past it they stand in the list of calls only.
+#: Characters of arguments in a page's branches; the list of calls has the rest.
 _ARGUMENTS_SHOWN = 60_000
 
 
@@ -28,24 +28,19 @@ class BranchRow:
     fewest: int
     optimal: bool
     ends: bool
-    #: Whether there is room for the arguments here.
+    #: Whether the page has room for the arguments.
     with_arguments: bool = True
 
     @property
     def ids(self) -> str:
         return ", ".join(card.id for card in self.calls)
 
-    @property
-    def fewest_words(self) -> str:
-        """What to say of a branch through which no optimal path leads."""
-        return f"{self.fewest} batches" + ("" if self.ends else " at best")
-
 
 @dataclass(frozen=True)
 class Level:
     """A step taken: the batch, what it left and what it pruned. ``before`` is the address of the state before it.
 
-    ``pruned_paths`` are the paths through all branches not taken; ``pruned`` are the first few of those.
+    ``pruned_paths`` counts the paths through the branches not taken; ``pruned`` are the first few of these branches.
     """
 
     number: int
@@ -63,7 +58,7 @@ class Level:
 
     @property
     def lost_optimum(self) -> bool:
-        """Whether no optimal path leads on from here."""
+        """Whether no optimal path continues from here."""
         return self.optimal_left == Count(0)
 
 
@@ -75,7 +70,7 @@ class TreeView:
     branches: tuple[BranchRow, ...]
     start: int
     total: int
-    #: Whether there are branches after these.
+    #: Whether there are more branches.
     follows: bool
     only_optimal: bool
     left: Count
@@ -88,7 +83,7 @@ class TreeView:
 
     @property
     def number(self) -> int:
-        """The number of the batch that comes next."""
+        """The number of the next batch."""
         return len(self.levels) + 1
 
     @property
@@ -102,18 +97,18 @@ class TreeView:
 
     @property
     def extra(self) -> int:
-        """The batches that the best path through here has more than an optimal one."""
+        """How many more batches the best path through here has than an optimal one."""
         return len(self.levels) + self.fewest_from_here - self.overall_fewest
 
     @property
     def shown(self) -> str:
-        """Which branches the page holds, in words."""
-        of = "" if self.only_optimal else f" of {self.total:,}"
-        return f"{self.start + 1:,} to {self.start + len(self.branches):,}{of}"
+        """The range of branches on the page."""
+        of = "" if self.only_optimal else f" / {self.total:,}"
+        return f"{self.start + 1:,}–{self.start + len(self.branches):,}{of}"
 
     @property
     def page_before(self) -> str | None:
-        """The parameters of the page of branches before this one; None on the first."""
+        """The parameters of the previous page of branches; None on the first."""
         return self._page(max(0, self.start - BRANCHES_SHOWN)) if self.start else None
 
     @property
@@ -127,7 +122,7 @@ class TreeView:
 
 @dataclass(frozen=True)
 class OptimalList:
-    """The first optimal paths. ``more`` is how many to ask for next; None at the end of the list."""
+    """The first optimal paths. ``more`` is the number to ask for next; None at the end of the list."""
 
     paths: tuple[tuple[tuple[CallCard, ...], ...], ...]
     addresses: tuple[str, ...]
@@ -138,19 +133,19 @@ class OptimalList:
 
 
 def read_path(text: str) -> list[tuple[str, ...]]:
-    """``c0,c1;c2`` as batches of ids. Nothing is refused here: what is no legal batch is found when walking."""
+    """Parse ``c0,c1;c2`` into batches of ids. Illegal batches are found when walking the path."""
     return [tuple(call.strip() for call in batch.split(",")) for batch in text.split(";")] if text.strip() else []
 
 
 def write_path(path: Sequence[Sequence[str]]) -> str:
-    """The batches as one word of an address."""
+    """Return the batches as one word of an address."""
     return ";".join(",".join(batch) for batch in path)
 
 
 def explore(task: TaskGraph, path: Sequence[Batch], *, start: int = 0, only_optimal: bool = False) -> TreeView:
-    """The state that ``path`` leads to, with a page of its branches from rank ``start`` on.
+    """Return the state that ``path`` leads to, with a page of its branches from rank ``start``.
 
-    Where the path cannot be followed the view is that of its longest legal beginning, and ``problem`` says why.
+    If the path is not legal, the view shows its longest legal beginning and ``problem`` says why.
     """
     tree = task.tree
     states, problem = _walk(task, path)
@@ -189,7 +184,7 @@ def explore(task: TaskGraph, path: Sequence[Batch], *, start: int = 0, only_opti
 
 
 def optimal_list(task: TaskGraph, shown: int = OPTIMAL_SHOWN) -> OptimalList:
-    """The first ``shown`` optimal paths, without walking any other."""
+    """Return the first ``shown`` optimal paths."""
     shown = max(OPTIMAL_SHOWN, min(shown, OPTIMAL_MOST))
     found = optimal_paths(task.graph)
     first = list(islice(found, shown))
@@ -198,14 +193,14 @@ def optimal_list(task: TaskGraph, shown: int = OPTIMAL_SHOWN) -> OptimalList:
 
 
 def subtract(whole: Count, part: Count) -> Count:
-    """What is left of ``whole`` without ``part``; a lower bound where only one is known exactly."""
+    """Return ``whole`` minus ``part``; a lower bound if only ``part`` is known exactly."""
     if whole.at_least is None or part.value is None:
         return Count(None, exact=False)
     return Count(max(0, whole.at_least - part.value), whole.exact)
 
 
 def _walk(task: TaskGraph, path: Sequence[Batch]) -> tuple[list[int], str]:
-    """What is done at the start and after each batch that is legal; and why the next one is not."""
+    """Return the states at the start and after each legal batch, and why the next batch is not legal."""
     states = [0]
     for number, batch in enumerate(path, 1):
         try:

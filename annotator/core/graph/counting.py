@@ -40,13 +40,6 @@ class Count:
             return "too many to count"
         return f"{self.at_least:,}" if self.exact else f"more than {self.at_least - 1:,}"
 
-    def of(self, noun: str) -> str:
-        """``5 paths``, ``1 path``, ``no path``, ``more than 1,000 paths`` or ``too many paths to count``."""
-        plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-        if self.value in (0, 1):
-            return f"1 {noun}" if self.value else f"no {noun}"
-        return f"too many {plural} to count" if str(self) == str(TOO_MANY) else f"{self} {plural}"
-
 
 TOO_MANY = Count(None, exact=False)
 

@@ -70,7 +70,7 @@ def test_the_dialog_lists_the_keys_and_switches_single_ones_off(draft_page):
     dialog = draft_page.locator("#shortcuts")
     expect(dialog).to_contain_text("Submit")
     expect(dialog).to_contain_text("My work")
-    dialog.get_by_label("Shortcuts of one key").uncheck()
+    dialog.get_by_label("Single-key shortcuts").uncheck()
     draft_page.keyboard.press("Escape")
     draft_page.keyboard.press("j")
     draft_page.keyboard.press("d")
