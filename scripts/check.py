@@ -40,7 +40,8 @@ def checks(scratch: Path) -> list[Check]:
     return [
         Check("ruff check", ("-m", "ruff", "check", ".")),
         Check("ruff format", ("-m", "ruff", "format", "--check", ".")),
-        Check("djlint", ("-m", "djlint", "--lint", "templates")),
+        Check("djlint", ("-m", "djlint", "--lint", "templates", "--extend-exclude", "templates/jinja2")),
+        Check("djlint of Jinja2", ("-m", "djlint", "--lint", "templates/jinja2", "--profile", "jinja")),
         Check("mypy", ("-m", "mypy"), embedded),
         Check("JavaScript lint", ("-m", "deno", "lint", "--quiet"), deno),
         Check("JavaScript types", ("-m", "deno", "check", "--quiet", "static/app", "tests/javascript"), deno),

@@ -136,7 +136,12 @@ TEMPLATES = [
                 "annotator.views.context.chrome",
             ],
         },
-    }
+    },
+    {
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "DIRS": [BASE_DIR / "templates" / "jinja2"],
+        "OPTIONS": {"environment": "annotator.presentation.components.jinja.environment"},
+    },
 ]
 
 # Not by way of a URL: the folder's name may hold characters that mean something there.

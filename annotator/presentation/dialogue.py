@@ -124,8 +124,8 @@ class TaskView:
 class DialogueView:
     """A whole document, ready for a template."""
 
-    #: What lays it out; blank for ``annotator.presentation.components.chat``.
-    template: ClassVar[str] = ""
+    #: What lays it out.
+    template: ClassVar[str] = "components/dialogue.html"
 
     data: dict[str, Any]
     tasks: list[TaskView]

@@ -4,8 +4,8 @@ Values are looked up in ``presentation.components.labels``, so a template names 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -13,31 +13,21 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.template.context import Context
 from django.template.defaultfilters import floatformat
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 
 from annotator.core.comparison import Effort, Part, word_diff
 from annotator.core.graph import Count
 from annotator.presentation.components.anchors import dom_id, visible_dom_id
-from annotator.presentation.components.chat import (
-    Reading,
-    block_html,
-    dialogue_html,
-    edit_link,
-    findings_html,
-    turn_html,
-)
 from annotator.presentation.components.constant_tag import register as constant_tag
 from annotator.presentation.components.form_tags import plain_name
 from annotator.presentation.components.form_tags import register as form_tags
-from annotator.presentation.components.json_text import json_html, pretty_json
-from annotator.presentation.components.labels import Label, label_of
-from annotator.presentation.components.signs import ICON_HTML, badge_html, key_html
+from annotator.presentation.components.jinja import macros, render
+from annotator.presentation.components.json_text import Piece, pretty_json
+from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.jobs.jobs import kind_title
 
@@ -57,22 +47,28 @@ def page_url(setting: str, *arguments: str) -> str:
 
 
 @register.simple_tag
-def icon(name: str) -> SafeString:
+@lru_cache(maxsize=256)
+def icon(name: str) -> str:
     """An icon of ``annotator.presentation.components.icons``; decoration, always beside a word."""
-    return ICON_HTML[name]
+    return macros("signs").icon(name)
+
+
+@lru_cache(maxsize=1024)  # a page shows hundreds, of which few differ
+def _badge(escaped: str, tone: str, icon_name: str) -> str:
+    return macros("signs").badge(escaped, tone, icon_name)
 
 
 @register.simple_tag
-def badge(text: object, tone: str = "neutral", icon_name: str = "") -> SafeString:
-    """A small tag: ``{% badge "2 errors" "bad" "error" %}``."""
-    return badge_html(Label(str(text), tone, icon_name))
+def badge(text: object, tone: str = "neutral", icon_name: str = "") -> str:
+    """A small tag: ``{% badge "2 errors" "bad" "error" %}``. Its text is escaped, also where it is marked as safe."""
+    return _badge(escape(text), tone, icon_name)
 
 
 @register.simple_tag
-def tag(kind: str, value: object, text: str = "") -> SafeString:
+def tag(kind: str, value: object, text: str = "") -> str:
     """The tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces the usual word."""
     label = label_of(kind, value)
-    return badge_html(label._replace(text=text) if text else label)
+    return _badge(escape(text or _(label.text)), label.tone, label.icon)
 
 
 @register.filter
@@ -82,38 +78,29 @@ def words(value: object, kind: str) -> str:
 
 
 @register.simple_tag
-def kbd(key: str) -> SafeString:
+@lru_cache(maxsize=256)
+def kbd(key: str) -> str:
     """A key, as a hint for the eye; screen readers get it from the element's ``data-key``."""
-    return key_html(key)
+    return macros("signs").kbd(key)
 
 
 @register.simple_tag
-def person(who: Any, note: str = "") -> SafeString:
+def person(who: Any, note: str = "") -> str:
     """A person's chip: initials and name. ``who`` is a user or a name (a pseudonym, "Reviewer A")."""
-    name = str(who) if who else "Nobody"
+    name = str(who) if who else _("Nobody")
     initials = "".join(part[0] for part in name.replace("-", " ").split()[:2]).upper() or "?"
     tone = _TONES[sum(map(ord, name)) % len(_TONES)] if who else "neutral"
-    return format_html(
-        '<span class="person"><span class="person-mark tone-{}" aria-hidden="true">{}</span>'
-        '<span class="clip">{}</span>{}</span>',
-        tone,
-        initials,
-        name,
-        format_html(' <span class="muted small">{}</span>', note) if note else "",
-    )
+    return macros("signs").person(name, initials, tone, note)
 
 
 @register.simple_tag
-def when(moment: datetime | None, shown: str = "time") -> SafeString:
+def when(moment: datetime | None, shown: str = "time") -> str:
     """A moment in UTC, put into the reader's own zone by the browser.
 
     ``shown`` is time, date, or clock: a time without its date as long as that is today.
     """
-    if moment is None:
-        return mark_safe('<span class="muted">–</span>')
-    utc = moment.astimezone(UTC)
-    text = f"{utc:%-d %b %Y}" if shown == "date" else f"{utc:%-d %b %Y, %H:%M} UTC"
-    return format_html('<time datetime="{}" data-local="{}">{}</time>', utc.isoformat(), shown, text)
+    utc = moment and moment.astimezone(UTC)
+    return macros("signs").when(utc, "%-d %b %Y" if shown == "date" else "%-d %b %Y, %H:%M UTC", shown)
 
 
 _COUNTED = {
@@ -161,13 +148,13 @@ def as_list(value: Any) -> list[Any]:
 
 
 @register.filter
-def markdown(text: str) -> SafeString:
+def markdown(text: str) -> str:
     """Safe HTML of Markdown; put it into ``<div class="prose">``."""
     return render_markdown(text)
 
 
 @register.filter
-def guideline_html(text: str) -> SafeString:
+def guideline_html(text: str) -> str:
     """The same, of a guideline: headings can be linked to."""
     return render_markdown(text, anchors=True)
 
@@ -185,15 +172,16 @@ def asset(path: str) -> str:
 
 
 @register.simple_tag
-def json_block(value: Any, label: str, id: str = "") -> SafeString:
+def json_block(value: Any, label: str, id: str = "") -> str:
     """A JSON value. ``label`` names it ("Arguments of s3"); a long one scrolls and takes the focus."""
-    return mark_safe(block_html(json_html(value), label, "json", id))  # noqa: S308 - see annotator.presentation.components.chat
+    values = macros("values")
+    return values.block(values.json(value), label, "json", id)
 
 
 @register.simple_tag
-def text_block(text: str, label: str) -> SafeString:
+def text_block(text: str, label: str) -> str:
     """A text as it is, in the fixed-width face."""
-    return mark_safe(block_html(escape(text), label, "block"))  # noqa: S308 - escaped
+    return macros("values").block(escape(text), label, "block")
 
 
 def _effort(context: Context) -> Effort:
@@ -216,8 +204,8 @@ def text_diff(
     """Two texts side by side (one above the other on a narrow screen), what differs marked word by word."""
     left, right = word_diff(before or "", after or "", _effort(context))
     return {
-        "left": _marked(left, "del"),
-        "right": _marked(right, "ins"),
+        "left": macros("values").marked_text(_pieces(left, "del")),
+        "right": macros("values").marked_text(_pieces(right, "ins")),
         "was": was,
         "now": now,
         "mono": mono,
@@ -228,7 +216,7 @@ def text_diff(
 
 
 @register.simple_tag(takes_context=True)
-def side_diff(context: Context, left: str | None, right: str | None, side: str, before: str = "") -> SafeString:
+def side_diff(context: Context, left: str | None, right: str | None, side: str, before: str = "") -> str:
     """One side (left or right) of two texts; the words that the other lacks are marked.
 
     ``before``: the side that is as it was before, else left: what stands only there is struck out, what only the other
@@ -236,40 +224,40 @@ def side_diff(context: Context, left: str | None, right: str | None, side: str, 
     """
     own, other = (left, right) if side == "left" else (right, left)
     if own is None or other is None:
-        return mark_safe(escape(own or ""))  # noqa: S308 - escaped
+        return own or ""
     parts = word_diff(own, other, _effort(context))[0]
-    return _marked(parts, "del" if side == (before or "left") else "ins")
+    return macros("values").marked_text(_pieces(parts, "del" if side == (before or "left") else "ins"))
 
 
 @register.simple_tag(takes_context=True)
-def inline_diff(context: Context, before: str | None, after: str | None) -> SafeString:
+def inline_diff(context: Context, before: str | None, after: str | None) -> str:
     """What somebody made of a text, in one piece: what they took away struck out, what they put in underlined."""
     left, right = (list(reversed(side)) for side in word_diff(before or "", after or "", _effort(context)))
-    out = []
+    out: list[Piece] = []
     while left or right:
         if left and left[-1][0] is not Part.SAME:
-            out.append(f"<del>{escape(left.pop()[1])}</del>")
+            out.append(("del", left.pop()[1]))
         elif right and right[-1][0] is not Part.SAME:
-            out.append(f"<ins>{escape(right.pop()[1])}</ins>")
+            out.append(("ins", right.pop()[1]))
         else:
             # What stayed is cut elsewhere on either side, where the other one has something of its own.
             (_, one), (_, other) = left.pop(), right.pop()
             shared = min(len(one), len(other))
-            out.append(escape(one[:shared]))
+            out.append((None, one[:shared]))
             left += [(Part.SAME, one[shared:])] if one[shared:] else []
             right += [(Part.SAME, other[shared:])] if other[shared:] else []
-    return mark_safe("".join(out))  # noqa: S308 - the texts are escaped
+    return macros("values").marked_text(out)
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------
 
 
 @register.simple_tag
-def findings(found: Iterable[Any], links: bool = True, empty: str = "", *, places: bool = False) -> SafeString:
+def findings(found: Iterable[Any], links: bool = True, empty: str = "", *, places: bool = False) -> str:
     """Findings, one below the other. ``links``: each leads to its place. ``places``: each says where it is, as they
     should wherever they do not stand beside it. ``empty``: what to say where there is none.
     """
-    return mark_safe(findings_html(found, links=links, places=places, empty=empty))  # noqa: S308 - see annotator.presentation.components.chat
+    return macros("turns").findings(found, links, places, empty)
 
 
 @register.inclusion_tag("components/pager.html")
@@ -344,22 +332,20 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
 
 
 @register.simple_tag
-def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "") -> SafeString:
+def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "") -> str:
     """A whole dialogue, to read (``view``: ``annotator.presentation.dialogue.DialogueView``).
 
     ``links``: a URL; each task and step then leads to it with ``?at=`` its anchor. ``paths``: the URL below which each
     task with calls has its decision tree; ``revision``: of which revision.
     """
-    how = Reading(view.data.get("language") or "", links, paths, f"?revision={revision}" if revision else "")
-    if view.template:
-        return render_to_string(view.template, {"view": view, **asdict(how)})
-    return mark_safe(dialogue_html(view, how))  # noqa: S308 - see annotator.presentation.components.chat
+    context = {"view": view, "language": view.data.get("language") or "", "links": links, "paths": paths}
+    return render(view.template, context | {"paths_query": f"?revision={revision}" if revision else ""})
 
 
 @register.simple_tag
-def open_link(links: str, anchor: str, what: str) -> SafeString:
+def open_link(links: str, anchor: str, what: str) -> str:
     """Opens a place in the editor beside the dialogue. ``links``: the page's URL; ``what``: the place in words."""
-    return mark_safe(edit_link(links, anchor, what))  # noqa: S308 - see annotator.presentation.components.chat
+    return macros("turns").open_link(links, anchor, what)
 
 
 @register.simple_block_tag
@@ -373,19 +359,16 @@ def turn(
     language: str = "",
     walk: bool = True,
     current: bool = False,
-) -> SafeString:
+) -> str:
     """A turn of the chat around its content. ``role``: user, assistant, call, clarification, answer or system."""
-    html = turn_html(role, who, content, id=id, note=note, language=language, walk=walk, current=current)
-    return mark_safe(html)  # noqa: S308 - the content is rendered by the template engine, which escapes
+    return macros("turns").turn(role, who, id, note, language, walk, current, caller=lambda: content)
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
 
 
-def _marked(parts: list[tuple[Part, str]], element: str) -> SafeString:
-    return mark_safe(  # noqa: S308 - the texts are escaped, the element is a constant
-        "".join(escape(text) if part is Part.SAME else f"<{element}>{escape(text)}</{element}>" for part, text in parts)
-    )
+def _pieces(parts: list[tuple[Part, str]], element: str) -> list[Piece]:
+    return [(None if part is Part.SAME else element, text) for part, text in parts]
 
 
 def _duration(seconds: float) -> str:

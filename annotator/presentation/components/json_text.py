@@ -1,11 +1,8 @@
-"""A JSON value as people read it, with its parts marked for colour."""
+"""A JSON value as people read it, cut into tokens that have colours."""
 
 import re
-from html import escape
 from itertools import takewhile
-from typing import Any
-
-from django.utils.safestring import SafeString, mark_safe
+from typing import Any, NamedTuple
 
 from annotator.core.schema.indenting import flat, indented
 
@@ -19,9 +16,24 @@ _LINE = 40
 #: is ours. Around a figure also the quotes go with them.
 OPEN, CLOSE, FIGURE, FIGURE_END = "\ue000", "\ue001", '"\ue002', '\ue003"'
 _SIGNS = re.compile(f"{FIGURE}|{FIGURE_END}|[{OPEN}{CLOSE}]")
-_TOKEN = re.compile(
-    r'(?P<k>"(?:[^"\\]|\\.)*")(?=\s*:)|(?P<s>"(?:[^"\\]|\\.)*")|(?P<w>\b(?:true|false|null)\b)|(?P<n>-?\d[\d.eE+-]*)'
-)
+#: Stands for a key or a value in a layout. JSON writes it in another way, so it is in none.
+_HOLE = "\0"
+
+#: A part of a text, and the element it stands in: mark, del, ins or None.
+Piece = tuple[str | None, str]
+
+
+#: The signs before a part of a JSON text, its class and the part: a key (k), a string (s), a number (n) or a word (w).
+Token = tuple[str, str, str]
+
+
+class ShownJson(NamedTuple):
+    """A JSON text as a page shows it. ``size``: its characters on one line; ``cut``: these are only the first ones."""
+
+    tokens: list[Token]
+    end: str
+    size: int = 0
+    cut: bool = False
 
 
 def pretty_json(value: Any) -> str:
@@ -29,17 +41,12 @@ def pretty_json(value: Any) -> str:
     return indented(value, line=_LINE, width=_width)
 
 
-def json_html(value: Any) -> SafeString:
-    """The same as escaped HTML: keys, strings, numbers and words in spans of class k, s, n, w."""
+def shown_json(value: Any) -> ShownJson:
+    """Return the value's JSON in tokens; of a long one only the beginning, and of a very long one no colours."""
     size = len(flat(value))
     if size > MAX_SHOWN:
-        note = f"These are the first of {size:,} characters. The editor of this place and the API have all of them."
-        return mark_safe(f'{escape(pretty_json(_beginning(value)))}\n<span class="missing">{note}</span>')  # noqa: S308
-    if size > _MAX_COLOURED:
-        return mark_safe(escape(pretty_json(value)))  # noqa: S308 - escaped
-    return mark_safe(  # noqa: S308 - both escape
-        indented(value, line=_LINE, name=_coloured_key, scalar=_coloured, width=_width)
-    )
+        return ShownJson([], pretty_json(_beginning(value)), size, True)
+    return ShownJson([], pretty_json(value)) if size > _MAX_COLOURED else json_tokens(value)
 
 
 def is_cut(value: Any) -> bool:
@@ -70,29 +77,28 @@ def _beginning(value: Any) -> Any:
     return taken(value)
 
 
-def _coloured_key(key: str) -> str:
-    return f'<span class="k">{escape(flat(key))}</span>'
-
-
-def _coloured(value: Any) -> str:
-    css = "s" if isinstance(value, str) else "w" if value is None or isinstance(value, bool) else "n"
-    return f'<span class="{css}">{escape(flat(value))}</span>'
-
-
 def _width(flat: str) -> int:
     """The signs of a line that are seen: a mark moves nothing."""
     return len(flat) if OPEN not in flat and FIGURE not in flat else len(_SIGNS.sub("", flat))
 
 
-def coloured_json(text: str) -> SafeString:
-    """What ``json_html`` makes of a value, of a JSON text: one that has signs in it which no value has."""
-    if len(text) > _MAX_COLOURED:
-        return mark_safe(escape(text))  # noqa: S308 - escaped
-    out: list[str] = []
-    at = 0
-    for found in _TOKEN.finditer(text):
-        out.append(escape(text[at : found.start()]))
-        out.append(f'<span class="{found.lastgroup}">{escape(found[0])}</span>')
-        at = found.end()
-    out.append(escape(text[at:]))
-    return mark_safe("".join(out))  # noqa: S308 - every piece is escaped above
+def json_tokens(value: Any) -> ShownJson:
+    """Return the value's JSON in tokens."""
+    held: list[tuple[str, str]] = []
+
+    def name(key: str) -> str:
+        held.append(("k", flat(key)))
+        return _HOLE
+
+    def scalar(value: Any) -> str:
+        css = "s" if isinstance(value, str) else "w" if value is None or isinstance(value, bool) else "n"
+        held.append((css, flat(value)))
+        return _HOLE
+
+    *before, end = indented(value, line=_LINE, name=name, scalar=scalar, width=_width).split(_HOLE)
+    return ShownJson([(signs, *one) for signs, one in zip(before, held, strict=True)], end)
+
+
+def pieces(text: str) -> list[Piece]:
+    """Return the parts of a text that has signs around what is to be marked."""
+    return [("mark" if place % 2 else None, part) for place, part in enumerate(_SIGNS.split(text)) if part]

@@ -4,26 +4,26 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from markupsafe import Markup
 
 from annotator.core.schema.canonical import unescape
+from annotator.presentation.components.jinja import macros
 from annotator.presentation.components.json_text import (
     CLOSE,
     FIGURE,
     FIGURE_END,
     OPEN,
-    coloured_json,
+    Piece,
     is_cut,
-    json_html,
+    pieces,
     pretty_json,
+    shown_json,
 )
 
 #: Signs of an excerpt before and behind what is marked.
 AROUND = 36
 #: A longer marked text is cut short in an excerpt.
 _MAX_LENGTH = 120
-_START, _END = mark_safe('<mark class="source">'), mark_safe("</mark>")
 
 
 class Mark(NamedTuple):
@@ -35,56 +35,43 @@ class Mark(NamedTuple):
     path: str | None = None
 
 
-def marked_text(text: str, marks: Iterable[Mark]) -> SafeString:
-    """A text, escaped, with its marked parts in ``<mark>``; marks that overlap are one."""
-    out, at = [], 0
+def marked_text(text: str, marks: Iterable[Mark]) -> Markup:
+    """Return a text as HTML with its marked parts in ``<mark>``; marks that overlap are one."""
+    parts: list[Piece] = []
+    at = 0
     for start, end in _joined([mark.span or (0, len(text)) for mark in marks], len(text)):
-        out += [escape(text[at:start]), _START, escape(text[start:end]), _END]
+        parts += [(None, text[at:start]), ("mark", text[start:end])]
         at = end
-    out.append(escape(text[at:]))
-    return mark_safe("".join(out))  # noqa: S308 - every piece is escaped above
+    return macros("values").marked_text([*parts, (None, text[at:])])
 
 
-def marked_json(value: Any, marks: Iterable[Mark]) -> SafeString:
-    """An observation as ``json_block`` shows it, line for line, with its marked parts in ``<mark>``."""
-    if is_cut(value):
-        # What is marked may lie behind what is shown.
-        return json_html(value)
-    plain = pretty_json(value)
-    if any(sign in plain for sign in (OPEN, CLOSE, FIGURE[1], FIGURE_END[0])):
-        return coloured_json(plain)
+def marked_json(value: Any, marks: Iterable[Mark]) -> Markup:
+    """Return an observation as ``json_block`` shows it, line for line, with its marked parts in ``<mark>``."""
+    plain = "" if is_cut(value) else pretty_json(value)
+    # Of a long value, what is marked may lie behind what is shown. What has our signs in it cannot be marked by them.
+    if not plain or any(sign in plain for sign in (OPEN, CLOSE, FIGURE[1], FIGURE_END[0])):
+        return macros("values").json(value)
     spans: dict[str, list[tuple[int, int] | None]] = {}
     for mark in marks:
         spans.setdefault(mark.path or "", []).append(mark.span)
     held = {path[:end] for path in spans for end in (*(at for at, sign in enumerate(path) if sign == "/"), len(path))}
-    html = coloured_json(pretty_json(_with_signs(value, "", spans, held)))
-    for sign, element in (
-        (f'<span class="s">{escape(FIGURE)}', f'<span class="n">{_START}'),
-        (escape(FIGURE_END), _END),
-        (OPEN, _START),
-        (CLOSE, _END),
-    ):
-        html = mark_safe(html.replace(sign, element))  # noqa: S308 - escaped by coloured_json
-    return html
+    shown = shown_json(_with_signs(value, "", spans, held))
+    tokens = [(before, "n" if text.startswith(FIGURE) else css, pieces(text)) for before, css, text in shown.tokens]
+    return macros("values").marked_json(tokens, pieces(shown.end))
 
 
-def excerpt(text: str, span: tuple[int, int] | None) -> SafeString:
-    """The marked part of a text with some words around it, on one line."""
+def excerpt(text: str, span: tuple[int, int] | None) -> Markup:
+    """Return the marked part of a text with some words around it, on one line."""
     start, end = span or (0, len(text))
     start, end = max(0, min(start, len(text))), max(0, min(end, len(text)))
-    before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
     shown = text[start:end]
-    if len(shown) > _MAX_LENGTH:
-        shown = f"{shown[:_MAX_LENGTH]}…"
-    return format_html(
-        "{}{}{}{}{}{}{}",
-        "…" if start > AROUND else "",
-        before.replace("\n", " "),
-        _START,
-        shown,
-        _END,
-        after.replace("\n", " "),
-        "…" if end + AROUND < len(text) else "",
+    before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
+    return macros("values").marked_text(
+        [
+            (None, ("…" if start > AROUND else "") + before.replace("\n", " ")),
+            ("mark", shown if len(shown) <= _MAX_LENGTH else f"{shown[:_MAX_LENGTH]}…"),
+            (None, after.replace("\n", " ") + ("…" if end + AROUND < len(text) else "")),
+        ]
     )
 
 

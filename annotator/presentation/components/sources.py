@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.safestring import SafeString
+from markupsafe import Markup
 
 from annotator.core.comparison import describe, lookup
 from annotator.core.comparison.anchors import covers
@@ -26,7 +26,7 @@ class SourceRow:
     anchor: str
     where: str
     path: str
-    excerpt: SafeString | None
+    excerpt: Markup | None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
     return rows
 
 
-def marked_sources(provenance: Provenance, document: dict[str, Any], anchor: str) -> list[tuple[str, SafeString]]:
+def marked_sources(provenance: Provenance, document: dict[str, Any], anchor: str) -> list[tuple[str, Markup]]:
     """Pairs (anchor, HTML) of every text and observation in which a value at ``anchor``, or below it, stands: as the
     chat shows them, with the value marked.
     """

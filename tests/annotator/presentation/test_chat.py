@@ -1,6 +1,8 @@
 """A dialogue as HTML: every kind of step, what is missing, and nothing that a document could smuggle in."""
 
+import json
 import re
+from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
@@ -12,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.checks import Finding
-from annotator.presentation.components.chat import Reading, dialogue_html
-from annotator.presentation.components.json_text import MAX_SHOWN, coloured_json, is_cut, json_html, pretty_json
+from annotator.presentation.components.jinja import macros
+from annotator.presentation.components.json_text import MAX_SHOWN, is_cut, json_tokens, pretty_json
 from annotator.presentation.document import present
 from tests.annotator.presentation.test_components import JSON
 from tests.factories import make_document
@@ -47,7 +49,8 @@ class Reader(HTMLParser):
 
 def read(document: dict[str, Any], findings: Any = (), **how: str) -> Reader:
     reader = Reader()
-    reader.feed(dialogue_html(present(document, findings), Reading(**how)))
+    page = Template("{% load components %}{% dialogue_view view links paths %}")
+    reader.feed(page.render(Context({"view": present(document, findings), "links": "", "paths": "", **how})))
     assert reader.open == []
     assert len(set(reader.ids)) == len(reader.ids)
     return reader
@@ -69,7 +72,7 @@ def with_everything(text: str = "x") -> dict[str, Any]:
 
 def test_nothing_of_a_document_becomes_markup() -> None:
     found = Finding("test.check", "error", "/tasks/t1", HOSTILE, "h")
-    page = read(with_everything(HOSTILE), [found], language=HOSTILE, links=f"/work/{HOSTILE}/", paths=HOSTILE)
+    page = read(with_everything(HOSTILE) | {"language": HOSTILE}, [found], links=f"/work/{HOSTILE}/", paths=HOSTILE)
     assert "script" not in page.seen
     assert page.text.count(HOSTILE) >= 9
 
@@ -102,9 +105,28 @@ def test_a_step_says_what_it_depends_on() -> None:
     assert "After" in text
 
 
+def json_html(value: Any) -> str:
+    return str(macros("values").json(value))
+
+
+def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the keys (k), strings (s), numbers (n) and words (w) of a value, in order."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield "k", key
+            yield from parts_of(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from parts_of(one)
+    else:
+        yield "s" if isinstance(value, str) else "w" if value is None or isinstance(value, bool) else "n", value
+
+
 @given(JSON)
-def test_a_value_is_coloured_as_its_text_is(value: Any) -> None:
-    assert json_html(value) == coloured_json(pretty_json(value))
+def test_every_part_of_a_value_has_its_colour(value: Any) -> None:
+    shown = json_tokens(value)
+    assert [(css, json.loads(text)) for _, css, text in shown.tokens] == list(parts_of(value))
+    assert "".join(before + text for before, _, text in shown.tokens) + shown.end == pretty_json(value)
 
 
 def test_a_huge_value_has_no_colours() -> None:

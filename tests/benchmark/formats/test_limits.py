@@ -30,7 +30,8 @@ from annotator.core.schema.constrained import MAX_CONSTRAINTS
 from annotator.core.schema.value_words import closest
 from annotator.core.validators import FORMS, mutate
 from annotator.core.validators.trial import MUTABLE
-from annotator.presentation.components.json_text import json_html, pretty_json
+from annotator.presentation.components.jinja import macros
+from annotator.presentation.components.json_text import pretty_json
 from annotator.presentation.document import present
 from annotator.presentation.markdown import render_markdown
 from annotator.services.projects import MAX_GUIDELINE
@@ -307,7 +308,7 @@ def test_a_value_nested_forty_levels_deep_is_shown_without_forty_levels_of_space
     assert max(map(len, texts)) < longest
     assert {tuple(json.loads(text)) for text in texts} == {("a",)}
     assert texts[1].splitlines()[:3] == ["{", '  "a": [', "    {"]
-    assert json_html([value] * 2).count(" ") < longest
+    assert macros("values").json([value] * 2).count(" ") < longest
 
 
 def test_quotes_that_stand_all_over_a_prompt_are_marked_at_their_first_places() -> None:

@@ -1,0 +1,51 @@
+"""Jinja2, for what a page shows hundreds of times: docs/decisions/0008-jinja2-for-the-dialogue.md."""
+
+from functools import lru_cache, partial
+from typing import Any
+from urllib.parse import quote
+
+from django.template import engines
+from django.template.loader import render_to_string
+from django.utils.translation import get_language, gettext
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from annotator.presentation.components.anchors import dom_id, text_dom_id
+from annotator.presentation.components.icons import ICONS
+from annotator.presentation.components.json_text import shown_json
+from annotator.presentation.components.labels import label_of
+
+
+def environment(**options: Any) -> Environment:
+    """Return the environment of the templates in templates/jinja2, compiled once in a process."""
+    made = Environment(**options | {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined})  # noqa: S701 - Django's backend sets autoescape
+    made.globals |= {
+        "_": translated,
+        "ICONS": ICONS,
+        "label_of": label_of,
+        "dom_id": dom_id,
+        "quoted": partial(quote, safe=""),
+        "shown_json": shown_json,
+        "text_dom_id": text_dom_id,
+    }
+    return made
+
+
+def translated(words: str) -> str:
+    """Return words of a template in the language of the request."""
+    return _translated(get_language(), words)
+
+
+@lru_cache(maxsize=4096)  # a page asks for the same few words at each of its steps
+def _translated(_language: str | None, words: str) -> str:
+    return gettext(words)
+
+
+def macros(name: str) -> Any:
+    """Return the macros of a template, to be called like functions: they escape what they are given."""
+    return engines["jinja2"].env.get_template(f"components/{name}.html").module  # type: ignore[attr-defined]
+
+
+def render(name: str, context: dict[str, Any]) -> Markup:
+    """Return what a template of either engine makes of a context; both escape."""
+    return Markup(render_to_string(name, context))  # noqa: S704
