@@ -12,22 +12,22 @@ from annotator.services.notices import digests
 __all__ = [
     "forget_old_attempts",
     "mail_new_password",
+    "resume_jobs",
     "run_job",
     "send_digests",
-    "take_up_stale_jobs",
     "tidy_up",
     "write_checkpoints",
 ]
 
 #: Seconds after which a message sent by beat is thrown away unread: the next ones are on their way by then.
-WAKE_EXPIRES = 30
+MESSAGE_EXPIRES = 30
 
 
-@shared_task(name="annotator.tasks.take_up_stale_jobs")
-def take_up_stale_jobs() -> None:
+@shared_task(name="annotator.tasks.resume_jobs")
+def resume_jobs() -> None:
     """Wake workers for jobs that wait or whose worker has gone quiet."""
-    for job_id, kind in jobs.stale_jobs():
-        jobs.send(job_id, kind, expires=WAKE_EXPIRES)
+    for job_id, kind in jobs.resumable_jobs():
+        jobs.send(job_id, kind, expires=MESSAGE_EXPIRES)
     periodic_tasks.note_run(periodic_tasks.PULSE, {"folder": periodic_tasks.folder_mark()})
 
 

@@ -178,10 +178,10 @@ def web_command(python: Path, descriptor: int) -> list[str | Path]:
 
 
 def start_workers(supervisor: Supervisor, python: Path, variables: Mapping[str, str], logs: Path) -> None:
-    """Start two Celery workers: one that also beats, and one for strangers' data and code, which may be slow or die."""
+    """Start two Celery workers: one that also beats, and one for untrusted data and code, which may be slow or die."""
     for name, options in (
         ("worker", ["--queues", "assay", "--beat"]),
-        ("worker for strangers", ["--queues", "strangers", "--hostname", "strangers@%h"]),
+        ("worker for untrusted code", ["--queues", "untrusted", "--hostname", "untrusted@%h"]),
     ):
         command: list[str | Path] = [
             python, "-m", "celery", "--app", "annotator.config.celery:app", "worker", *options,

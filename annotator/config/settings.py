@@ -346,9 +346,9 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "assay"
-# What works on strangers' data or code has a queue, and workers, of its own: there it holds up nothing but its like. A
+# What works on untrusted data or code has a queue, and workers, of its own: there it holds up nothing but its like. A
 # worker that is not told its queues serves both. Each has an exchange of its own, or a message would go to both.
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "strangers")]
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "untrusted")]
 CELERY_TIMEZONE = "UTC"
 # Days after which what nothing needs any more is removed (annotator.services.jobs.retention); 0: never.
 KEEP_DAYS = {
@@ -367,7 +367,7 @@ _ROUTINES = {
     "forget-old-attempts": ("annotator.tasks.forget_old_attempts", 3600),
     "tidy-up": ("annotator.tasks.tidy_up", 6 * 3600),
     "write-checkpoints": ("annotator.tasks.write_checkpoints", 3600),
-    "take-up-stale-jobs": ("annotator.tasks.take_up_stale_jobs", 15),
+    "resume-jobs": ("annotator.tasks.resume_jobs", 15),
     "tidy-claims": ("reviews.tasks.tidy_claims", 60),
     "fold-counts": ("reviews.tasks.fold_counts", 5),
     "rewind-cursors": ("reviews.tasks.rewind_cursors", 3600),

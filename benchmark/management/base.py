@@ -32,11 +32,11 @@ class PipelineCommand(SentenceCommand):
         told = ""
         while True:
             try:
-                job = jobs.run(job.pk, stale_after=SILENCE)
+                job = jobs.run(job.pk, heartbeat_timeout=SILENCE)
             except KeyboardInterrupt:
                 self.say("Interrupted; taking back what was written.")
                 jobs.cancel_job(actor=None, job=job)
-                return jobs.run(job.pk, stale_after=timedelta(0))
+                return jobs.run(job.pk, heartbeat_timeout=timedelta(0))
             if job.ended:
                 return job
             seen = (job.attempt, job.progress_done, job.progress_note)

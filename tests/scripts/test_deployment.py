@@ -9,7 +9,7 @@ from gunicorn.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIRED = {"SECRET_KEY", "POSTGRES_PASSWORD", "ASSAY_HOST"}
-APPLICATION = {"migrate", "web", "worker", "strangers", "beat"}
+APPLICATION = {"migrate", "web", "worker", "untrusted", "beat"}
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_what_stops_has_the_time_it_takes(compose):
         for name, service in compose["services"].items()
         if "stop_grace_period" in service
     }
-    assert set(given) == {"web", "worker", "strangers", "postgres"}
+    assert set(given) == {"web", "worker", "untrusted", "postgres"}
     assert given["web"] > Config().graceful_timeout
 
 
@@ -106,7 +106,7 @@ def test_what_is_named_is_declared(compose):
 
 
 def test_strangers_code_runs_where_there_is_nothing(compose):
-    sandbox, worker = compose["services"]["sandbox"], compose["services"]["strangers"]
+    sandbox, worker = compose["services"]["sandbox"], compose["services"]["untrusted"]
     assert sandbox["network_mode"] == "none"
     assert sandbox["read_only"] is True
     assert sandbox["cap_drop"] == ["ALL"]
@@ -125,13 +125,13 @@ def test_strangers_data_and_code_have_workers_of_their_own(compose):
         command = service.get("command", ())
         if "worker" in command:
             served[name] = command[command.index("--queues") + 1]
-    assert served == {"worker": "assay", "strangers": "strangers"}
+    assert served == {"worker": "assay", "untrusted": "untrusted"}
 
 
 def test_long_running_services_tell_their_health(compose):
     docker = (ROOT / "Dockerfile").read_text()
     assert "HEALTHCHECK" in docker
-    for name in ("postgres", "redis", "worker", "strangers", "proxy", "sandbox"):
+    for name in ("postgres", "redis", "worker", "untrusted", "proxy", "sandbox"):
         assert compose["services"][name]["healthcheck"]["test"]
 
 

@@ -66,7 +66,7 @@ class Limits:
     wall: float = 3.0
     cpu: int = 2
     #: Seconds after which the calls of a source that are left are not begun any more. A job says that it lives between
-    #: two sources, and has to within ``annotator.services.jobs.jobs.STALE_AFTER``.
+    #: two sources, and has to within ``annotator.services.jobs.jobs.HEARTBEAT_TIMEOUT``.
     total: float = 20.0
     #: Bytes of address space, the interpreter's own included.
     memory: int = 256 << 20

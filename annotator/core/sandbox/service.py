@@ -2,7 +2,7 @@
 
     python -m annotator.core.sandbox /run/assay/sandbox.socket
 
-For containers: the workers' own processes then never start an interpreter for strangers' code. One request and one
+For containers: the workers' own processes then never start an interpreter for untrusted code. One request and one
 answer a connection, each four bytes of length (little endian) and JSON. A few are served at once, the others wait; a
 length of nothing now and then, before an answer, says that the service lives.
 """

@@ -32,7 +32,7 @@ class _Sandbox(Protocol):
     ) -> list[CallResult]: ...
 
 
-@job_kind("replay", "Replay", quiet=True, strangers=True)
+@job_kind("replay", "Replay", quiet=True, untrusted=True)
 def run_replay(running: Running) -> dict[str, Any]:
     """Run one replay and store what came of it.
 

@@ -159,7 +159,7 @@ def load_trial_job(*, actor: User, public_id: str) -> Job | None:
 # --- running it, in a worker -----------------------------------------------------------------------------------------
 
 
-@job_kind(KIND, "Trial of validators", quiet=True, strangers=True)
+@job_kind(KIND, "Trial of validators", quiet=True, untrusted=True)
 def run_trials(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``validators``. What is not reached within the budget is left, and said so."""
     parameters = running.job.parameters

@@ -35,12 +35,12 @@ from annotator.services.jobs.outages import DATABASE, outage
 from annotator.services.notices.notices import notify
 
 #: A job whose heartbeat is older than this is taken up by the next worker that looks.
-STALE_AFTER = timedelta(seconds=30)
+HEARTBEAT_TIMEOUT = timedelta(seconds=30)
 #: A job that has been taken up this often without an end is failed instead of tried for ever.
 MAX_ATTEMPTS = 8
 
 #: How long Redis is waited for: a frozen one takes connections and is silent. The broker made of files ignores these.
-_IMPATIENT = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
+_SHORT_TIMEOUTS = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class JobKind:
     quiet: Callable[[Job], bool]
     #: Works on data, or runs code, that nobody vouches for and that may be slow or hang: these have workers of their
     #: own, and of these one person has one running, the rest wait their turn.
-    strangers: bool
+    untrusted: bool
 
 
 _KINDS: dict[str, JobKind] = {}
@@ -71,13 +71,13 @@ def job_kind(
     *,
     discard: Callable[[Job], None] | None = None,
     quiet: bool | Callable[[Job], bool] = False,
-    strangers: bool = False,
+    untrusted: bool = False,
 ) -> Callable[[Runner], Runner]:
     """Register a runner: it returns the job's result. A DomainError it raises fails the job with that sentence."""
 
     def register(run: Runner) -> Runner:
         silent = quiet if callable(quiet) else lambda job: quiet
-        _KINDS[name] = JobKind(name, title, run, discard, silent, strangers)
+        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted)
         return run
 
     return register
@@ -188,7 +188,7 @@ def wake(job: Job) -> None:
 def send(job_id: int, kind: str, *, expires: int | None = None) -> None:
     """Send the message that wakes a worker, once, or give it up after a moment: people wait for this."""
     try:
-        with run_job.app.connection_for_write(transport_options=_IMPATIENT) as broker:
+        with run_job.app.connection_for_write(transport_options=_SHORT_TIMEOUTS) as broker:
             run_job.apply_async((job_id,), queue=queue_of(kind), expires=expires, connection=broker, retry=False)
     except Exception as error:
         # Whatever the broker raises: the row is there, and beat will find it.
@@ -203,16 +203,16 @@ def run_job(job_id: int) -> None:
 
 def queue_of(kind: str) -> str:
     """The queue whose workers run jobs of this kind; both are named in the settings."""
-    return "strangers" if kind in _KINDS and _KINDS[kind].strangers else "assay"
+    return "untrusted" if kind in _KINDS and _KINDS[kind].untrusted else "assay"
 
 
-def run(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Job:
+def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job:
     """Take a job up and run it here, to its end. Does nothing where somebody else is at it or it has ended.
 
-    ``stale_after``: how long the other one's heartbeat must have been still. Too short a time is no danger (commits
+    ``heartbeat_timeout``: how long the other one's heartbeat must be silent. Too short a time is no danger (commits
     are fenced), only wasted work.
     """
-    running = take_up(job_id, stale_after=stale_after)
+    running = acquire(job_id, heartbeat_timeout=heartbeat_timeout)
     if running is None:
         return Job.objects.get(pk=job_id)
     kind = _KINDS[running.job.kind]
@@ -255,13 +255,13 @@ def _interrupt(running: Running, error: Exception) -> None:
         _LOG.warning("the database is still away; the page of job %s does not say so", running.job.public_id)
 
 
-def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | None:
+def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Running | None:
     """Become the job's worker: compare-and-swap on its row. None where it is taken, has ended, or waits its turn.
 
     A job of a kind that this program does not know is left to a worker (of a newer version, say) that does.
     """
     with transaction.atomic():
-        running = _take(job_id, stale_after) if _has_turn(job_id, stale_after) else None
+        running = _claim(job_id, heartbeat_timeout) if _may_start(job_id, heartbeat_timeout) else None
     if running is not None and running.attempt > MAX_ATTEMPTS:
         last = f" The last that was heard of it: {running.job.error}" if running.job.error else ""
         why = f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker or an outage.{last}"
@@ -270,9 +270,9 @@ def take_up(job_id: int, *, stale_after: timedelta = STALE_AFTER) -> Running | N
     return running
 
 
-def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
+def _claim(job_id: int, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Running | None:
     now = timezone.now()
-    free = Q(state=JobState.QUEUED) | (Q(state=JobState.RUNNING) & _quiet(stale_after))
+    free = Q(state=JobState.QUEUED) | (Q(state=JobState.RUNNING) & _heartbeat_expired(heartbeat_timeout))
     with transaction.atomic():
         # A row that is locked is somebody's who works on it, or who is frozen: whoever waited for it would be, too.
         rows = Job.objects.select_for_update(no_key=True, skip_locked=True).filter(free, kind__in=list(_KINDS))
@@ -286,54 +286,56 @@ def _take(job_id: int, stale_after: timedelta = STALE_AFTER) -> Running | None:
     return Running(job=job, attempt=job.attempt, checkpoint=dict(job.checkpoint))
 
 
-def _has_turn(job_id: int, stale_after: timedelta) -> bool:
-    """Whether no other job with strangers' data or code runs for whoever asked for this one: they wait, not others.
+def _may_start(job_id: int, heartbeat_timeout: timedelta) -> bool:
+    """Whether no other job with untrusted data or code runs for whoever asked for this one: they wait, not others.
 
     True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it. An
     interrupted job goes first; otherwise it would wait as long as its owner keeps adding jobs.
     """
-    job = _strangers_jobs().filter(pk=job_id).only("requester", "state").first()
+    job = _untrusted_jobs().filter(pk=job_id).only("requester", "state").first()
     if job is None or job.requester_id is None:
         return True
-    hold_turns(job.requester_id)
+    lock_requester(job.requester_id)
     before = Q(state=JobState.RUNNING)
     if job.state == JobState.RUNNING:
-        before &= ~_quiet(stale_after)
-    return not _strangers_jobs().filter(before, requester=job.requester_id).exclude(pk=job_id).exists()
+        before &= ~_heartbeat_expired(heartbeat_timeout)
+    return not _untrusted_jobs().filter(before, requester=job.requester_id).exclude(pk=job_id).exists()
 
 
-def hold_turns(person: int) -> None:
+def lock_requester(person: int) -> None:
     """Whoever asks for, begins or ends jobs of one person looks one after the other; taken before any lock of a job."""
     User.objects.select_for_update(no_key=True).only("pk").get(pk=person)
 
 
-def _strangers_jobs() -> QuerySet[Job]:
-    return Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
+def _untrusted_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.untrusted])
 
 
-def _quiet(stale_after: timedelta) -> Q:
+def _heartbeat_expired(heartbeat_timeout: timedelta) -> Q:
     """Whose heartbeat is old. One that is yet to come was made while the database's clock was wrong."""
-    return Q(heartbeat_at__lt=Now() - stale_after) | Q(heartbeat_at__gt=Now() + max(stale_after, STALE_AFTER))
+    return Q(heartbeat_at__lt=Now() - heartbeat_timeout) | Q(
+        heartbeat_at__gt=Now() + max(heartbeat_timeout, HEARTBEAT_TIMEOUT)
+    )
 
 
-def stale_jobs() -> list[tuple[int, str]]:
+def resumable_jobs() -> list[tuple[int, str]]:
     """Number and kind of jobs that wait, or whose worker has gone quiet."""
     moment = timedelta(seconds=5)
     waiting = Q(state=JobState.QUEUED) & ~Q(created_at__range=(Now() - moment, Now() + moment))
-    quiet = Q(state=JobState.RUNNING) & _quiet(STALE_AFTER)
+    quiet = Q(state=JobState.RUNNING) & _heartbeat_expired(HEARTBEAT_TIMEOUT)
     # Those that were interrupted come first ("running" sorts after "queued"): their owners' other jobs wait for them.
     found = (
         Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("-state", "id").values_list("id", "kind")
     )
     # Of each queue: a hundred uploads that wait their turn do not hide what others wait for.
-    strangers = Q(kind__in=[name for name, kind in _KINDS.items() if kind.strangers])
-    return [*found.exclude(strangers)[:100], *found.filter(strangers)[:100]]
+    untrusted = Q(kind__in=[name for name, kind in _KINDS.items() if kind.untrusted])
+    return [*found.exclude(untrusted)[:100], *found.filter(untrusted)[:100]]
 
 
-def waiting_in_vain(*, before: datetime) -> QuerySet[Job]:
-    """Jobs with strangers' data or code that have waited since ``before``, if since then no worker had one in hand."""
-    heard_of = _strangers_jobs().filter(heartbeat_at__gt=before)
-    return _strangers_jobs().filter(~Exists(heard_of), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
+def unserved_jobs(*, before: datetime) -> QuerySet[Job]:
+    """Jobs with untrusted data or code that have waited since ``before``, if since then no worker had one in hand."""
+    served = _untrusted_jobs().filter(heartbeat_at__gt=before)
+    return _untrusted_jobs().filter(~Exists(served), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
 
 
 def cancel_job(*, actor: User | None, job: Job) -> Job:
@@ -354,7 +356,7 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
         if JobCancellation.objects.get_or_create(job=job)[1]:
             append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
     if job.state == JobState.QUEUED:
-        running = _take(job.pk)
+        running = _claim(job.pk)
         if running is not None:
             _end(running, JobState.CANCELLED, error="Cancelled before it began.")
     job.refresh_from_db()
@@ -371,8 +373,8 @@ def _end(
 ) -> None:
     kind, person = _KINDS[running.job.kind], running.job.requester_id
     with transaction.atomic():
-        if kind.strangers and person is not None:
-            hold_turns(person)
+        if kind.untrusted and person is not None:
+            lock_requester(person)
         mine = Job.objects.select_for_update(no_key=True).filter(
             pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING
         )
@@ -405,8 +407,8 @@ def _end(
                 target=running.job.get_absolute_url(),
                 subject=running.job.public_id,
             )
-        if kind.strangers and person is not None:
-            following = _strangers_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
+        if kind.untrusted and person is not None:
+            following = _untrusted_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
             if following is not None:
                 # Behind whatever others have asked for meanwhile.
                 transaction.on_commit(partial(wake, following))

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotator.models import PeriodicTask
 
 #: What beat asks for most often of all workers of the ordinary queue; it is done within a moment.
-PULSE = "take-up-stale-jobs"
+PULSE = "resume-jobs"
 
 
 def note_run(name: str, outcome: dict[str, Any] | None = None) -> None:

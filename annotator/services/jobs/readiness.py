@@ -17,7 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from annotator.models import PeriodicTask
-from annotator.services.jobs.jobs import waiting_in_vain
+from annotator.services.jobs.jobs import unserved_jobs
 from annotator.services.jobs.outages import has_room, outage
 from annotator.services.jobs.periodic_tasks import PULSE, folder_mark
 
@@ -36,7 +36,7 @@ def _database() -> dict[str, str]:
     """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
     pulse = PeriodicTask.objects.filter(name=PULSE).values_list("ran_at", "outcome")
     late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
-    waiting = waiting_in_vain(before=late).values_list("created_at")[:1]
+    waiting = unserved_jobs(before=late).values_list("created_at")[:1]
     try:
         with closing(_new_connection()) as database, database.cursor() as cursor:
             behind = _behind(database)
@@ -52,7 +52,7 @@ def _database() -> dict[str, str]:
         return {"database": f"{outage(error) or 'The database does not answer'}."}
     heard, since = (_when(database, row[0]) if row else None for row in found)
     workers = _workers(heard) or _folder(found[0][1])
-    return {"database": full, "workers": workers, "strangers": _strangers(since)}
+    return {"database": full, "workers": workers, "untrusted": _untrusted(since)}
 
 
 def _behind(database: BaseDatabaseWrapper) -> str:
@@ -122,12 +122,12 @@ def _folder(outcome: str | dict[str, Any]) -> str:
     return "A worker has another data folder than this web server: is ASSAY_DATA the same for both?"
 
 
-def _strangers(since: datetime | None) -> str:
+def _untrusted(since: datetime | None) -> str:
     """Of the other queue nothing is heard while its workers are at a long job, nor while there is nothing to do."""
     if since is None:
         return ""
     return (
-        f"An import or the like waits since {since:%Y-%m-%d %H:%M} UTC: is a worker of the queue “strangers” running?"
+        f"An import or the like waits since {since:%Y-%m-%d %H:%M} UTC: is a worker of the queue “untrusted” running?"
     )
 
 

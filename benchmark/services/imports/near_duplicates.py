@@ -32,7 +32,7 @@ MAX_CANDIDATES = 16
 _MAX_IN_BAND = 64
 
 
-@job_kind("near_duplicates", "Search for near-duplicates", quiet=True, strangers=True)
+@job_kind("near_duplicates", "Search for near-duplicates", quiet=True, untrusted=True)
 def run_near_duplicates(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``near_duplicates``."""
     batch = ImportBatch.objects.select_related("project", "job").get(public_id=running.job.parameters["import"])

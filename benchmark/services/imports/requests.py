@@ -11,7 +11,7 @@ from annotator.models import Job, JobState, Project, User
 from annotator.models.keys import new_public_id
 from annotator.models.work import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
-from annotator.services.jobs.jobs import cancel_job, hold_turns, start_job
+from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
 from benchmark.core.formats import READERS
 from benchmark.core.formats.files import EXTENSIONS
 from benchmark.models import ImportBatch, ImportNote
@@ -58,7 +58,7 @@ def start_import(
     try:
         with transaction.atomic():
             if actor is not None:
-                hold_turns(actor.pk)
+                lock_requester(actor.pk)
                 same = asked | {"requester": actor, "filename": filename, "sha256": stored.sha256}
                 begun = unfinished_import(project=project, **same)
                 if begun is not None:

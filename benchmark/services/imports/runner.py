@@ -53,7 +53,7 @@ class Counters:
 COUNTERS = tuple(one.name for one in fields(Counters))
 
 
-@job_kind("import", "Import", discard=discard_all, strangers=True, quiet=lambda job: bool(job.parameters["dry_run"]))
+@job_kind("import", "Import", discard=discard_all, untrusted=True, quiet=lambda job: bool(job.parameters["dry_run"]))
 def run_import(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``import``."""
     return ImportRun(running).run()

@@ -17,7 +17,7 @@ KIND = "validators_of_import"
 SLICE = 50
 
 
-@job_kind(KIND, "Trial of imported validators", quiet=True, strangers=True)
+@job_kind(KIND, "Trial of imported validators", quiet=True, untrusted=True)
 def run_import_trials(running: Running) -> dict[str, Any]:
     """Runner. A job tries for a bounded time; what is left goes to the end of the queue, so that nobody waits long."""
     parameters = running.job.parameters

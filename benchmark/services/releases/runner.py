@@ -35,7 +35,7 @@ def give_up(job: Job) -> None:
     _clear(_folder(release))
 
 
-@job_kind("release", "Release", discard=give_up, strangers=True)
+@job_kind("release", "Release", discard=give_up, untrusted=True)
 def run_release(running: Running) -> dict[str, Any]:
     """Runner of the job kind ``release``."""
     release = Release.objects.select_related("project", "requester").get(job=running.job)

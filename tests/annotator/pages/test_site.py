@@ -29,7 +29,7 @@ from annotator.models import Job, PeriodicTask
 from annotator.services.accounts import tokens
 from annotator.services.database import statements
 from annotator.services.jobs.periodic_tasks import PULSE, note_run
-from annotator.tasks import take_up_stale_jobs
+from annotator.tasks import resume_jobs
 from annotator.views import context, projects, site, slow
 from tests.factories import make_team
 
@@ -241,7 +241,7 @@ def test_the_site_is_not_ready_while_a_worker_has_another_data_folder(client, re
     """Every import failed there, and all was said to be well."""
     ready.DATA_DIR = tmp_path / "worker"
     ready.DATA_DIR.mkdir()
-    take_up_stale_jobs()
+    resume_jobs()
     assert client.get("/readyz").status_code == 200
     ready.DATA_DIR = tmp_path
     response = client.get("/readyz")
@@ -253,7 +253,7 @@ def test_the_site_is_not_ready_while_a_worker_has_another_data_folder(client, re
 def test_the_site_is_not_ready_while_nobody_serves_the_queue_of_strangers(client, ready):
     long_ago = timezone.now() - timedelta(minutes=6)
     job = Job.objects.create(project=make_team().project, kind="replay", created_at=long_ago)
-    assert words(client.get("/readyz")).startswith("strangers: An import or the like waits since")
+    assert words(client.get("/readyz")).startswith("untrusted: An import or the like waits since")
     # One that takes its time has a worker; those behind it wait their turn.
     other = Job.objects.create(project=job.project, kind="replay", state="running", heartbeat_at=timezone.now())
     assert client.get("/readyz").status_code == 200

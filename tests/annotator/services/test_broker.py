@@ -65,8 +65,8 @@ def test_a_message_goes_to_the_workers_of_one_queue_alone(open_channel, settings
     for queue in settings.CELERY_TASK_QUEUES:
         with Producer(channel) as producer:
             producer.publish(queue.name, exchange=queue.exchange, routing_key=queue.routing_key)
-        assert {name: take(channel, name) is not None for name in ("assay", "strangers")} == {
-            name: name == queue.name for name in ("assay", "strangers")
+        assert {name: take(channel, name) is not None for name in ("assay", "untrusted")} == {
+            name: name == queue.name for name in ("assay", "untrusted")
         }
 
 

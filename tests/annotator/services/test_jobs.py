@@ -100,7 +100,7 @@ def test_a_kind_this_program_does_not_know_is_left_to_another(team):
     job = Job.objects.create(project=team.project, kind="of the next version")
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(minutes=1))
     assert jobs.run(job.pk).attempt == 0
-    assert jobs.stale_jobs() == []
+    assert jobs.resumable_jobs() == []
     assert jobs.kind_title(job.kind) == "of the next version"
 
 
@@ -159,7 +159,7 @@ def test_a_redis_that_takes_connections_and_is_silent_holds_nobody_up(team, regi
     assert f"no broker took the message for job {job.pk}: Timeout" in caplog.text
     # It is there, and beat takes it up.
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=10))
-    assert jobs.stale_jobs() == [(job.pk, "test")]
+    assert jobs.resumable_jobs() == [(job.pk, "test")]
 
 
 # --- what goes wrong --------------------------------------------------------------------------------------------------
@@ -279,33 +279,33 @@ def test_what_cannot_be_taken_back_is_tried_again_and_then_given_up(start, caplo
 
 def test_a_running_job_is_left_alone_until_its_heart_is_still(start):
     job = start()
-    first = jobs.take_up(job.pk)
+    first = jobs.acquire(job.pk)
     assert first.attempt == 1
-    assert jobs.take_up(job.pk) is None
+    assert jobs.acquire(job.pk) is None
     go_quiet(job, 29)
-    assert jobs.take_up(job.pk) is None
+    assert jobs.acquire(job.pk) is None
     go_quiet(job, 32)
-    second = jobs.take_up(job.pk)
+    second = jobs.acquire(job.pk)
     assert second.attempt == 2
 
 
 def test_the_next_attempt_goes_on_where_the_last_chunk_ended(start):
     job = start()
-    first = jobs.take_up(job.pk)
+    first = jobs.acquire(job.pk)
     with first.chunk() as chunk:
         chunk.advance(done=10, checkpoint={"records": 10})
     started = fresh(job).started_at
     go_quiet(job)
-    second = jobs.take_up(job.pk)
+    second = jobs.acquire(job.pk)
     assert second.checkpoint == {"records": 10}
     assert fresh(job).started_at == started
 
 
 def test_a_worker_of_an_old_attempt_commits_nothing(start):
     job = start()
-    old = jobs.take_up(job.pk)
+    old = jobs.acquire(job.pk)
     go_quiet(job)
-    new = jobs.take_up(job.pk)
+    new = jobs.acquire(job.pk)
     with pytest.raises(jobs.Lost), old.chunk():
         make_user("ghost")
     with pytest.raises(jobs.Lost):
@@ -322,7 +322,7 @@ def test_a_worker_of_an_old_attempt_commits_nothing(start):
 def test_a_runner_that_lost_its_job_ends_without_a_trace(start):
     def run(running):
         go_quiet(running.job)
-        assert jobs.take_up(running.job.pk).attempt == 2
+        assert jobs.acquire(running.job.pk).attempt == 2
         with running.chunk() as chunk:
             chunk.advance(done=5)
         return {"never": "kept"}
@@ -336,9 +336,9 @@ def test_a_runner_that_lost_its_job_ends_without_a_trace(start):
 def test_a_job_whose_workers_always_die_is_given_up(start):
     job = start()
     for attempt in range(1, jobs.MAX_ATTEMPTS + 1):
-        assert jobs.take_up(job.pk).attempt == attempt
+        assert jobs.acquire(job.pk).attempt == attempt
         go_quiet(job)
-    assert jobs.take_up(job.pk) is None
+    assert jobs.acquire(job.pk) is None
     ended = fresh(job)
     assert ended.state == JobState.FAILED
     assert ended.error == "Given up after 8 attempts, each ended by a stopped worker or an outage."
@@ -348,14 +348,14 @@ def test_a_job_whose_workers_always_die_is_given_up(start):
 def test_beat_finds_what_waits_and_what_has_gone_quiet(start, monkeypatch):
     waits, quiet, runs, ended = (start() for _ in range(4))
     Job.objects.filter(pk=waits.pk).update(created_at=timezone.now() - timedelta(seconds=10))
-    jobs.take_up(quiet.pk)
+    jobs.acquire(quiet.pk)
     go_quiet(quiet)
-    jobs.take_up(runs.pk)
+    jobs.acquire(runs.pk)
     jobs.run(ended.pk)
-    assert jobs.stale_jobs() == [(quiet.pk, "test"), (waits.pk, "test")]
+    assert jobs.resumable_jobs() == [(quiet.pk, "test"), (waits.pk, "test")]
     sent = []
     monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, **options: sent.append((arguments, options)))
-    tasks.take_up_stale_jobs()
+    tasks.resume_jobs()
     assert [arguments for arguments, _ in sent] == [(quiet.pk,), (waits.pk,)]
     assert [(options["expires"], options["queue"]) for _, options in sent] == [(30, "assay")] * 2
 
@@ -365,11 +365,11 @@ def test_a_clock_that_was_ahead_holds_no_job_back(start):
     waits, dead, lives = (start() for _ in range(3))
     Job.objects.filter(pk=waits.pk).update(created_at=ahead)
     for job in (dead, lives):
-        jobs.take_up(job.pk)
+        jobs.acquire(job.pk)
     Job.objects.filter(pk=dead.pk).update(heartbeat_at=ahead)
-    assert jobs.stale_jobs() == [(dead.pk, "test"), (waits.pk, "test")]
-    assert jobs.take_up(dead.pk).attempt == 2
-    assert jobs.take_up(lives.pk) is None
+    assert jobs.resumable_jobs() == [(dead.pk, "test"), (waits.pk, "test")]
+    assert jobs.acquire(dead.pk).attempt == 2
+    assert jobs.acquire(lives.pk) is None
 
 
 def test_the_task_runs_the_job(start):
@@ -378,13 +378,13 @@ def test_the_task_runs_the_job(start):
     assert fresh(job).result == {"by": "celery"}
 
 
-# --- apart, and one at a time: strangers’ data and code ---------------------------------------------------------------
+# --- apart, and one at a time: untrusted data and code ---------------------------------------------------------------
 
 
 @pytest.fixture
 def ask(team, register):
     """A person asks for a job of the kind “test”, which works on what strangers sent."""
-    register(lambda running: {}, strangers=True)
+    register(lambda running: {}, untrusted=True)
 
     def ask(person):
         return jobs.start_job(actor=person, project=team.project, kind="test", parameters={}, wake_worker=False)
@@ -394,18 +394,18 @@ def ask(team, register):
 
 def test_of_jobs_with_strangers_data_a_person_has_one_running(ask, team):
     first, second = ask(team.annotator), ask(team.annotator)
-    running = jobs.take_up(first.pk)
-    assert jobs.take_up(second.pk) is None
+    running = jobs.acquire(first.pk)
+    assert jobs.acquire(second.pk) is None
     assert (fresh(second).state, fresh(second).attempt) == (JobState.QUEUED, 0)
     # Neither colleagues nor the command line wait for it.
     for person in (team.annotators[1], None, None):
-        assert jobs.take_up(ask(person).pk) is not None
+        assert jobs.acquire(ask(person).pk) is not None
     jobs._end(running, JobState.DONE)
-    assert jobs.take_up(second.pk).attempt == 1
+    assert jobs.acquire(second.pk).attempt == 1
 
 
 def test_other_jobs_do_not_wait_for_those_with_strangers_data(ask, start, team):
-    jobs.take_up(ask(team.administrator).pk)
+    jobs.acquire(ask(team.administrator).pk)
     jobs.job_kind("other", "Another")(lambda running: {})
     other = jobs.start_job(
         actor=team.administrator, project=team.project, kind="other", parameters={}, wake_worker=False
@@ -415,7 +415,7 @@ def test_other_jobs_do_not_wait_for_those_with_strangers_data(ask, start, team):
 
 def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, team, monkeypatch, settings):
     mine = {"import", "near_duplicates", "release", "replay", "validators", "validators_of_import"}
-    assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "strangers"} == {*mine, "test"}
+    assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "untrusted"} == {*mine, "test"}
     # A hundred of them that wait their turn do not hide from beat what others wait for.
     for _ in range(100):
         ask(team.annotator)
@@ -424,10 +424,10 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))
     sent = []
     monkeypatch.setattr(tasks.run_job, "apply_async", lambda arguments, queue, **_: sent.append((*arguments, queue)))
-    tasks.take_up_stale_jobs()
+    tasks.resume_jobs()
     assert sent[0] == (other.pk, "assay")
-    assert [queue for _, queue in sent[1:]] == ["strangers"] * 100
-    assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "strangers"}
+    assert [queue for _, queue in sent[1:]] == ["untrusted"] * 100
+    assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "untrusted"}
 
 
 def test_beat_wakes_what_was_interrupted_though_others_have_a_hundred_that_wait(ask, team):
@@ -435,10 +435,10 @@ def test_beat_wakes_what_was_interrupted_though_others_have_a_hundred_that_wait(
     for _ in range(100):
         ask(team.annotator)
     interrupted = ask(team.annotators[1])
-    jobs.take_up(interrupted.pk)
+    jobs.acquire(interrupted.pk)
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))
     go_quiet(interrupted)
-    assert jobs.stale_jobs()[0] == (interrupted.pk, "test")
+    assert jobs.resumable_jobs()[0] == (interrupted.pk, "test")
 
 
 def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(ask, team, woken, django_capture_on_commit_callbacks):
@@ -453,24 +453,24 @@ def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(ask, team, woke
 
 def test_what_waits_for_its_turn_can_be_cancelled_and_what_a_dead_worker_had_begun_goes_first(ask, team):
     first, second, third = (ask(team.annotator) for _ in range(3))
-    jobs.take_up(first.pk)
+    jobs.acquire(first.pk)
     assert jobs.cancel_job(actor=team.annotator, job=second).error == "Cancelled before it began."
-    assert jobs.take_up(third.pk) is None
+    assert jobs.acquire(third.pk) is None
     go_quiet(first)
     # It waited for as long as its owner asked for others.
-    assert jobs.take_up(third.pk) is None
+    assert jobs.acquire(third.pk) is None
     assert jobs.run(first.pk).state == JobState.DONE
-    assert jobs.take_up(third.pk) is not None
+    assert jobs.acquire(third.pk) is not None
 
 
 def test_of_two_interrupted_jobs_of_one_person_either_goes_first(ask, team):
     first, second = ask(team.annotator), ask(team.annotator)
-    jobs.take_up(first.pk)
+    jobs.acquire(first.pk)
     Job.objects.filter(pk=second.pk).update(state=JobState.RUNNING)
     for job in (first, second):
         go_quiet(job)
-    assert jobs.take_up(second.pk) is not None
-    assert jobs.take_up(first.pk) is None
+    assert jobs.acquire(second.pk) is not None
+    assert jobs.acquire(first.pk) is None
 
 
 # --- cancelling -------------------------------------------------------------------------------------------------------
@@ -515,7 +515,7 @@ def test_a_cancelled_job_says_what_became_of_what_it_did(start, team):
 
 def test_cleaning_up_goes_on_after_a_cancellation(start, team):
     job = start()
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
     jobs.cancel_job(actor=team.administrator, job=job)
     with running.chunk(even_if_cancelled=True) as chunk:
         chunk.advance(note="taking back")
@@ -528,7 +528,7 @@ def test_a_cancelled_job_whose_worker_died_is_ended_by_the_next(start, team):
         raise AssertionError("a cancelled job went on")
 
     job = start(run)
-    jobs.take_up(job.pk)
+    jobs.acquire(job.pk)
     jobs.cancel_job(actor=team.administrator, job=job)
     assert fresh(job).state == JobState.RUNNING
     go_quiet(job)
@@ -587,7 +587,7 @@ def test_who_sees_a_job(team, register):
 @pytest.mark.django_db(transaction=True)
 def test_one_of_many_workers_gets_the_job(start):
     job = start()
-    taken = race(*[lambda: jobs.take_up(job.pk)] * 6)
+    taken = race(*[lambda: jobs.acquire(job.pk)] * 6)
     assert [running.attempt for running in taken if running is not None] == [1]
 
 
@@ -595,7 +595,7 @@ def test_one_of_many_workers_gets_the_job(start):
 @pytest.mark.django_db(transaction=True)
 def test_of_one_persons_jobs_that_run_code_only_one_is_taken_up(ask, team):
     mine, theirs = [ask(team.annotator) for _ in range(4)], ask(team.annotators[1])
-    taken = race(*[partial(jobs.take_up, job.pk) for job in (*mine, theirs)])
+    taken = race(*[partial(jobs.acquire, job.pk) for job in (*mine, theirs)])
     assert [running is not None for running in taken[:4]].count(True) == 1
     assert taken[4].attempt == 1
 
@@ -604,8 +604,8 @@ def test_of_one_persons_jobs_that_run_code_only_one_is_taken_up(ask, team):
 @pytest.mark.django_db(transaction=True)
 def test_a_job_that_is_looked_at_while_the_one_before_it_ends_is_taken_up(ask, team):
     first, second = ask(team.annotator), ask(team.annotator)
-    running = jobs.take_up(first.pk)
-    _, taken = overlap(lambda: jobs._end(running, JobState.DONE), lambda: jobs.take_up(second.pk))
+    running = jobs.acquire(first.pk)
+    _, taken = overlap(lambda: jobs._end(running, JobState.DONE), lambda: jobs.acquire(second.pk))
     assert taken.attempt == 1
 
 
@@ -614,20 +614,20 @@ def test_a_job_that_is_looked_at_while_the_one_before_it_ends_is_taken_up(ask, t
 def test_nobody_waits_for_a_worker_in_the_middle_of_a_chunk(start, team):
     """It may be frozen there. Whoever would take its job up leaves it alone, and nothing of theirs is locked."""
     job = start()
-    start.register(lambda running: {}, strangers=True)
-    running = jobs.take_up(job.pk)
+    start.register(lambda running: {}, untrusted=True)
+    running = jobs.acquire(job.pk)
     go_quiet(job)
 
     def rival():
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '1s'")
-        return jobs.take_up(job.pk)
+        return jobs.acquire(job.pk)
 
     with running.chunk() as part:
         assert race(rival) == [None]
         part.advance(done=1)
     # Once it has committed, its heartbeat is fresh.
-    assert jobs.take_up(job.pk) is None
+    assert jobs.acquire(job.pk) is None
     assert (fresh(job).attempt, fresh(job).progress_done) == (1, 1)
 
 
@@ -635,7 +635,7 @@ def test_nobody_waits_for_a_worker_in_the_middle_of_a_chunk(start, team):
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_that_loses_its_job_at_this_moment_commits_nothing(start):
     job = start()
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
     go_quiet(job)
 
     def chunk():
@@ -643,7 +643,7 @@ def test_a_worker_that_loses_its_job_at_this_moment_commits_nothing(start):
             make_user("ghost")
             part.advance(done=1)
 
-    new, old = overlap(lambda: jobs.take_up(job.pk), chunk)
+    new, old = overlap(lambda: jobs.acquire(job.pk), chunk)
     assert new.attempt == 2
     assert isinstance(old, jobs.Lost)
     assert fresh(job).progress_done == 0
@@ -659,7 +659,7 @@ def test_cancelling_a_job_that_a_worker_takes_up_at_this_moment(start, team):
 
     job = start(run)
     running, cancelled = overlap(
-        lambda: jobs.take_up(job.pk), lambda: jobs.cancel_job(actor=team.administrator, job=job)
+        lambda: jobs.acquire(job.pk), lambda: jobs.cancel_job(actor=team.administrator, job=job)
     )
     assert running.attempt == 1
     assert cancelled.cancel_requested
@@ -671,7 +671,7 @@ def test_cancelling_a_job_that_a_worker_takes_up_at_this_moment(start, team):
 @pytest.mark.django_db(transaction=True)
 def test_a_job_that_ends_at_this_moment_is_not_cancelled(start, team):
     job = start()
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
     overlap(
         lambda: jobs._end(running, JobState.DONE, result={"all": "well"}),
         lambda: jobs.cancel_job(actor=team.administrator, job=job),
@@ -684,7 +684,7 @@ def test_a_job_that_ends_at_this_moment_is_not_cancelled(start, team):
 @pytest.mark.django_db(transaction=True)
 def test_the_wish_to_cancel_does_not_wait_for_a_worker_that_is_frozen_in_a_chunk(start, team):
     job = start()
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
 
     def cancel():
         with connection.cursor() as cursor:
@@ -705,7 +705,7 @@ def test_the_wish_to_cancel_does_not_wait_for_a_worker_that_is_frozen_in_a_chunk
 def test_rows_that_name_a_job_can_be_written_during_a_chunk(start):
     """The chunk locks the row but not its key: an import's own rows refer to it from other connections too."""
     job = start()
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
     with running.chunk():
         assert race(lambda: _lock_key_of(job)) == [job.pk]
 

@@ -59,7 +59,7 @@ def kill() -> None:
     raise Killed
 
 
-def grow_stale(batch: ImportBatch) -> None:
+def age_heartbeat(batch: ImportBatch) -> None:
     """Nothing has been heard of the import's worker for a while."""
     Job.objects.filter(pk=batch.job_id).update(heartbeat_at=timezone.now() - timedelta(minutes=5))
 
@@ -142,7 +142,7 @@ def test_a_killed_import_goes_on_where_its_last_chunk_ended(team: Team, monkeypa
     assert fresh(batch).job.state == "running"
     assert not Dialogue.objects.visible_to(team.administrator).exists()
     assert run(batch.job_id).state == "running", "nobody may take it up while its heartbeat is fresh"
-    grow_stale(batch)
+    age_heartbeat(batch)
     job = run(batch.job_id)
 
     batch, undisturbed = fresh(batch), fresh(undisturbed)
@@ -169,7 +169,7 @@ def test_a_kill_between_the_last_chunk_and_publishing(team: Team, monkeypatch: p
         patch.setattr(ImportRun, "_publish", lambda self: kill())
         with pytest.raises(Killed):
             run(batch.job_id)
-    grow_stale(batch)
+    age_heartbeat(batch)
     assert run(batch.job_id).state == "done"
     assert counters(fresh(batch)) == (4, 4, 0, 0, 0, 0)
     assert Dialogue.objects.filter(published=True).count() == 4
@@ -184,7 +184,7 @@ def test_a_kill_after_publishing_changes_nothing_any_more(team: Team, monkeypatc
     events = Event.objects.filter(kind="import.published").count()
     [toolsets] = Event.objects.filter(kind="toolset.imported")
     assert (toolsets.after["count"], len(toolsets.after["toolsets"])) == (1, 1)
-    grow_stale(batch)
+    age_heartbeat(batch)
     assert run(batch.job_id).result["created"] == 4
     assert Event.objects.filter(kind="import.published").count() == events == 1
 
@@ -193,7 +193,7 @@ def test_a_worker_that_lost_its_job_writes_nothing_more(team: Team, monkeypatch:
     batch = begin_import(team, as_lines(candidates(6)))
 
     def take_over() -> None:
-        grow_stale(batch)
+        age_heartbeat(batch)
         monkeypatch.undo()
         monkeypatch.setattr(runner, "CHUNK_RECORDS", 2)
         assert run(batch.job_id).state == "done"
@@ -246,7 +246,7 @@ def test_an_import_cancelled_after_its_worker_was_killed(team: Team, monkeypatch
         with pytest.raises(Killed):
             run(batch.job_id)
     cancel_import(actor=team.administrator, batch=fresh(batch))
-    grow_stale(batch)
+    age_heartbeat(batch)
     assert run(batch.job_id).state == "cancelled"
     assert rows_of(batch) == [0] * 7
 
@@ -286,7 +286,7 @@ def test_an_import_killed_while_it_takes_back_begins_anew(team: Team, monkeypatc
         with pytest.raises(Killed):
             run(batch.job_id)
     assert (rows_of(batch)[0], fresh(batch).created) == (4, 0)
-    grow_stale(batch)
+    age_heartbeat(batch)
 
     assert run(batch.job_id).state == "done"
     assert counters(fresh(batch)) == (12, 11, 0, 0, 1, 0)
@@ -303,7 +303,7 @@ def test_an_import_of_which_rows_are_missing_is_not_published(team: Team, monkey
             run(batch.job_id)
     monkeypatch.setattr(discarding, "SLICE", 1)
     discarding.discard_slice(batch.job)
-    grow_stale(batch)
+    age_heartbeat(batch)
     job = run(batch.job_id)
     assert job.state == "failed"
     assert "counted 6 new dialogues and 0 revised ones, but 5 and 0 are stored" in job.error
@@ -325,7 +325,7 @@ def test_an_outage_of_the_database_in_the_middle_takes_nothing_back(
     assert job.state == "running"
     assert job.error.startswith("Interrupted: The database does not answer")
     assert rows_of(batch)[0] == 4
-    grow_stale(batch)
+    age_heartbeat(batch)
     job = run(batch.job_id)
     assert (job.state, job.attempt, job.error) == ("done", 2, "")
     assert counters(fresh(batch)) == (6, 6, 0, 0, 0, 0)
@@ -355,7 +355,7 @@ def test_an_import_given_up_after_too_many_attempts_leaves_nothing(team: Team, m
         stop_after(patch, 2, kill)
         with pytest.raises(Killed):
             run(batch.job_id)
-    grow_stale(batch)
+    age_heartbeat(batch)
     assert run(batch.job_id).state == "failed"
     assert rows_of(batch) == [0] * 7
 
@@ -366,7 +366,7 @@ def test_a_killed_dry_run_begins_anew(team: Team, monkeypatch: pytest.MonkeyPatc
         stop_after(patch, 2, kill)
         with pytest.raises(Killed):
             run(batch.job_id)
-    grow_stale(batch)
+    age_heartbeat(batch)
     assert run(batch.job_id).state == "done"
     assert counters(fresh(batch)) == (9, 5, 0, 3, 1, 0)
     assert [entry["line"] for entry in report_of(batch)] == [4, 5, 6, 7]
@@ -423,7 +423,7 @@ def test_a_second_click_starts_no_second_import(team: Team, run_import: RunImpor
         repeat_import(actor=colleague, batch=dry),
         begin_import(team, full_path(real.file).read_bytes(), real.filename, revise=True),
     ]
-    jobs.take_up(real.job_id)
+    jobs.acquire(real.job_id)
     cancel_import(actor=team.administrator, batch=fresh(real))
     others.append(repeat_import(actor=team.administrator, batch=dry))
     assert len({real, *others}) == 4

@@ -501,7 +501,7 @@ def test_a_second_language_joins_although_the_worker_was_killed_before_it_did(
         patch.setattr(runner, "join_variants", killed)
         batch = run_import([bilingual()], native_format="wild")
     assert (batch.job.state, groups()[0]) == ("running", ("pair", "en", ""))
-    assert jobs.run(batch.job_id, stale_after=timedelta(0)).state == "done"
+    assert jobs.run(batch.job_id, heartbeat_timeout=timedelta(0)).state == "done"
     assert groups() == PAIR
 
 
@@ -608,7 +608,7 @@ def test_another_import_s_unfinished_rows_are_not_this_one_s(
     assert Dialogue.objects.filter(published=False).count() == 2
     batch = run_import([candidate("a", city="Bruges"), candidate("same"), candidate("b")])
     jobs.cancel_job(actor=None, job=other.job)
-    jobs.run(other.job_id, stale_after=timedelta(0))
+    jobs.run(other.job_id, heartbeat_timeout=timedelta(0))
     # What the other one took back at last was not counted as being there.
     assert list(Dialogue.objects.values_list("external_id", flat=True)) == ["b"]
     assert counters(batch) == (3, 1, 0, 0, 2, 0)

@@ -354,7 +354,7 @@ def test_a_job_whose_worker_died_goes_on(team: Team) -> None:
         make_item(team, "self_check_single")
     adopt(team, edited(2, blind=False))
     job = start_migration(actor=team.administrator, project=team.project)
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
     assert running is not None
     from reviews.services.cycles import migration
 

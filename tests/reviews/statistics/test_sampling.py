@@ -219,7 +219,7 @@ def test_a_draw_whose_worker_died_is_carried_out_to_the_end(team: Team) -> None:
         approved(team)
     draw(team)
     job = Job.objects.get(kind=draws.JOB)
-    running = jobs.take_up(job.pk)
+    running = jobs.acquire(job.pk)
     assert running is not None
     draw_row = Draw.objects.get()
     with running.chunk():
