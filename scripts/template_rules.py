@@ -39,7 +39,6 @@ NOT_YET = (
     "templates/reviews/examples",
     "templates/reviews/gold",
     "templates/reviews/project",
-    "templates/reviews/statistics",
     "templates/reviews/workspace",
     "templates/reviews/workspace/graph",
     "templates/reviews/workspace/inspector",

@@ -1,22 +1,23 @@
-"""How right the items are after each stage, and how many were revised in which round.
+"""Computes accuracy after each stage, and how many items were revised in which round.
 
-Accuracy here is agreement with the version that was verified in the end, not with a truth nobody knows; what errors
-that version itself still holds is estimated by ``reviews.core.agreement.audit``.
+Accuracy is agreement with the verified version. Errors that the verified version still contains are estimated by
+``reviews.core.agreement.audit``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.figures import LEVEL, Figure, wilson
 
 
 @dataclass(frozen=True, slots=True)
 class ContentHistory:
-    """What became of one item: its content, as any hash, wherever it is known."""
+    """The content of one item, as any hash, at each known point."""
 
-    #: {point: content at its end}. A point the item passed over keeps the content of the one before.
+    #: {point: content at its end}. A skipped point keeps the content of the one before.
     contents: Mapping[str, str]
-    #: What was verified in the end; None where the item was rejected, which makes it wrong throughout.
+    #: The verified content; None if the item was rejected, which makes it wrong at every point.
     verified: str | None
     #: Whether the item's way has ended. Others are left out: their stages would look better than they are.
     finished: bool = True
@@ -63,33 +64,35 @@ def count_content_histories(histories: Iterable[ContentHistory], points: Sequenc
 
 
 def accuracy_curve(counts: Mapping[str, PointCount], level: float = LEVEL) -> dict[str, Figure]:
-    """The share of finished items that were right after each point, with Wilson's interval, in the order given."""
+    """Return the share of finished items that were correct after each point, with Wilson's interval."""
     return {
-        point: wilson(f"Accuracy after {point}", count.right, count.of, level, none="No item has come to its end yet.")
+        point: wilson(
+            f"Accuracy after {point}", count.right, count.of, level, none=gettext_noop("No finished items yet.")
+        )
         for point, count in counts.items()
     }
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionRates:
-    """Items that were revised, by the number of rounds they needed (CCTU, table 3), as shares of all looked at."""
+    """Items revised, by number of rounds (CCTU, table 3), as shares of all reviewed items."""
 
     by_rounds: dict[int, Figure]
     total: Figure
 
 
 def revision_rates(revised: Mapping[int, int], items: int, level: float = LEVEL) -> RevisionRates:
-    """``revised``: {rounds of revision an item needed, 1 or more: how many items}; ``items``: all that were looked at.
+    """Return the rates. ``revised``: {number of rounds, at least 1: items}; ``items``: all reviewed items.
 
     Raises ValueError for a round below 1, a negative count, or more revised items than there are.
     """
     if any(rounds < 1 for rounds in revised):
-        raise ValueError("An item that needed no round of revision was not revised; count rounds from 1.")
-    none = "No item that was looked at in this stage has ended yet."
+        raise ValueError("an item without a revision round was not revised; count rounds from 1")
+    none = gettext_noop("No item reviewed in this stage is finished yet.")
     return RevisionRates(
         {
             rounds: wilson(f"Revised in {rounds} round{'s' if rounds > 1 else ''}", count, items, level, none=none)
             for rounds, count in sorted(revised.items())
         },
-        wilson("Revision rate", sum(revised.values()), items, level, none=none),
+        wilson(gettext_noop("Revision rate"), sum(revised.values()), items, level, none=none),
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.bootstrap import RESAMPLES, SEED, bootstrap
 from reviews.core.agreement.bounds import Features, possible_patterns, score_interval
 from reviews.core.agreement.figures import LEVEL, Figure, undefined
@@ -22,14 +23,16 @@ def krippendorff_alpha(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Figure:
-    """Krippendorff's alpha: 1 - observed disagreement / expected disagreement (Krippendorff 2011).
+    """Return Krippendorff's alpha: 1 - observed disagreement / expected disagreement (Krippendorff 2011).
 
     ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ. Units
-    with fewer than two ratings do not count. Interval: nominal the score interval of ``reviews.core.agreement.bounds``;
-    ordinal, whose distances depend on the data, by percentile unit bootstrap (ours, instead of Krippendorff's own
-    resampling of pairs, because pairs of one unit hang together). Raises ValueError for a value missing in ``order``.
+    with fewer than two ratings do not count. Interval: for the nominal metric the score interval of
+    ``reviews.core.agreement.bounds``; for the ordinal metric, whose distances depend on the data, a percentile unit
+    bootstrap (our choice instead of Krippendorff's resampling of pairs, because pairs of one unit are not independent).
+    Raises ValueError for a value missing in ``order``.
     """
-    name = "Krippendorff's alpha (ordinal)" if order is not None else "Krippendorff's alpha (nominal)"
+    ordinal, nominal = gettext_noop("Krippendorff's alpha (ordinal)"), gettext_noop("Krippendorff's alpha (nominal)")
+    name = nominal if order is None else ordinal
     pairable = [(pattern, times) for pattern, times in counts.without_order().checked() if len(pattern) >= 2]
     n = sum(times for _, times in pairable)
     if not n:
@@ -40,7 +43,7 @@ def krippendorff_alpha(
     values = list(order) if order is not None else sorted(given, key=str)
     if len(given) == 1:
         return undefined(
-            name, n, "Everybody gave the same single value; without variation there is no disagreement to expect."
+            name, n, gettext_noop("Undefined: everyone gave the same value, so the expected disagreement is 0.")
         )
     places = {value: place for place, value in enumerate(values)}
     units = [_coincidences(pattern, places) for pattern, _ in pairable]
@@ -51,7 +54,7 @@ def krippendorff_alpha(
 
     value = statistic(times)
     if value is None:
-        raise AssertionError("two different values leave disagreement to expect")
+        raise AssertionError("two different values have an expected disagreement above 0")
     if order is None:
         return _nominal(name, value, n, pairable, values, level)
     return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed)
@@ -60,7 +63,7 @@ def krippendorff_alpha(
 def _nominal(
     name: str, alpha: float, n: int, pairable: Sequence[tuple[Pattern, int]], values: Sequence[Value], level: float
 ) -> Figure:
-    """Nominal alpha with its interval.
+    """Return nominal alpha with its interval.
 
     The interval is that of 1 - D_o / D_e among infinitely many units; 1 / ratings corrects alpha for the finite number,
     and the bounds as well. Means of a unit: agreement, ratings, ratings of each value.
@@ -74,7 +77,7 @@ def _nominal(
         shares = [one / mean[1] for one in mean[2:]]
         observed, expected = 1 - mean[0] / mean[1], 1 - sum(share**2 for share in shares)
         ratio = observed / expected
-        # By each mean: of the share of disagreement, and of the chance of it.
+        # The derivatives by each mean: of the observed and of the expected disagreement.
         down = [
             1 / expected / mean[1],
             -(1 - observed) / expected / mean[1] + 2 * ratio / expected / mean[1] * (1 - expected),
@@ -96,7 +99,7 @@ def _nominal(
 
 
 def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:
-    """Each ordered pair of a unit's ratings, weighted so that every rating counts once."""
+    """Return each ordered pair of a unit's ratings, weighted so that every rating counts once."""
     out: _Coincidences = {}
     for one, other in permutations([places[value] for value in pattern], 2):
         out[one, other] = out.get((one, other), 0.0) + 1 / (len(pattern) - 1)

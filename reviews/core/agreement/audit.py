@@ -1,13 +1,14 @@
-"""How many errors are left, from an audited random sample of a finite population, stratified.
+"""Estimates the remaining errors from a stratified, audited random sample of a finite population.
 
-Exact bounds of one stratum come from the hypergeometric distribution: they allow for the sample being a good part of
-the population, and hold for small samples and for samples without any error.
+Exact bounds of one stratum come from the hypergeometric distribution: they are valid for samples that are a large part
+of the population, for small samples and for samples without errors.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.figures import LEVEL, Figure, undefined
 
 
@@ -19,9 +20,9 @@ class Stratum:
     population: int
     audited: int
     errors: int
-    #: Of which sample it is.
+    #: The draw of its sample.
     draw: str = ""
-    #: The share that was to be drawn; None where nobody knows. Rounding makes more of a small stratum.
+    #: The share to be drawn; None if unknown. Rounding can make it larger in a small stratum.
     share: float | None = None
 
     def __post_init__(self) -> None:
@@ -33,13 +34,13 @@ class Stratum:
 
 
 def error_bounds(population: int, audited: int, errors: int, level: float = LEVEL) -> tuple[int, int]:
-    """How many erroneous items the whole population may hold, those found included: least and most.
+    """Return bounds on the erroneous items in the whole population, including those found: least and most.
 
     Both tails of the hypergeometric distribution are inverted at (1 - level) / 2 each, so the bounds hold with at least
     ``level`` (Buonaccorsi 1987). Raises ValueError for impossible numbers.
     """
     Stratum("", population, audited, errors)
-    # A tail that is just so large leaves a number out; sums of logarithms are not exact to the last digit.
+    # A tail of exactly this size excludes a number; sums of logarithms are not exact to the last digit.
     tail = (1 - level) / 2 * (1 + 1e-9)
     least, most = errors, population - (audited - errors)
     # P(at most this many found) falls as the population holds more errors, P(at least as many) rises.
@@ -63,34 +64,33 @@ def error_bounds(population: int, audited: int, errors: int, level: float = LEVE
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """What an audit says of the whole population."""
+    """What an audit says about the whole population."""
 
-    #: Share of erroneous items before those found were mended, strata weighted by their size.
+    #: Share of erroneous items before those found were fixed, strata weighted by their size.
     error_rate: Figure
-    #: The same after they were: what the population still holds.
+    #: The same after they were fixed: what the population still contains.
     residual: Figure
     #: The error rate of each stratum, in the order in which they were given.
     strata: list[Figure]
 
 
 def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
-    """The error rate of a population from the audit of its strata, before and after the found errors were mended.
+    """Return the error rate of a population from the audit of its strata, before and after found errors were fixed.
 
-    The estimate is Σ N_h · e_h / a_h / N. Its bounds: of a stratum that was audited as a whole the errors are known.
-    What was drawn at one rate, up to rounding, is bounded as one sample from all of it, an approximation of ours that
-    strata which differ make wider than need be. Where there are several rates their bounds are summed, each at
-    level^(1/rates), so that they hold together with at least ``level``; they are wide. n is the number of audited
-    items.
+    The estimate is Σ N_h · e_h / a_h / N. Its bounds: in a fully audited stratum the errors are known. Strata drawn at
+    one rate, up to rounding, are bounded as one sample; this is our approximation, and strata that differ make it wider
+    than necessary. With several rates, their bounds are summed, each at level^(1/rates), so that they hold jointly with
+    at least ``level``; they are wide. n is the number of audited items.
     """
-    name, left = "Error rate", "Residual error rate"
+    name, left = gettext_noop("Error rate"), gettext_noop("Residual error rate")
     each = [_of_stratum(one, level) for one in strata]
     strata = [one for one in strata if one.population]
     audited = sum(one.audited for one in strata)
     missing = [one for one in strata if not one.audited]
     if not strata or missing:
-        reason = "Nothing has been audited yet."
+        reason = gettext_noop("Nothing has been audited yet.")
         if audited:
-            reason = f"Nothing has been audited of stratum {missing[0].name}, so nothing is known of it."
+            reason = f"Stratum {missing[0].name} has not been audited, so its error rate is unknown."
         return Residual(undefined(name, audited, reason), undefined(left, audited, reason), each)
     population, errors = sum(one.population for one in strata), sum(one.errors for one in strata)
     wrong = sum(one.population * one.errors / one.audited for one in strata)
@@ -104,12 +104,12 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
             level ** (1 / len(samples)),
         )
         low, high = low + least, high + most
-    method = "Exact hypergeometric bounds."
+    method = gettext_noop("Exact hypergeometric bounds.")
     if any(len(sample) > 1 for sample in samples):
-        method = "Exact hypergeometric bounds; strata drawn at one rate are taken as one sample."
+        method = gettext_noop("Exact hypergeometric bounds; strata drawn at one rate count as one sample.")
     if len(samples) > 1:
-        method = method.replace(".", ", summed over the rates so that they hold together.")
-    # With rounding, one sample from the whole may be bounded on the near side of the weighted estimate.
+        method = method.replace(".", ", summed over the rates so that they hold jointly.")
+    # With rounding, the bounds of one sample may exclude the weighted estimate.
     low, high = min(low, math.floor(wrong)), max(high, math.ceil(wrong))
     return Residual(
         Figure(name, wrong / population, audited, low / population, high / population, interval=method),
@@ -126,7 +126,7 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
 
 
 def _samples(strata: list[Stratum]) -> list[list[Stratum]]:
-    """The strata in groups, each drawn at one rate: all in one where rounding explains how their rates differ."""
+    """Group the strata by sampling rate: all in one group if rounding explains the differences."""
     population, audited = sum(one.population for one in strata), sum(one.audited for one in strata)
     if all(abs(one.audited - audited * one.population / population) < 1 for one in strata):
         return [strata] if strata else []
@@ -139,7 +139,7 @@ def _samples(strata: list[Stratum]) -> list[list[Stratum]]:
 def _of_stratum(one: Stratum, level: float) -> Figure:
     name = f"Error rate of {one.name}" if one.name else "Error rate"
     if not one.audited:
-        return undefined(name, 0, "Nothing has been audited here yet.")
+        return undefined(name, 0, gettext_noop("Nothing has been audited here yet."))
     low, high = error_bounds(one.population, one.audited, one.errors, level)
     return Figure(
         name,

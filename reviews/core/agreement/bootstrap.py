@@ -1,4 +1,4 @@
-"""Unit bootstrap: drawing units with replacement, by drawing how often each pattern comes up.
+"""Unit bootstrap: draws units with replacement by drawing how often each pattern occurs.
 
 Drawing n units one by one costs n steps for each resample. The counts of the patterns in a resample are multinomial, so
 they are drawn as such: one binomial count for each pattern, however many units there are.
@@ -13,7 +13,7 @@ RESAMPLES = 1000
 #: Fixed, so that a figure is the same on every page and in every export.
 SEED = 1
 
-#: Share of resamples that may leave the statistic undefined before there is no interval.
+#: Share of undefined resamples above which there is no interval.
 MAX_UNDEFINED = 0.05
 
 
@@ -28,16 +28,16 @@ def bootstrap(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Figure:
-    """A figure with the percentile interval of the unit bootstrap (Efron 1979).
+    """Return a figure with the percentile interval of the unit bootstrap (Efron 1979).
 
-    ``counts``: of each pattern. ``statistic``: the value from such counts, None where it is undefined; resamples that
-    leave it undefined are left out, and too many of them leave the figure without an interval.
+    ``counts``: of each pattern. ``statistic``: the value from such counts, None if it is undefined. Undefined resamples
+    are ignored; if there are too many, the figure has no interval.
     """
     if n < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
     found = [one for drawn in multinomial(counts, resamples, seed) if (one := statistic(drawn)) is not None]
     if len(found) < resamples * (1 - MAX_UNDEFINED):
-        reason = f"No interval: {resamples - len(found)} of {resamples} resamples leave the statistic undefined."
+        reason = f"No interval: the statistic is undefined in {resamples - len(found)} of {resamples} resamples."
         return Figure(name, value, n, interval=reason)
     found.sort()
     if found[-1] - found[0] <= 1e-12:
@@ -48,7 +48,7 @@ def bootstrap(
 
 
 def multinomial(counts: Sequence[int], times: int, seed: int) -> Iterator[list[int]]:
-    """``times`` resamples of as many units as there are, drawn with replacement; each as counts of the patterns."""
+    """Yield ``times`` resamples of all units, drawn with replacement, each as counts of the patterns."""
     rng = random.Random(seed)  # noqa: S311 - reproducible on purpose, nothing is kept secret by it
     total = sum(counts)
     for _ in range(times):
@@ -63,7 +63,7 @@ def multinomial(counts: Sequence[int], times: int, seed: int) -> Iterator[list[i
 
 
 def binomial(n: int, p: float, rng: random.Random) -> int:
-    """How many of n trials of probability p succeed, in about log n steps.
+    """Draw how many of n trials of probability p succeed, in about log n steps.
 
     The i-th smallest of n uniform numbers has a beta distribution; it splits the trials into those below and above it,
     of which one part is known to succeed or to fail (Devroye 1986, X.4.3).
@@ -85,7 +85,7 @@ def binomial(n: int, p: float, rng: random.Random) -> int:
 
 
 def _percentile(values: Sequence[float], share: float) -> float:
-    """The value below which this share of sorted values lies, interpolated between neighbours."""
+    """Return the value below which this share of sorted values lies, interpolated between neighbours."""
     place = share * (len(values) - 1)
     below = int(place)
     above = min(below + 1, len(values) - 1)

@@ -1,7 +1,7 @@
-"""The interval of a statistic of pattern counts, by Pearson's chi-square: Wilson's, carried over to kappas and alpha.
+"""The interval of a statistic of pattern counts, by Pearson's chi-square: Wilson's, extended to kappas and alpha.
 
-A statistic is a function of the shares of the patterns. Its interval reaches from the lowest to the highest value that
-it takes on among all shares p that the counts c of n units do not contradict, which is to say for which
+A statistic is a function of the shares of the patterns. Its interval reaches from its lowest to its highest value among
+all shares p that are compatible with the counts c of n units, that is, for which
 
     X²(p) = Σ (c - n p)² / (n p) ≤ z²
 
@@ -9,26 +9,27 @@ Of two patterns this is Wilson's interval (1927) of a proportion; of kappa with 
 interval of Donner and Eliasziw (1992), with the frequency of the values free as well. In general it is a score interval
 (Lang 2008), whose nuisance parameters are those of the least X².
 
-p may give a share to patterns that could have come up and have not. That matters where disagreements are few: with four
-of them among forty units, and no unit in which both said the rare value, the normal interval of kappa takes the latter
-for impossible and comes out far too short. Resampling the units takes it for impossible as well.
+p may give a share to patterns that could have occurred but did not. That matters if disagreements are few: with four of
+them among forty units, and no unit in which both gave the rare value, the normal interval of kappa treats that unit as
+impossible and is far too short. So does resampling the units.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, combinations_with_replacement
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, z_quantile
 from reviews.core.agreement.patterns import Value
 
-METHOD = "Score interval (Wilson 1927, Donner and Eliasziw 1992, Lang 2008)."
+METHOD = gettext_noop("Score interval (Wilson 1927, Donner and Eliasziw 1992, Lang 2008).")
 
 #: What a pattern contributes to the sums that a statistic is computed from.
 Features = Sequence[float]
 #: From the mean of the features over units: the statistic, and how it changes with each of them.
 Measure = Callable[[Sequence[float]], tuple[float, list[float]]]
 
-#: Up to so many patterns of one length all are considered; of longer ones those with one value or two.
+#: Up to this many patterns of one length, all are considered; of longer ones only those with one or two values.
 MAX_PATTERNS = 60
 #: How far from the true bound, in units of the statistic, the search may end; and after how many steps it does.
 NEAR, STEPS = 1e-6, 60
@@ -46,11 +47,11 @@ def score_interval(
     carry: Callable[[float], float] = float,
     least: float = -1.0,
 ) -> Figure:
-    """A figure with its score interval.
+    """Return a figure with its score interval.
 
-    ``seen``: the features of each pattern that came up, and how often. ``unseen``: of those that could have. ``carry``:
-    from the measure to the statistic as it is shown, rising. ``least``: the lowest value there can be; a kappa of
-    units with fewer ratings than others may lie below it all the same.
+    ``seen``: the features of each pattern that occurred, and how often. ``unseen``: those of possible patterns that did
+    not. ``carry``: an increasing function from the measure to the statistic as shown. ``least``: the lowest possible
+    value; a kappa of units with fewer ratings than others may still be below it.
     """
     if n < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
@@ -58,7 +59,7 @@ def score_interval(
     features = [one for one, _ in seen] + list(unseen)
     bound = z_quantile(level) ** 2
     low, high = (carry(_farthest(counts, features, measure, bound, way)) for way in (-1, 1))
-    # The value itself is never outside, not by a rounding error either.
+    # The value itself is never outside, not even by a rounding error.
     low, high = max(min(least, value), min(low, value)), min(1.0, max(high, value))
     if high - low < 1e-12:
         return Figure(name, value, n, interval=NO_SPREAD)
@@ -66,10 +67,9 @@ def score_interval(
 
 
 def possible_patterns(values: Sequence[Value], size: int) -> Iterator[tuple[Value, ...]]:
-    """The unordered patterns of so many ratings.
+    """Yield the unordered patterns of that many ratings.
 
-    Of long patterns only those with at most two values: one bound or the other lies where all agree or two camps stand
-    against each other.
+    Of long patterns only those with at most two values: the bounds are reached if all agree or if there are two camps.
     """
     if math.comb(len(values) + size - 1, size) <= MAX_PATTERNS:
         yield from combinations_with_replacement(values, size)
@@ -82,9 +82,9 @@ def possible_patterns(values: Sequence[Value], size: int) -> Iterator[tuple[Valu
 def _farthest(counts: Sequence[int], features: Sequence[Features], measure: Measure, bound: float, way: int) -> float:
     """The highest (``way`` 1) or lowest (-1) value of the measure among shares with X² ≤ ``bound``.
 
-    Again and again the measure is taken for linear where one stands, the farthest shares are found exactly, and one
-    goes there, or as far in that direction as it gets better (Frank and Wolfe 1956). What goes to patterns that have
-    not come up is shared out among them in further steps of the same kind.
+    Each step linearises the measure, finds the farthest shares exactly, and moves there, or as far in that direction as
+    the measure improves (Frank and Wolfe 1956). The share of unseen patterns is distributed among them in further steps
+    of the same kind.
     """
     total = sum(counts)
     unseen = [place for place, count in enumerate(counts) if not count]
@@ -99,7 +99,7 @@ def _farthest(counts: Sequence[int], features: Sequence[Features], measure: Meas
         if step and gap < NEAR:
             break
         if held > 0 and best is not None:
-            # Keep to the mixture found so far; what is wrong with it is put right below.
+            # Keep the mixture found so far; it is corrected below.
             moved, target[best] = target[best], 0.0
             for place in unseen:
                 target[place] = moved * shares[place] / held
@@ -112,10 +112,10 @@ def _farthest(counts: Sequence[int], features: Sequence[Features], measure: Meas
 
 
 def _linear(counts: Sequence[int], gains: Sequence[float], bound: float) -> tuple[list[float], int | None]:
-    """The shares of greatest Σ gain · share with X² ≤ ``bound``, and the unseen pattern that got a share, if any.
+    """Return the shares of greatest Σ gain · share with X² ≤ ``bound``, and the unseen pattern with a share, if any.
 
-    They are as c / √(η - gain), η being above every gain; where that leads to the greatest gain of an unseen pattern,
-    this one takes what is left.
+    They are proportional to c / √(η - gain), with η above every gain; if the greatest gain is that of an unseen
+    pattern, it takes the rest.
     """
     total = sum(counts)
     rows = [(count, gain) for count, gain in zip(counts, gains, strict=True) if count]
@@ -165,7 +165,7 @@ def _walk(
     shares: Sequence[float], target: Sequence[float], here: list[float], features: Sequence[Features],
     measure: Measure, way: int,
 ) -> tuple[list[float], list[float]]:  # fmt: skip
-    """Towards the target, as far as the measure gets better: the shares there and the mean of the features."""
+    """Move towards the target as far as the measure improves; return the shares and the mean of the features there."""
     there = _mean(target, features)
     ahead = [b - a for a, b in zip(here, there, strict=True)]
     if way * _product(measure(there)[1], ahead) >= 0:
@@ -185,7 +185,7 @@ def _share_out(
     shares: Sequence[float], here: list[float], unseen: Sequence[int], features: Sequence[Features], measure: Measure,
     way: int,
 ) -> tuple[list[float], list[float]]:  # fmt: skip
-    """From the unseen pattern that is worst placed to the one that is best: X² does not change with that."""
+    """Move shares from the worst unseen pattern to the best one, which does not change X²."""
     slope = measure(here)[1]
     gains = {place: way * _product(slope, features[place]) for place in unseen}
     best = max(gains, key=lambda place: gains[place])

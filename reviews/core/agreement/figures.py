@@ -1,14 +1,16 @@
-"""What a statistic gives back, the interval of a proportion, and the quantiles that intervals take."""
+"""The result of a statistic, the interval of a proportion, and the quantiles of intervals."""
 
 import math
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
+from annotator.core.text import gettext_noop
+
 LEVEL = 0.95
 
-NO_SPREAD = "No interval: the units do not differ from one another, so their spread says nothing."
-ONE_UNIT = "No interval: it takes two units to see how far they spread."
+NO_SPREAD = gettext_noop("No interval: all units are the same, so there is no variation to estimate from.")
+ONE_UNIT = gettext_noop("No interval: at least two units are needed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,38 +19,38 @@ class Figure:
 
     #: What is measured, as it is shown: "Cohen's kappa".
     name: str
-    #: None where the statistic is undefined.
+    #: None if the statistic is undefined.
     value: float | None
-    #: Units the value rests on.
+    #: Units that the value is computed from.
     n: int
-    #: Bounds of the interval; None where there is none.
+    #: Bounds of the interval; None if there is none.
     low: float | None = None
     high: float | None = None
-    #: The sentence that says why there is no value; empty where there is one.
+    #: Why there is no value; empty if there is one.
     undefined: str = ""
-    #: How the interval was made and after whom, or the sentence that says why there is none.
+    #: The method of the interval and its source, or why there is no interval.
     interval: str = ""
 
 
 def undefined(name: str, n: int, reason: str) -> Figure:
-    """A figure without a value. ``reason``: a sentence."""
+    """Return a figure without a value. ``reason``: a sentence."""
     return Figure(name, None, n, undefined=reason)
 
 
 def z_quantile(level: float = LEVEL) -> float:
-    """How many standard errors a two-sided normal interval of this level reaches: 1.96 for 0.95."""
+    """Return the number of standard errors in a two-sided normal interval of this level: 1.96 for 0.95."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 @lru_cache(maxsize=256)
 def t_quantile(freedom: int, level: float = LEVEL) -> float:
-    """The same for Student's t with ``freedom`` degrees of freedom, at least 1.
+    """Return the same for Student's t with ``freedom`` degrees of freedom, at least 1.
 
     Up to 200 degrees by bisection on the finite series of Abramowitz and Stegun (26.7.3 and 26.7.4); above by their
     expansion 26.7.5, whose error there is below 1e-9.
     """
     if freedom < 1:
-        raise ValueError("Student's t takes at least one degree of freedom.")
+        raise ValueError("Student's t needs at least one degree of freedom.")
     z = z_quantile(level)
     if freedom > 200:
         terms = (
@@ -84,19 +86,19 @@ def _t_within(t: float, freedom: int) -> float:
 
 
 def wilson(name: str, successes: int, n: int, level: float = LEVEL, *, none: str = "") -> Figure:
-    """A proportion with Wilson's score interval (Wilson 1927), without continuity correction.
+    """Return a proportion with Wilson's score interval (Wilson 1927), without continuity correction.
 
     ``none``: the sentence for n = 0. Raises ValueError unless 0 ≤ successes ≤ n.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a proportion.")
     if n == 0:
-        return undefined(name, 0, none or "There is nothing to count yet.")
+        return undefined(name, 0, none or gettext_noop("Nothing to count yet."))
     z = z_quantile(level)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    # At the ends the bound is the end itself; the subtraction would leave a rounding error there.
+    # At 0 and 1 the bound is exact; the subtraction would leave a rounding error.
     low = 0.0 if successes == 0 else centre - reach
     high = 1.0 if successes == n else centre + reach
-    return Figure(name, share, n, low, high, interval="Wilson score interval (Wilson 1927).")
+    return Figure(name, share, n, low, high, interval=gettext_noop("Wilson score interval (Wilson 1927)."))

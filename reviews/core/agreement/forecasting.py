@@ -1,44 +1,45 @@
-"""When the work will be done, from what is left and how fast it has gone of late."""
+"""Estimates when the work will be done, from the remaining reviews and the recent pace."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.figures import LEVEL, t_quantile
 
-#: Days, counted from the first review, before anything is foretold.
+#: Days, counted from the first review, before there is a forecast.
 MIN_DAYS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """In how many days from now the work will be done, or why that cannot be said."""
+    """In how many days the work will be done, or why there is no forecast."""
 
     #: None with a reason.
     days: float | None = None
-    #: Earliest and latest; the latest is None where the pace varies so much that there is no bound.
+    #: Earliest and latest; the latest is None if the pace varies too much for a bound.
     low: float | None = None
     high: float | None = None
-    #: Reviews a day, on average of the days looked at.
+    #: Average reviews per day.
     pace: float = 0.0
     reason: str = ""
 
 
 def forecast(remaining: float, daily: Sequence[int], level: float = LEVEL) -> Forecast:
-    """``remaining``: reviews still to come; ``daily``: those of the last days, today left out, days of rest as zeros.
+    """Forecast the end. ``remaining``: reviews to do; ``daily``: those of the last days without today, 0 for days off.
 
-    What n days with mean m and deviation s foretell of the sum over the D days to come is D·m ± t·s·√(D + D²/n), as for
-    any prediction from a mean; the bounds are the D at which the ends of that reach ``remaining``, with D under the
-    root taken as remaining/m (an approximation of ours). Days of rest make s larger, so weekends are allowed for.
+    From n days with mean m and deviation s, the prediction interval of the sum over the next D days is
+    D·m ± t·s·√(D + D²/n). The bounds are the D at which its ends reach ``remaining``, with D under the root taken as
+    remaining/m (our approximation). Days off make s larger, which accounts for weekends.
     """
     if remaining <= 0:
-        return Forecast(reason="Nothing is left to review.")
+        return Forecast(reason=gettext_noop("Nothing left to review."))
     n = len(daily)
     if n < MIN_DAYS:
-        return Forecast(reason=f"A forecast takes {MIN_DAYS} whole days of reviews; there are {n} so far.")
+        return Forecast(reason=f"A forecast needs {MIN_DAYS} full days of reviews. There are {n} so far.")
     mean = sum(daily) / n
     if not mean:
-        return Forecast(reason=f"Nobody has handed in a review in the last {n} days, so there is no pace to go by.")
+        return Forecast(reason=f"No reviews in the last {n} days, so there is no pace to estimate from.")
     deviation = math.sqrt(sum((count - mean) ** 2 for count in daily) / (n - 1))
     days = remaining / mean
     reach = t_quantile(n - 1, level) * deviation * math.sqrt(1 / days + 1 / n)
@@ -47,10 +48,7 @@ def forecast(remaining: float, daily: Sequence[int], level: float = LEVEL) -> Fo
 
 
 def quartiles(counts: Sequence[tuple[int, int]]) -> tuple[float, float, float] | None:
-    """Lower quartile, median and upper quartile of (value, how often): the values at those shares, halfway between two.
-
-    None where there is none.
-    """
+    """Return lower quartile, median and upper quartile of (value, count); None if there are no values."""
     rows = sorted((value, count) for value, count in counts if count > 0)
     n = sum(count for _, count in rows)
     if not n:
@@ -71,4 +69,4 @@ def _nth(rows: Sequence[tuple[int, int]], place: int) -> int:
         if place < count:
             return value
         place -= count
-    raise ValueError("There are not so many values.")
+    raise ValueError("there are fewer values")

@@ -1,4 +1,4 @@
-"""How near an item was to its verified content at each point of its way: what accuracy is counted from."""
+"""Compares an item at each point of its history with its verified content: the basis of accuracy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ VERIFIED = "verified"
 
 
 class Closeness(StrEnum):
-    """How a version of an item compares with the one that was verified."""
+    """How a version of an item compares with the verified one."""
 
-    #: It says the same.
+    #: Same content.
     RIGHT = "right"
-    #: Labels, calls and answers are the same; a message was rewritten later.
+    #: Same labels, calls and answers; only a message was rewritten later.
     MESSAGE = "message"
     WRONG = "wrong"
 
 
 def closeness(document: Document, verified: Document) -> Closeness:
-    """Compare two versions in what they mean: white space, the order of steps and ids that were given do not count."""
+    """Compare the meaning of two versions, regardless of white space, order of steps and ids."""
     found = discrepancies(document, verified)
     if not found:
         return Closeness.RIGHT
@@ -33,23 +33,23 @@ def closeness(document: Document, verified: Document) -> Closeness:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One settled round of a stage, with the content (any hash) that came in and went out."""
+    """One settled round of a stage, with the content (any hash) before and after."""
 
     stage: str
     round: int
     came: str
     went: str
-    #: Whether somebody looked: not where a draw passed the item over.
+    #: Whether somebody reviewed it: not if a draw left the item out.
     looked: bool = True
-    #: The stage whose dispute was settled here, before the item came to that stage again: it is part of its round.
+    #: The stage whose dispute was settled here before the item returned to it: it is part of that stage's round.
     settles: str = ""
 
 
 def stage_points(stages: Sequence[str], baseline: str, visits: Sequence[Visit]) -> dict[str, str]:
-    """{point: content at its end}: the baseline, then every stage in the protocol's order.
+    """Return {point: content at its end}: the baseline, then every stage in the protocol's order.
 
-    ``visits`` in the order in which they settled. The end of a stage is the last time the item left it; a stage that
-    the item passed over keeps the content of the one before.
+    ``visits`` are in the order in which they settled. The end of a stage is the last time the item left it; a skipped
+    stage keeps the content of the one before.
     """
     left = {visit.stage: visit.went for visit in visits}
     out = {BASELINE: baseline}
@@ -60,10 +60,9 @@ def stage_points(stages: Sequence[str], baseline: str, visits: Sequence[Visit]) 
 
 
 def round_points(stage: str, visits: Sequence[Visit]) -> list[str]:
-    """The content with which the item came into the stage, and that after each round; empty if it never did.
+    """Return the content before the stage and after each round; empty if the item never entered it.
 
-    A round ends when what it disputed is settled, and passes over an item that it leaves as it was. Where rounds are
-    numbered anew, in a further cycle, they are taken as following on those before.
+    A round ends when its disputes are settled. Rounds of a later cycle continue the numbering of earlier ones.
     """
     here = [visit for visit in visits if stage in (visit.stage, visit.settles)]
     out = [here[0].came] if here else []
@@ -77,6 +76,6 @@ def round_points(stage: str, visits: Sequence[Visit]) -> list[str]:
 
 
 def revised_rounds(stage: str, visits: Sequence[Visit]) -> int | None:
-    """In how many rounds of the stage the content was changed; None where nobody looked at the item there."""
+    """Return in how many rounds of the stage the content was changed; None if nobody reviewed the item there."""
     here = [visit for visit in visits if visit.stage == stage and visit.looked]
     return sum(visit.came != visit.went for visit in here) if here else None

@@ -1,30 +1,31 @@
 """Percent agreement, Cohen's kappa, Fleiss' kappa and Gwet's AC1, from pattern counts.
 
 With p_o the share of agreement observed and p_e the share expected by chance each kappa is (p_o - p_e) / (1 - p_e);
-they differ in what they take chance to be. Intervals: ``reviews.core.agreement.bounds``.
+they differ in how they define chance. Intervals: ``reviews.core.agreement.bounds``.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.bounds import Features, Measure, possible_patterns, score_interval
 from reviews.core.agreement.figures import LEVEL, Figure, undefined, wilson
 from reviews.core.agreement.patterns import PatternCounts, Value
 
-NO_UNITS = "No unit has been rated by two people yet."
-ONE_VALUE = "Everybody gave the same single value, so agreement by chance is complete and the quotient is 0/0."
+NO_UNITS = gettext_noop("No unit has been rated by two people yet.")
+ONE_VALUE = gettext_noop("Undefined: everyone gave the same value, so expected agreement is 100 % (0/0).")
 
 #: A unit's ratings as counts of values, how many there are of it.
 _Row = tuple[Counter[Value], int]
 
 
 def percent_agreement(counts: PatternCounts, level: float = LEVEL) -> Figure:
-    """The share of pairs of ratings that agree, unit by unit, averaged over units with two ratings or more.
+    """Return the share of pairs of ratings that agree, averaged over units with two ratings or more.
 
-    Interval: Wilson's where every unit has two ratings, else the score interval.
+    Interval: Wilson's if every unit has two ratings, else the score interval.
     """
-    name = "Percent agreement"
+    name = gettext_noop("Percent agreement")
     rows = [row for row in _rows(counts) if row[0].total() >= 2]
     n = sum(times for _, times in rows)
     if not n:
@@ -33,19 +34,19 @@ def percent_agreement(counts: PatternCounts, level: float = LEVEL) -> Figure:
         return wilson(name, sum(times for row, times in rows if len(row) == 1), n, level)
     value = sum(_agreement(row) * times for row, times in rows) / n
     seen = [((_agreement(row),), times) for row, times in rows]
-    # Where all gave one value, there is another one they could have given.
+    # If everyone gave one value, they could have given another one.
     given = _given(rows) if len(_given(rows)) > 1 else [0, 1]
     unseen = [(_agreement(row),) for row in _unseen(rows, given)]
     return score_interval(name, value, n, seen, unseen, lambda mean: (mean[0], [1.0]), level=level, least=0.0)
 
 
 def cohen_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
-    """Cohen's kappa (Cohen 1960) of two fixed raters, from ordered patterns of length two.
+    """Return Cohen's kappa (Cohen 1960) of two fixed raters, from ordered patterns of length two.
 
     Chance: each rater's own shares of the values. Units that lack a rating are left out. Raises ValueError for patterns
     of another length.
     """
-    name = "Cohen's kappa"
+    name = gettext_noop("Cohen's kappa")
     both: Counter[tuple[Value, Value]] = Counter()
     for pattern, times in counts.checked():
         if len(pattern) != 2:
@@ -85,12 +86,12 @@ def cohen_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
 
 
 def fleiss_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
-    """Fleiss' kappa (Fleiss 1971) of interchangeable raters, carried over to units with unequally many ratings.
+    """Return Fleiss' kappa (Fleiss 1971) of interchangeable raters, extended to unequal numbers of ratings.
 
-    Chance: the mean shares of the values over units. Where every unit has as many ratings it is the original. The
-    extension is that of Gwet (2014).
+    Chance: the mean shares of the values over units. If every unit has the same number of ratings, it is the original.
+    The extension is that of Gwet (2014).
     """
-    name = "Fleiss' kappa"
+    name = gettext_noop("Fleiss' kappa")
     rows = _rows(counts)
     n = sum(times for row, times in rows if row.total() >= 2)
     if not n:
@@ -107,12 +108,12 @@ def fleiss_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
 
 
 def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level: float = LEVEL) -> Figure:
-    """Gwet's AC1 (Gwet 2008), which does not collapse where nearly everything gets one value.
+    """Return Gwet's AC1 (Gwet 2008), which stays informative if nearly all ratings have one value.
 
     Chance: Σ π(1 - π) / (q - 1) with π the mean share of a value and q the number of values there are. ``scale``: the
     values that could be given; without it those that were. Raises ValueError for a rating that is not on the scale.
     """
-    name = "Gwet's AC1"
+    name = gettext_noop("Gwet's AC1")
     rows = _rows(counts)
     n = sum(times for row, times in rows if row.total() >= 2)
     if not n:
@@ -123,7 +124,7 @@ def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level:
         raise ValueError(f"{strange[0]!r} is not on the scale {values}.")
     q = len(values)
     if q < 2:
-        return undefined(name, n, "Only one value is known, and with one value nobody could have disagreed.")
+        return undefined(name, n, gettext_noop("Undefined: there is only one value, so reviewers can’t disagree."))
 
     def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
         expected = sum(share * (1 - share) for share in mean[2:]) / (q - 1)
@@ -135,7 +136,7 @@ def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level:
 def _with_interval(
     name: str, rows: list[_Row], n: int, values: Sequence[Value], measure: Measure, level: float
 ) -> Figure:
-    """A kappa of interchangeable raters. Means: agreement, whether there is any, the share of each value."""
+    """Return a kappa of interchangeable raters. Means: agreement, whether there is any, the share of each value."""
 
     def features(row: Counter[Value]) -> Features:
         r = row.total()
@@ -150,7 +151,7 @@ def _with_interval(
 
 
 def _kappa(mean: Sequence[float], expected: float, slopes: Sequence[float]) -> tuple[float, list[float]]:
-    """(p_o - p_e) / (1 - p_e) and its derivatives. ``slopes``: those of p_e by the share of each value."""
+    """Return (p_o - p_e) / (1 - p_e) and its derivatives. ``slopes``: those of p_e by the share of each value."""
     observed = mean[0] / mean[1]
     down = -(1 - observed) / (1 - expected) ** 2
     up = 1 / (mean[1] * (1 - expected))
@@ -162,18 +163,18 @@ def _rows(counts: PatternCounts) -> list[_Row]:
 
 
 def _agreement(row: Counter[Value]) -> float:
-    """The share of a unit's pairs of ratings that agree; the unit has two ratings or more."""
+    """Return the share of a unit's pairs of ratings that agree; the unit has two ratings or more."""
     r = row.total()
     return sum(k * (k - 1) for k in row.values()) / (r * (r - 1))
 
 
 def _given(rows: list[_Row]) -> list[Value]:
-    """The values that were given, in an order of their own."""
+    """Return the values that were given, sorted."""
     return sorted({value for row, _ in rows for value in row}, key=lambda value: (str(type(value)), str(value)))
 
 
 def _unseen(rows: list[_Row], values: Sequence[Value]) -> Iterator[Counter[Value]]:
-    """The units that did not come up, though as many ratings as some unit has could have made them."""
+    """Yield the possible units that did not occur, for every number of ratings that a unit has."""
     there = {tuple(row[value] for value in values) for row, _ in rows}
     for size in sorted({row.total() for row, _ in rows}):
         for pattern in possible_patterns(values, size):

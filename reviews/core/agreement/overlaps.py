@@ -10,21 +10,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.bounds import score_interval
 from reviews.core.agreement.figures import LEVEL, Figure, undefined
 from reviews.core.agreement.patterns import Pattern, PatternCounts
 
-_EMPTY = "Neither reviewer has anything here in any task, so there is nothing that could match."
+_EMPTY = gettext_noop("Undefined: neither reviewer has any in any task.")
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two reviewers' sets of one task, how many members each has and how many are in both; or the sums of all pairs."""
+    """The sizes of two reviewers' sets in one task and of their intersection; or the sums over all pairs."""
 
     matched: int
     left: int
     right: int
-    #: How many there are; of more than two, left and right are nobody's.
+    #: How many reviewers; with more than two, left and right belong to nobody.
     reviewers: int = 2
 
     def __post_init__(self) -> None:
@@ -37,12 +38,12 @@ class Overlap:
         return sums if self.reviewers == 2 else (*sums, self.reviewers)
 
     def without_sides(self) -> "Overlap":
-        """The same where nobody is to be told apart."""
+        """Return the same with interchangeable reviewers."""
         return Overlap(self.matched, min(self.left, self.right), max(self.left, self.right), self.reviewers)
 
 
 def added_up(pairs: Sequence[Overlap], reviewers: int) -> Overlap:
-    """One unit of a task's pairs; the pair itself if there are two reviewers."""
+    """Add up a task's pairs to one unit; the pair itself if there are two reviewers."""
     if reviewers == 2:
         return pairs[0]
     bare = [pair.without_sides() for pair in pairs]

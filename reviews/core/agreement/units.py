@@ -1,4 +1,4 @@
-"""From reviews to units: what independent reviewers said of the same item, place by place, and what of it counts."""
+"""Turns reviews into units: the ratings of independent reviewers of the same item, and which of them count."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ RATED = ("verdict", "policy", "information")
 #: Labels whose patterns are ``Overlap.pattern`` of two reviewers' sets.
 OVERLAPPING = ("calls", "edges")
 
-#: Who refuses an item vouches for nothing in it, so such a review rates nothing but the item as a whole.
+#: A reviewer who rejects an item does not approve anything in it, so such a review rates only the item as a whole.
 _APPROVING = (Verdict.APPROVE, Verdict.FIX)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Under which a stage run was reviewed, as far as it decides whether its reviews count for agreement."""
+    """The facts of a stage run that decide whether its reviews count for agreement."""
 
     kind: StageKind
     blind: bool
@@ -38,21 +38,21 @@ class RunFacts:
 
 
 def exclusion_reason(run: RunFacts) -> str:
-    """Why the reviews of a stage run do not count for agreement; empty where they do.
+    """Return why the reviews of a stage run do not count for agreement; empty if they do.
 
-    Only independent first looks count: two or more reviews, blind to one another, of an item that nobody has reviewed
+    Only independent first reviews count: two or more reviews, blind to one another, of an item that nobody has reviewed
     in this stage before.
     """
     if run.gold:
-        return "Gold items have a known answer; they measure a person against it, not people against one another."
+        return "Gold items compare people with a known answer, not with one another."
     if run.kind is StageKind.EXPERT:
-        return "An expert sees what the reviewers said, so this is no independent judgement."
+        return "Experts see the earlier reviews, so their review is not independent."
     if run.reviews < 2:
-        return "One review alone cannot agree or disagree with anything."
+        return "There is only one review to compare."
     if not run.blind:
-        return "The stage is not blind: reviewers may have seen one another's work."
+        return "The stage is not blind, so reviewers may have seen each other's work."
     if run.round > 1 or run.cycle > 1:
-        return "This is a further review of an item that was reviewed here before; only first looks count."
+        return "The item was reviewed in this stage before. Only first reviews count."
     return ""
 
 
@@ -67,7 +67,7 @@ class SubmittedReview:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One thing that was judged, and what all reviewers said of it; of overlapping sets, the sums of all pairs."""
+    """One rated thing with all reviewers' ratings; for overlapping sets, the sums over all pairs."""
 
     label: str
     #: The task's id; empty for the whole dialogue.
@@ -75,22 +75,22 @@ class Unit:
     pattern: Pattern
 
     def without_reviewers(self) -> Pattern:
-        """The pattern where reviewers are interchangeable: who said what, or is left or right, means nothing."""
+        """Return the pattern for interchangeable reviewers: who gave which rating does not matter."""
         if self.label in OVERLAPPING:
             return read_overlap(self.pattern).without_sides().pattern()
         return unordered(self.pattern)
 
 
 def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
-    """Every unit of a stage run, in the document's order.
+    """Return every unit of a stage run, in the document's order.
 
-    ``verdict``: one rating each. ``policy`` and ``information``: one for each task, None from whoever refused the item,
-    left the label open or has no such task. ``calls`` and ``edges``: an overlap for each task, of the approving
+    ``verdict``: one rating each. ``policy`` and ``information``: one for each task, None from whoever rejected the
+    item, left the label empty or has no such task. ``calls`` and ``edges``: an overlap for each task, of the approving
     reviewers. Ratings stand in the order of ``reviews``: give them sorted by person where the pattern is to tell the
     two of a pair apart. Raises ValueError for fewer than two reviews.
     """
     if len(reviews) < 2:
-        raise ValueError("Agreement takes two reviews or more.")
+        raise ValueError("Agreement needs two or more reviews.")
     units = [Unit("verdict", "", ordered([review.verdict for review in reviews]))]
     tasks = [_tasks(review.document) if review.verdict in _APPROVING else {} for review in reviews]
     task_ids = list(dict.fromkeys(key for of_reviewer in tasks for key in of_reviewer))
@@ -105,7 +105,7 @@ def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
 
 
 def count_units(units: Sequence[Unit]) -> dict[str, PatternCounts]:
-    """The pattern counts of each label that occurs."""
+    """Return the pattern counts of each label that occurs."""
     by_label: dict[str, list[Pattern]] = {}
     for unit in units:
         by_label.setdefault(unit.label, []).append(unit.pattern)
@@ -113,10 +113,10 @@ def count_units(units: Sequence[Unit]) -> dict[str, PatternCounts]:
 
 
 def _overlaps(documents: Sequence[Document]) -> Iterator[Unit]:
-    """How far versions' calls and edges are the same, task by task, the pairs of more than two added up.
+    """Compare versions' calls and edges, task by task, with the pairs of more than two added up.
 
-    Calls are the same where tool and arguments are, whatever their ids and their order; a call that occurs twice counts
-    twice. Edges are the same where kind and both ends are, the ends as ``align`` recognises them.
+    Calls are the same if tool and arguments are, regardless of ids and order; a call that occurs twice counts twice.
+    Edges are the same if kind and both ends are, with the ends as ``align`` matches them.
     """
     pairs: dict[tuple[str, str], list[Overlap]] = {}
     for left, right in combinations(documents, 2):

@@ -17,7 +17,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from annotator.core.text import gettext_noop
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.content import DialogueStatus, GoldRole
@@ -59,12 +61,11 @@ _UNFINISHED = (StageRunState.OPEN, StageRunState.POOLED, StageRunState.DRAWN)
 
 
 def close_population_and_draw(*, actor: User | None, project: Project, stage: str | None = None) -> Draw | None:
-    """Draw the sample from everything that waits in the pool of a stage (without one: of the first that has a pool).
+    """Draw the sample from all items in the pool of a stage (without ``stage``: the first stage with a pool).
 
-    Of a stage that goes by rounds: the next round, or, where the last one found no error and everything was seen once
-    without conflict, the draw that lets the whole pool go on (``Draw.closing``). None when nothing waits. None as
-    actor: the program, because nothing is left upstream. Raises Denied for others than administrators, Conflict where a
-    round is under way.
+    In a stage with rounds this draws the next round, or, after a round without errors in which every item was seen
+    without conflict, the draw that lets the whole pool go on (``Draw.closing``). None if nothing waits. None as actor:
+    the program, because nothing is left upstream. Raises Denied for anyone but administrators, Conflict during a round.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -78,10 +79,11 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
         if drawn_stage.in_rounds:
             last = end_last_round(actor=actor, project=project, stage=drawn_stage.key)
             if last is not None and is_under_way(last):
-                raise Conflict(
-                    f"Round {last.number} of “{drawn_stage.title}” is under way: the next one is drawn when everything "
-                    "drawn is settled, conflicts too."
+                sentence = _(
+                    "Round %(number)s of “%(stage)s” is still in progress. You can draw the next round when all its "
+                    "items and conflicts are settled."
                 )
+                raise Conflict(sentence % {"number": last.number, "stage": drawn_stage.title})
             closing = is_over(last)
         draw = _close_and_draw(actor, project, drawn_stage, closing=closing)
         if draw.population_size <= AT_ONCE:
@@ -94,13 +96,13 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
 
 @contextmanager
 def simulated_seeds(*, project: Project, source: Callable[[], str]) -> Iterator[None]:
-    """Within it, and in this thread alone, the draws of a simulation's project take their seeds from ``source``.
+    """Within this context and thread, draws of a simulation's project take their seeds from ``source``.
 
-    A simulation has to come out the same twice. The event of each draw says that it was simulated. Raises ValueError
-    for any project but a simulation's.
+    Simulations must be reproducible. The event of each draw says that it was simulated. Raises ValueError for any other
+    project.
     """
     if not project.slug.startswith(SIMULATED):
-        raise ValueError("only a simulation may say where the seeds of its draws come from")
+        raise ValueError("only a simulation may choose the seeds of its draws")
     token = _simulation.set((project.pk, source))
     try:
         yield
@@ -109,7 +111,7 @@ def simulated_seeds(*, project: Project, source: Callable[[], str]) -> Iterator[
 
 
 def members_of(draw: Draw) -> list[tuple[Candidate, bool]]:
-    """The recorded population of a draw, each with whether it was drawn; in the order in which it was hashed."""
+    """Return the recorded population of a draw, each with whether it was drawn, in the order of the hash."""
     rows = draw.items.values_list("dialogue__external_id", "stratum", "seen", "selected")
     in_rounds = draw.algorithm == ROUNDS
     members = [
@@ -120,14 +122,14 @@ def members_of(draw: Draw) -> list[tuple[Candidate, bool]]:
 
 
 def member_line(draw: Draw, member: Candidate, *, drawn: bool) -> dict[str, Any]:
-    """A line of ``draws.jsonl``, as docs/sampling.md says."""
+    """Return a line of ``draws.jsonl`` as described in docs/sampling.md."""
     return {
         "stage": draw.stage, "draw": draw.number, "id": member.external_id, "stratum": member.stratum, "drawn": drawn,
     }  # fmt: skip
 
 
 def recompute_draw(draw: Draw) -> list[str]:
-    """Draw again from what was recorded; what does not come out the same, as sentences. Empty for an honest draw."""
+    """Reproduce a draw from its record and return the differences as sentences; empty for an honest draw."""
     members = members_of(draw)
     population = [one for one, _ in members]
     draw_again = draw_round if draw.algorithm == ROUNDS else draw_sample
@@ -137,15 +139,19 @@ def recompute_draw(draw: Draw) -> list[str]:
     problems = []
     if draw.algorithm not in (ALGORITHM, ROUNDS):
         problems.append(
-            f"It was drawn by version {draw.algorithm} of the algorithm; this program has {ALGORITHM} and {ROUNDS}."
+            _("The draw used version %(version)s of the algorithm. Assay supports versions %(one)s and %(other)s.")
+            % {"version": draw.algorithm, "one": ALGORITHM, "other": ROUNDS}
         )
     if population_hash(population) != draw.population_hash:
-        problems.append("The recorded population is not the one whose hash was recorded before the seed was drawn.")
+        problems.append(
+            _("The recorded population does not match the hash that was recorded before the seed was drawn.")
+        )
     if drawn != recorded:
         missed, extra = len(drawn - recorded), len(recorded - drawn)
-        problems.append(f"The seed draws {missed} that were not looked at, and not {extra} that were.")
+        sentence = _("The seed draws %(missed)s other items and leaves out %(extra)s of the recorded sample.")
+        problems.append(sentence % {"missed": missed, "extra": extra})
     if strata != draw.strata or len(population) != draw.population_size or len(drawn) != draw.sample_size:
-        problems.append("The recorded sizes are not those of the population and its sample.")
+        problems.append(_("The recorded sizes do not match the population and its sample."))
     return problems
 
 
@@ -197,7 +203,7 @@ def carry_out(draw: Draw) -> None:
     Draw.objects.filter(pk=draw.pk).update(carried_out_at=timezone.now())
 
 
-@job_kind(JOB, "Carrying out a draw")
+@job_kind(JOB, gettext_noop("Carry out draw"))
 def _run(running: Running) -> dict[str, int]:
     draw = Draw.objects.select_related("project").get(pk=running.job.parameters["draw"])
     done: int = running.checkpoint.get("done", 0)
@@ -260,7 +266,7 @@ def _close_and_draw(
         .select_for_update(of=("self",))
     )
     if not members:
-        raise Conflict("Somebody else has just drawn; nothing is waiting for a draw any more.")
+        raise Conflict(_("Somebody else has just made a draw. No items are waiting for a draw."))
     in_rounds = stage.in_rounds
     population = [
         Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else owner or "")
@@ -305,7 +311,7 @@ def _close_and_draw(
         ],
         constants={"draw_id": draw.pk},
     )
-    for portion in in_portions([run_id for run_id, *_ in members]):
+    for portion in in_portions([run_id for run_id, *_rest in members]):
         # What came in while the draw before was being made may not have known its number.
         number = {"round": draw.number} if in_rounds else {}
         StageRun.objects.filter(pk__in=portion).update(state=StageRunState.DRAWN, **number)

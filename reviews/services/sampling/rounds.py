@@ -1,9 +1,9 @@
-"""Stages that go by rounds: which round it is, what it has found, and whether it was the last one.
+"""Stages with rounds: the current round, its results, and whether it was the last one.
 
-A round is a draw of such a stage. It is under way until everything drawn is settled, conflicts too. The rounds are over
-when one has found no error and everything in the pool was seen once without conflict. An *error* is an item that was
-changed or rejected, in the round itself or by whoever settled its conflict; a *conflict* is an item on which its
-reviewers did not agree. Counted as it happens under ``round:<what>:<stage>:<number>``; see
+A round is a draw of such a stage. It is in progress until every drawn item is settled, including conflicts. The rounds
+end after a round without errors, once every item in the pool was seen without conflict. An *error* is an item that was
+changed or rejected, in the round itself or in the settlement of its conflict; a *conflict* is an item on which its
+reviewers disagreed. Counted as it happens under ``round:<what>:<stage>:<number>``; see
 ``reviews.services.statistics.counters``.
 """
 
@@ -14,6 +14,7 @@ from datetime import datetime
 
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.models import Dialogue, Membership, Project, User
 from annotator.models.content import GoldRole
@@ -115,9 +116,7 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
         still_open = waiting.get((draw.stage, draw.number), 0)
         # Two statements: a conflict may have opened between them.
         decided = max(errors, seen - still_open)
-        none = (
-            "No item of this round has been decided yet." if seen else "No item of this round has been looked at yet."
-        )
+        none = _("No item of this round is decided yet.") if seen else _("No item of this round has been reviewed yet.")
         out.append(
             RoundFigures(
                 stage=draw.stage,
@@ -319,7 +318,7 @@ def _looks(stage: Stage, run_ids: Sequence[int]) -> dict[Look, int]:
     found = list(runs)
     met: dict[int, set[str]] = {}
     for cycle_id, name in Slot.objects.filter(
-        cycle__in=[cycle_id for _, cycle_id, *_ in found], stage=stage.key, state=SlotState.DONE
+        cycle__in=[one[1] for one in found], stage=stage.key, state=SlotState.DONE
     ).values_list("cycle_id", "holder__pseudonym"):
         met.setdefault(cycle_id, set()).add(name)
     return {

@@ -1,8 +1,10 @@
-"""The samples a project has drawn, as a page lists them."""
+"""Lists and checks the draws of a project."""
 
 from collections.abc import Iterator
 
 import orjson
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.errors import Denied, Hidden
 from annotator.models import Project, User
@@ -11,26 +13,26 @@ from reviews.models import Draw
 from reviews.services.sampling.draws import member_line, members_of, recompute_draw
 from reviews.services.transitions.sealing import reviewed_blind
 
-#: Draws that a page lists; a project that is drawn from once a day has more after a year.
+#: Draws listed on a page; a project with a draw a day has more after a year.
 MAX_DRAWS = 400
-REVIEWED_BLIND = (
-    "You review a dialogue of this draw blind, and its population says whose work each dialogue is, or how it fared "
-    "before. It is open to you when the stage has settled."
+REVIEWED_BLIND = gettext_lazy(
+    "You are reviewing a dialogue of this draw blind, and the population would reveal its owner or history. "
+    "You can see it when the stage has settled."
 )
 
 
 def has_draws(project: Project) -> bool:
-    """Whether anything was drawn yet."""
+    """Return whether there are any draws."""
     return Draw.objects.filter(project=project).exists()
 
 
 def list_draws(project: Project) -> list[Draw]:
-    """The newest draws, newest first; never their populations."""
+    """Return the newest draws, newest first, without their populations."""
     return list(Draw.objects.filter(project=project).select_related("actor").order_by("-pk")[:MAX_DRAWS])
 
 
 def check_draw(*, actor: User, project: Project, public_id: str) -> tuple[Draw, list[str]]:
-    """Draw again from what was recorded: the draw, and what does not come out the same, as sentences.
+    """Reproduce a draw from its record; return it and the differences as sentences.
 
     Reads the whole population. Raises Denied for others than senior reviewers and administrators, Hidden.
     """
@@ -39,7 +41,7 @@ def check_draw(*, actor: User, project: Project, public_id: str) -> tuple[Draw, 
 
 
 def read_population(*, actor: User, project: Project, public_id: str) -> Iterator[bytes]:
-    """Everything a draw was made from, as lines of JSON. Raises what ``check_draw`` does, Denied for whoever reviews a
+    """Yield a draw's population as lines of JSON. Raises what ``check_draw`` does, and Denied for anyone who reviews a
     member blind.
     """
     draw = _draw(actor, project, public_id)
@@ -52,17 +54,17 @@ def read_population(*, actor: User, project: Project, public_id: str) -> Iterato
 
 
 def why_hidden(*, actor: User, draw: Draw) -> str:
-    """Why somebody who oversees the project does not see a draw's population, as a sentence; blank where they do.
+    """Return why an overseer may not see a draw's population, as a sentence; blank if they may.
 
-    To leave out one member would not do: the sizes of all strata are known.
+    Leaving out one member would not help: the sizes of all strata are known.
     """
     hides = draw.items.filter(dialogue__in=reviewed_blind(actor, draw.project)).exists()
-    return REVIEWED_BLIND if hides else ""
+    return str(REVIEWED_BLIND) if hides else ""
 
 
 def _draw(actor: User, project: Project, public_id: str) -> Draw:
     require_role(actor=actor, project=project, roles=OVERSEERS)
     draw = Draw.objects.filter(project=project, public_id=public_id).first()
     if draw is None:
-        raise Hidden("There is no such draw in this project.")
+        raise Hidden(_("This draw does not exist in the project."))
     return draw

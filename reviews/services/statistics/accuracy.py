@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+
 from annotator.models import Project, User
 from annotator.models.content import DialogueStatus
 from reviews.core.agreement import (
@@ -180,7 +182,7 @@ def read_accuracy(
 
 
 def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:
-    named = {BASELINE: "Baseline", **titles, VERIFIED: "Verified"}
+    named = {BASELINE: _("Baseline"), **titles, VERIFIED: _("Verified")}
     return [_point(key, title, points[key]) for key, title in named.items() if points[key]]
 
 
@@ -191,7 +193,7 @@ def _by_round(stage: str, title: str, during: dict[str, Tally[str]], ended: dict
     number = 0
     while f"{stage}:{number}" in during:
         key = f"{stage}:{number}"
-        name = f"Round {number}" if number else "As it came"
+        name = _("Round %(number)s") % {"number": number} if number else _("Before round 1")
         rounds.append(_point(str(number), name, during[key] + past))
         past += ended.get(key, Tally())
         number += 1

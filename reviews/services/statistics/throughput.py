@@ -1,7 +1,7 @@
-"""What the page on progress shows: reviews over time, time per item, errors named, and when the work will be done.
+"""Reads the figures of the progress page: reviews over time, time per item, error types and estimated completion.
 
-Everything is read from counts that are folded as reviews come in (``statistics.workload``) and from counters, but
-what a protocol's rounds and approvals in a row have still to bring, which is counted among the items under way.
+Everything is read from counts that are updated as reviews are submitted (``statistics.workload``) and from counters,
+except remaining reviews of rounds and approvals in a row, which are counted from the items in progress.
 """
 
 from collections import Counter as Tally
@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Q, QuerySet, Sum
+from django.utils.translation import gettext as _
 
 from annotator.models import Project, User
 from annotator.services.database.snapshot import one_snapshot
@@ -227,7 +228,7 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
         following = expected_to_follow(protocol, left, counters, unseen=unseen, confirmed=confirmed)
     since = today - timedelta(days=PACE_DAYS)
     days: Tally[date] = Tally()
-    for (day, _), count in _days(project, None, since, shown_to).items():
+    for (day, __), count in _days(project, None, since, shown_to).items():
         days[day] += count
     first = min(days, default=today)
     # Days before anybody began say nothing of the pace; today is not over.
@@ -238,7 +239,7 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
         daily = [0] * PACE_DAYS
     open_now = sum(left.values())
     if not any(key.startswith("status:") for key in counters):
-        return Outlook(0, 0.0, Forecast(reason="There are no dialogues yet, so there is nothing to foresee."), today)
+        return Outlook(0, 0.0, Forecast(reason=_("No dialogues yet, so there is no forecast.")), today)
     return Outlook(open_now, following, forecast(open_now + following, daily), today)
 
 

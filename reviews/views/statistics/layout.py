@@ -1,4 +1,4 @@
-"""Tables of statistics: one description for the page and for the file one downloads."""
+"""Tables of statistics: one description for the page and for the CSV file."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 
 #: Begin a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -14,13 +15,17 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``kind``: text, count, share (0 to 1, shown as per cent), number (three digits) or seconds."""
+    """``kind``: text, words (translated when shown), count, share (0 to 1, in per cent), number or seconds."""
 
     key: str
     head: str
     kind: str = "text"
-    #: What stands there: an attribute of the row's item (``figure.low``; as a rule the key's own), or a function of it.
+    #: The value: an attribute of the row's item (``figure.low``; by default named as the key), or a function of it.
     of: str | Callable[[Any], Any] = ""
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind not in ("text", "words")
 
     def value(self, item: Any) -> Any:
         return self.of(item) if callable(self.of) else attrgetter(self.of or self.key)(item)
@@ -37,29 +42,28 @@ class Table:
 
     @classmethod
     def listing(cls, items: Iterable[Any], *, key: str, caption: str, columns: Sequence[Column]) -> "Table":
-        """A table with one row for each item, as the columns say."""
+        """Return a table with one row for each item."""
         return cls(key, caption, columns, [[column.value(item) for column in columns] for item in items])
 
     def shown(self) -> Iterator[list[tuple[str, bool]]]:
-        """Each row as (what is shown, whether it is a number)."""
+        """Yield each row as (what is shown, whether it is a number)."""
         for row in self.rows:
             yield [
-                (shown(value, column.kind), column.kind != "text")
-                for value, column in zip(row, self.columns, strict=True)
+                (shown(value, column.kind), column.is_number) for value, column in zip(row, self.columns, strict=True)
             ]
 
     def without(self, *keys: str) -> "Table":
-        """The table without these columns."""
+        """Return the table without these columns."""
         kept = [place for place, column in enumerate(self.columns) if column.key not in keys]
         columns, *rows = ([row[place] for place in kept] for row in (self.columns, *self.rows))
         return Table(self.key, self.caption, columns, rows)
 
     def heads(self) -> list[tuple[str, bool]]:
-        return [(column.head, column.kind != "text") for column in self.columns]
+        return [(column.head, column.is_number) for column in self.columns]
 
 
 def shown(value: Any, kind: str) -> str:
-    """A value as a person reads it; an en dash where there is none."""
+    """Return a value as people read it; an en dash if there is none."""
     if value is None or value == "":
         return "–"
     if kind == "share":
@@ -68,11 +72,13 @@ def shown(value: Any, kind: str) -> str:
         return f"{value:.3f}".replace("-", "−")
     if kind == "count":
         return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    if kind == "words":
+        return _(value)
     return duration(value) if kind == "seconds" else str(value)
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words: “45 s”, “3 min 20 s”, “1 h 5 min”."""
+    """Return seconds in words: “45 s”, “3 min 20 s”, “1 h 5 min”."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -83,17 +89,17 @@ def duration(seconds: float) -> str:
 
 
 def bounds(kind: str, of: str, key: str = "{}") -> list[Column]:
-    """The interval of a figure; ``key`` makes the columns' keys from “low” and “high”."""
+    """Return the columns of a figure's interval; ``key`` makes their keys from “low” and “high”."""
     return [
-        Column(key.format("low"), "95 % from", kind, f"{of}.low"),
-        Column(key.format("high"), "to", kind, f"{of}.high"),
+        Column(key.format("low"), _("95 % interval from"), kind, f"{of}.low"),
+        Column(key.format("high"), _("to"), kind, f"{of}.high"),
     ]
 
 
 def figure_columns(kind: str, of: str) -> list[Column]:
-    """Value, bounds, n, and how the interval was made or why there is none."""
+    """Return the columns of value, bounds, n, and the method of the interval or why there is none."""
     return [
-        Column("value", "Value", kind, f"{of}.value"),
+        Column("value", _("Value"), kind, f"{of}.value"),
         *bounds(kind, of),
         Column("n", "n", "count", f"{of}.n"),
         note_column(of),
@@ -101,15 +107,13 @@ def figure_columns(kind: str, of: str) -> list[Column]:
 
 
 def note_column(of: str) -> Column:
-    """How the interval of a figure was made, or why there is none."""
+    """Return the column with the method of a figure's interval, or why there is none."""
     figure = attrgetter(of)
-    return Column(
-        "note", "Interval, or why there is none", of=lambda one: figure(one).undefined or figure(one).interval
-    )
+    return Column("note", _("Note"), "words", lambda one: figure(one).undefined or figure(one).interval)
 
 
 def as_csv(table: Table, *, project: str) -> HttpResponse:
-    """The table as a file: keys of the columns, then the values as they are, undefined ones empty."""
+    """Return the table as a CSV file: the keys of the columns, then the raw values, undefined ones empty."""
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{project}-{table.key}.csv"'
     writer = csv.writer(response, lineterminator="\r\n")
@@ -122,5 +126,5 @@ def as_csv(table: Table, *, project: str) -> HttpResponse:
 def _cell(value: Any) -> Any:
     if value is None:
         return ""
-    # Titles and names are what people typed; nothing of that is to be calculated.
+    # Titles and names are typed by people; a spreadsheet must not calculate them.
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

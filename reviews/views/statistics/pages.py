@@ -1,6 +1,6 @@
-"""Pages of statistics: progress, accuracy and agreement of a project, and what one person did.
+"""Statistics pages: progress, accuracy and agreement of a project, and one person's work.
 
-Each table on a page is also a file: the same address with ``?csv=`` and the table's name.
+Each table on a page can be downloaded: the same address with ``?csv=`` and the table's name.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
@@ -38,7 +39,7 @@ from reviews.views.statistics.layout import Table, as_csv
 from reviews.views.statistics.revision_tables import rounds_chart, rounds_table
 
 _LABELS = (*RATED, *OVERLAPPING)
-#: Pairs that the page shows with their figures; the file has them all.
+#: Pairs of reviewers shown on the page; the CSV file has all of them.
 MAX_PAIRS = 30
 
 
@@ -46,7 +47,7 @@ MAX_PAIRS = 30
 @require_safe
 @takes("by", "csv")
 def progress(request: PageRequest) -> HttpResponse:
-    """How fast the work goes, how long an item takes, which errors are named, and when it will be done."""
+    """Show pace, time per item, error types and estimated completion."""
     project, by_week = request.project, one_of(request.GET, "by", ["week"]) == "week"
     overseer = oversees(request.roles)
     shown_to = None if overseer else request.user
@@ -60,7 +61,7 @@ def progress(request: PageRequest) -> HttpResponse:
     tables = {
         "throughput": made.throughput_table(throughput),
         "times": made.time_table(times),
-        "error_types": made.error_type_table(error_types, titles, "error-types", "Error types that were named"),
+        "error_types": made.error_type_table(error_types, titles, "error-types", _("Error types")),
     }
     if overseer:
         shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
@@ -73,7 +74,7 @@ def progress(request: PageRequest) -> HttpResponse:
             "by_week": by_week,
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",
-            "error_type_chart": drawn(made.error_type_chart(error_types, "error-types", "Error types that were named"))
+            "error_type_chart": drawn(made.error_type_chart(error_types, "error-types", _("Error types")))
             if error_types
             else "",
             "outlook": read_outlook(project=project, now=now, shown_to=shown_to),
@@ -88,7 +89,7 @@ def progress(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("csv")
 def accuracy(request: PageRequest) -> HttpResponse:
-    """How right the items were after each stage and each round, what was revised, and what is left."""
+    """Show accuracy after each stage and each round, revised items and residual errors."""
     found = read_accuracy(project=request.project, hide_answers=not oversees(request.roles))
     tables, context = _accuracy(found)
     if oversees(request.roles) and found.audits:
@@ -101,7 +102,7 @@ def accuracy(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("csv")
 def revisions(request: PageRequest) -> HttpResponse:
-    """How many items the stages that repeat after a change revised, and in how many rounds."""
+    """Show how many items were revised in stages that repeat after a change, and in how many rounds."""
     hide = not oversees(request.roles)
     stages = read_revision_rounds(request.project, hide_answers=hide)
     return answer(
@@ -120,7 +121,7 @@ def revisions(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("stage", "label", "pair", "since", "until", "csv")
 def agreement(request: PageRequest) -> HttpResponse:
-    """How far independent reviewers agree on a label of a stage: all of them, or two people."""
+    """Show the agreement of independent reviewers on the labels of a stage: all reviewers or one pair."""
     project, asked = request.project, request.GET
     overseer = oversees(request.roles)
     stages = read_compared_stages(project=project)
@@ -135,11 +136,12 @@ def agreement(request: PageRequest) -> HttpResponse:
         for label in chosen
     }
     figures = [(label, summarise(label, counts[label], pair=pair is not None)) for label in chosen]
-    words = {value: label.text for kind in RATED for value, label in LABELS[kind].items()}
+    words = {value: _(label.text) for kind in RATED for value, label in LABELS[kind].items()}
+    label_names = made.label_names()
     sections: list[dict[str, Any]] = [
         {
             "label": label,
-            "name": made.LABEL_NAMES[label],
+            "name": label_names[label],
             "chart": drawn(made.agreement_chart(label, found)),
             "table": made.label_table(label, found),
             "patterns": made.pattern_table(label, counts[label], words),
@@ -157,7 +159,7 @@ def agreement(request: PageRequest) -> HttpResponse:
         pairs = {pair: of_pair for pair, of_pair in found.items() if people.keys() >= set(pair)}
         known = list(pairs.items())
         if "csv" not in asked:
-            # An interval of each statistic of each pair takes its time, and there are many pairs of fifty people.
+            # Intervals of each statistic of each pair take time, and fifty people make many pairs.
             known = sorted(known, key=lambda one: -sum(count for _, count in one[1].checked()))[:MAX_PAIRS]
         tables["pairs"] = made.pair_table(
             [
@@ -173,17 +175,20 @@ def agreement(request: PageRequest) -> HttpResponse:
             "stages": stages,
             "stage": stage,
             "label": chosen[0] if len(chosen) == 1 else "",
-            "label_names": made.LABEL_NAMES,
+            "label_names": label_names,
             "since": since,
             "until": until,
             "pair": asked.get("pair", "") if pair else "",
             "pairs": [
-                (f"{people[one].public_id}:{people[other].public_id}", f"{people[one]} and {people[other]}")
+                (
+                    f"{people[one].public_id}:{people[other].public_id}",
+                    _("%(one)s and %(other)s") % {"one": people[one], "other": people[other]},
+                )
                 for one, other in pairs
             ],
             "most_pairs": MAX_PAIRS,
             "sections": sections,
-            "missing": [made.LABEL_NAMES[label] for label in chosen if not len(counts[label])],
+            "missing": [label_names[label] for label in chosen if not len(counts[label])],
             "set_aside": AGREEMENT.set_aside(project),
         },
     )
@@ -193,7 +198,7 @@ def agreement(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("csv")
 def person(request: PageRequest, public_id: str) -> HttpResponse:
-    """What one person did: they see their own, and whoever oversees the project sees everybody's."""
+    """Show one person's work: people see their own, overseers see everyone's."""
     project = request.project
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
     titles, now = stage_titles(project), timezone.now()
@@ -211,10 +216,8 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     tables |= {
         "throughput": made.throughput_table(throughput),
         "times": made.time_table(times),
-        "named": made.error_type_table(named, titles, "error_types-named", "Errors named by this person"),
-        "received": made.error_type_table(
-            received, titles, "error_types-received", "Errors named in this person’s versions"
-        ),
+        "named": made.error_type_table(named, titles, "error_types-named", _("Errors reported")),
+        "received": made.error_type_table(received, titles, "error_types-received", _("Errors received")),
     }
     return answer(
         request,
@@ -224,13 +227,17 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
         | {
             "whose": whose,
             "set_aside": WORK.set_aside(project, review__person=whose),
-            "whose_heading": f"Work of {whose}",
+            "whose_heading": _("Your work")
+            if whose.pk == request.user.pk
+            else _("Work of %(person)s") % {"person": whose},
             "is_me": whose.pk == request.user.pk,
             "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",
-            "named_chart": drawn(made.error_type_chart(named, "error_types-named", "Errors named")) if named else "",
-            "received_chart": drawn(made.error_type_chart(received, "error_types-received", "Errors received"))
+            "named_chart": drawn(made.error_type_chart(named, "error_types-named", _("Errors reported")))
+            if named
+            else "",
+            "received_chart": drawn(made.error_type_chart(received, "error_types-received", _("Errors received")))
             if received
             else "",
         },
@@ -247,7 +254,7 @@ def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
     tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
     return tables, {
         "found": found,
-        "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, "Accuracy after each stage"))
+        "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, _("Accuracy after each stage")))
         if found.finished
         else "",
         "rounds": [(stage, drawn(chart), table) for stage, chart, table in rounds],
@@ -255,13 +262,13 @@ def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
 
 
 def answer(request: PageRequest, template: str, tables: dict[str, Table], context: dict[str, Any]) -> HttpResponse:
-    """The page, or the one of its tables that is asked for as a file."""
+    """Return the page, or the requested one of its tables as a CSV file."""
     wanted = request.GET.get("csv")
     if wanted is not None:
         for table in tables.values():
             if table.key == wanted:
                 return as_csv(table, project=request.project.slug)
-        raise Hidden("There is no such table on this page.")
+        raise Hidden(_("This page has no such table."))
     query = request.GET.copy()
     return render(
         request,
@@ -281,16 +288,16 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     revised = reverse("statistics-revisions", args=[project.slug])
     drawn_from = reverse("statistics-samples", args=[project.slug])
     pages = [
-        (reverse("statistics", args=[project.slug]), "Progress"),
-        (reverse("statistics-accuracy", args=[project.slug]), "Accuracy"),
-        *([(drawn_from, "Samples")] if drawn_from == here or has_draws(project) else []),
-        *([(revised, "Revisions")] if revised == here or repeating_stages(project) else []),
-        (reverse("statistics-agreement", args=[project.slug]), "Agreement"),
-        (reverse("statistics-person", args=[project.slug, request.user.public_id]), "Your work"),
+        (reverse("statistics", args=[project.slug]), _("Progress")),
+        (reverse("statistics-accuracy", args=[project.slug]), _("Accuracy")),
+        *([(drawn_from, _("Samples"))] if drawn_from == here or has_draws(project) else []),
+        *([(revised, _("Revisions"))] if revised == here or repeating_stages(project) else []),
+        (reverse("statistics-agreement", args=[project.slug]), _("Agreement")),
+        (reverse("statistics-person", args=[project.slug, request.user.public_id]), _("Your work")),
     ]
     return [(url, label, url == here) for url, label in pages]
 
 
 def drawn(chart: str) -> SafeString:
-    """A drawing of ``reviews.core.charts``, which escapes every text it is given."""
+    """Mark a chart of ``reviews.core.charts`` as safe; it escapes every text."""
     return mark_safe(chart)  # noqa: S308

@@ -1,7 +1,9 @@
-"""The tables and drawings of what was drawn: rounds one after the other, and every draw with its seed."""
+"""The tables and charts of samples: rounds in order, and every draw with its seed."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+
+from django.utils.translation import gettext as _
 
 from reviews.core import charts
 from reviews.core.protocols.drawing import ROUNDS
@@ -11,38 +13,38 @@ from reviews.views.statistics.layout import Column, Table, bounds
 
 
 def by_stage(rounds: Sequence[RoundFigures]) -> list[tuple[str, list[RoundFigures]]]:
-    """(key of a stage, its rounds), in their order."""
+    """Return (key of a stage, its rounds), in their order."""
     return [(stage, list(of_stage)) for stage, of_stage in groupby(rounds, key=lambda one: one.stage)]
 
 
 def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> Table:
-    """What each round of a stage looked at and what it found.
+    """Return what each round of a stage reviewed and found.
 
-    ``sizes``: with what it was drawn from, as below: more than is past the stage for who may not know gold items.
+    ``sizes``: with the population, which people who must not know gold items may not see (see ``draws_table``).
     """
     whole = Table.listing(
         rounds,
         key=f"rounds-{stage}",
-        caption=f"What each round found: {rounds[0].title}",
+        caption=_("Rounds of %(stage)s") % {"stage": rounds[0].title},
         columns=[
-            Column("round", "Round", of=_round),
-            Column("population", "Items then", "count"),
-            Column("unseen", "Never seen without conflict", "count"),
-            Column("drawn", "Drawn", "count"),
-            Column("seen", "Looked at", "count"),
-            Column("errors", "With an error", "count"),
-            Column("conflicts", "In conflict", "count"),
-            Column("open_conflicts", "Still open", "count"),
-            Column("accuracy", "Nothing to change", "share", "accuracy.value"),
+            Column("round", _("Round"), of=_round),
+            Column("population", _("Population"), "count"),
+            Column("unseen", _("Not yet agreed on"), "count"),
+            Column("drawn", _("Drawn"), "count"),
+            Column("seen", _("Reviewed"), "count"),
+            Column("errors", _("With errors"), "count"),
+            Column("conflicts", _("Conflicts"), "count"),
+            Column("open_conflicts", _("Open conflicts"), "count"),
+            Column("accuracy", _("No changes needed"), "share", "accuracy.value"),
             *bounds("share", "accuracy"),
-            Column("state", "State", of=_state),
+            Column("state", _("State"), of=_state),
         ],
     )
     return whole if sizes else whole.without("population", "unseen", "drawn")
 
 
 def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:
-    """In how much of each round nothing had to be changed: WildToolBench's accuracy by iteration."""
+    """Draw the share of each round that needed no changes: WildToolBench's accuracy by iteration."""
     marks = [
         charts.Mark(
             one.accuracy.value,
@@ -52,25 +54,27 @@ def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:
         )
         for one in rounds
     ]
-    said = "; ".join(
-        f"round {one.number}: {one.accuracy.n - one.errors:,} of {one.accuracy.n:,}"
-        if one.accuracy.n
-        else f"round {one.number}: none yet"
-        for one in rounds
-    )
+    said = "; ".join(_share_of_round(one) for one in rounds)
     return charts.curve(
         f"rounds-{stage}",
         points=[_round(one) for one in rounds],
-        lines=[charts.Line("Nothing to change", marks)],
-        title=f"Items of each round of {rounds[0].title} in which nothing had to be changed",
-        description=f"Items in which nothing had to be changed, {said}. The strokes are 95 % intervals.",
+        lines=[charts.Line(_("No changes needed"), marks)],
+        title=_("Items that needed no changes, by round of %(stage)s") % {"stage": rounds[0].title},
+        description=_("Items that needed no changes: %(rounds)s. Error bars show 95 %% intervals.") % {"rounds": said},
     )
 
 
+def _share_of_round(one: RoundFigures) -> str:
+    if not one.accuracy.n:
+        return _("round %(number)s: none yet") % {"number": one.number}
+    details = {"number": one.number, "count": f"{one.accuracy.n - one.errors:,}", "items": f"{one.accuracy.n:,}"}
+    return _("round %(number)s: %(count)s of %(items)s") % details
+
+
 def pairs_table(stage: str, rounds: Sequence[RoundFigures], names: Mapping[str, object]) -> Table | None:
-    """Who looked at how much with whom; None where no round went to pairs."""
+    """Return how many items each pair reviewed; None if no round had pairs."""
     rows = [
-        [f"Round {one.number}", str(names.get(first, first)), str(names.get(second, second)), items]
+        [_round(one), str(names.get(first, first)), str(names.get(second, second)), items]
         for one in rounds
         for first, second, items in one.pairs
     ]
@@ -78,55 +82,56 @@ def pairs_table(stage: str, rounds: Sequence[RoundFigures], names: Mapping[str, 
         return None
     return Table(
         f"pairs-{stage}",
-        f"Who looked at it with whom: {rounds[0].title}",
+        _("Pairs of reviewers of %(stage)s") % {"stage": rounds[0].title},
         [
-            Column("round", "Round"),
-            Column("first", "One"),
-            Column("second", "The other"),
-            Column("items", "Items", "count"),
+            Column("round", _("Round")),
+            Column("first", _("Reviewer 1")),
+            Column("second", _("Reviewer 2")),
+            Column("items", _("Items"), "count"),
         ],
         rows,
     )
 
 
 def draws_table(draws: Sequence[Draw], titles: Mapping[str, str], *, sizes: bool) -> Table:
-    """Every draw with all that is needed to draw it again.
+    """Return every draw with what is needed to reproduce it.
 
-    ``sizes``: with its population. Whoever may not know gold items could try which of the dialogues that seem to wait
-    was in it.
+    ``sizes``: with its population. People who must not know gold items could use it to find out which of the waiting
+    dialogues was in it.
     """
     whole = Table.listing(
         draws,
         key="draws",
-        caption="Every draw, with what it takes to draw it again",
+        caption=_("Draws"),
         columns=[
-            Column("draw", "Draw", of=lambda one: f"Draw {one.number}"),
-            Column("stage", "Stage", of=lambda one: titles.get(one.stage, one.stage)),
-            Column("what", "What", of=_kind),
-            Column("drawn_at", "When (UTC)", of=lambda one: f"{one.created_at:%Y-%m-%d %H:%M}"),
-            Column("by", "By", of=lambda one: str(one.actor or "the program")),
-            Column("population", "Drawn from", "count", "population_size"),
-            Column("sample", "Drawn", "count", "sample_size"),
-            Column("fraction", "Fraction", "share"),
-            Column("algorithm", "Algorithm", of=lambda one: f"version {one.algorithm}"),
-            Column("seed", "Seed"),
-            Column("population_sha256", "SHA-256 of the population", of="population_hash"),
+            Column("draw", _("Draw"), of=lambda one: _("Draw %(number)s") % {"number": one.number}),
+            Column("stage", _("Stage"), of=lambda one: titles.get(one.stage, one.stage)),
+            Column("what", _("Type"), of=_kind),
+            Column("drawn_at", _("Time (UTC)"), of=lambda one: f"{one.created_at:%Y-%m-%d %H:%M}"),
+            Column("by", _("Drawn by"), of=lambda one: str(one.actor or "Assay")),
+            Column("population", _("Population"), "count", "population_size"),
+            Column("sample", _("Drawn"), "count", "sample_size"),
+            Column("fraction", _("Fraction"), "share"),
+            Column("algorithm", _("Algorithm"), of=lambda one: _("version %(number)s") % {"number": one.algorithm}),
+            Column("seed", _("Seed")),
+            Column("population_sha256", _("SHA-256 of the population"), of="population_hash"),
         ],
     )
     return whole if sizes else whole.without("population", "sample", "population_sha256")
 
 
 def _round(one: RoundFigures) -> str:
-    return f"Round {one.number}"
+    return _("Round %(number)s") % {"number": one.number}
 
 
 def _kind(draw: Draw) -> str:
     if draw.closing:
-        return "end of the rounds"
-    return "round" if draw.algorithm == ROUNDS else "sample"
+        return _("end of rounds")
+    return _("round") if draw.algorithm == ROUNDS else _("sample")
 
 
 def _state(one: RoundFigures) -> str:
     if one.ended_at is None:
-        return "under way"
-    return f"ended {one.ended_at:%Y-%m-%d}{', the last one' if one.last else ''}"
+        return _("in progress")
+    ended = {"date": f"{one.ended_at:%Y-%m-%d}"}
+    return (_("ended %(date)s, last round") if one.last else _("ended %(date)s")) % ended

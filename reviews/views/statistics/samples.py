@@ -1,4 +1,4 @@
-"""The page of what was drawn: rounds, and samples that can be drawn again."""
+"""The page of samples: rounds and reproducible draws."""
 
 from typing import Any
 
@@ -20,9 +20,7 @@ from reviews.views.statistics.pages import answer, drawn
 @require_safe
 @takes("check", "csv", "population")
 def samples(request: PageRequest) -> HttpResponseBase:
-    """Rounds with what they found, and every draw with its seed; ``?check=`` draws one again, ``?population=`` is what
-    it was made from (both for overseers).
-    """
+    """Show rounds and draws; ``?check=`` reproduces a draw, ``?population=`` downloads its population (overseers)."""
     project = request.project
     wanted = request.GET.get("population")
     if wanted:

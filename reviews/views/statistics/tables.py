@@ -1,8 +1,12 @@
-"""Which tables and charts the pages of statistics have, made from what the services read."""
+"""The tables and charts of the statistics pages."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace as Row
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
@@ -10,94 +14,102 @@ from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageA
 from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
 from reviews.views.statistics.layout import Column, Table, bounds, duration, figure_columns
 
-LABEL_NAMES = {
-    "verdict": "Verdict",
-    "policy": "Policy",
-    "information": "Information",
-    "calls": "Calls",
-    "edges": "Edges of the tool graph",
-}
+
+def label_names() -> dict[str, str]:
+    """Return the names of the labels that are compared."""
+    return {
+        "verdict": _("Verdict"),
+        "policy": _("Policy"),
+        "information": _("Information"),
+        "calls": _("Calls"),
+        "edges": _("Tool graph edges"),
+    }
+
 
 # --- accuracy ---------------------------------------------------------------------------------------------------------
 
 
 def curve_table(points: Sequence[PointAccuracy], key: str = "accuracy-by-stage", caption: str = "") -> Table:
-    """Accuracy at each point, with and without messages."""
+    """Return the accuracy at each point, with and without messages."""
     return Table.listing(
         points,
         key=key,
-        caption=caption or "Accuracy after each stage",
+        caption=caption or _("Accuracy after each stage"),
         columns=[
-            Column("point", "After", of="title"),
-            Column("right", "Right", "count"),
-            Column("message_only", "But for a message", "count", "message"),
-            Column("items", "Items", "count", "of"),
-            Column("accuracy", "Accuracy", "share", "figure.value"),
+            Column("point", _("After"), of="title"),
+            Column("right", _("Correct"), "count"),
+            Column("message_only", _("Correct except messages"), "count", "message"),
+            Column("items", _("Items"), "count", "of"),
+            Column("accuracy", _("Accuracy"), "share", "figure.value"),
             *bounds("share", "figure"),
-            Column("accuracy_without_messages", "Messages left out", "share", "without_messages.value"),
+            Column("accuracy_without_messages", _("Ignoring messages"), "share", "without_messages.value"),
             *bounds("share", "without_messages", "{}_without_messages"),
         ],
     )
 
 
 def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> str:
-    """The same as a drawing; the line without messages only where it differs."""
-    lines = [charts.Line("All content", [_mark(one.figure) for one in points])]
+    """Draw the same as a chart, with a line without messages only if it differs."""
+    lines = [charts.Line(_("All content"), [_mark(one.figure) for one in points])]
     if any(one.message for one in points):
-        lines.append(charts.Line("Messages left out", [_mark(one.without_messages) for one in points]))
-    said = "; ".join(f"{one.title} {_percent(one.figure.value)}" for one in points)
+        lines.append(charts.Line(_("Ignoring messages"), [_mark(one.without_messages) for one in points]))
+    figures = "; ".join(f"{one.title} {_percent(one.figure.value)}" for one in points)
+    description = _(
+        "Share of %(items)s items that matched the verified version: %(figures)s. Error bars show 95 %% intervals."
+    )
     return charts.curve(
         name,
         points=[one.title for one in points],
         lines=lines,
         title=title,
-        description=f"Share of items whose content was what was verified in the end, of {points[0].of}: {said}. "
-        "The strokes are 95 % intervals.",
+        description=description % {"items": points[0].of, "figures": figures},
     )
 
 
 def round_charts(stages: Sequence[StageRounds]) -> list[tuple[StageRounds, str, Table]]:
-    """Drawing and table of each stage that had more than one round."""
-    return [
-        (
-            one,
-            curve_chart(f"rounds-{place}", one.rounds, f"Accuracy after each round of {one.title}"),
-            curve_table(one.rounds, f"accuracy-by-round-{one.stage}", f"Accuracy after each round of {one.title}"),
-        )
-        for place, one in enumerate(stages)
-        if len(one.rounds) > 2
-    ]
+    """Return chart and table of each stage that had more than one round."""
+    out = []
+    for place, one in enumerate(stages):
+        if len(one.rounds) > 2:
+            title = _("Accuracy after each round of %(stage)s") % {"stage": one.title}
+            chart = curve_chart(f"rounds-{place}", one.rounds, title)
+            out.append((one, chart, curve_table(one.rounds, f"accuracy-by-round-{one.stage}", title)))
+    return out
 
 
 def revision_table(accuracy: Accuracy) -> Table:
-    """Items that a stage revised, by the rounds they needed, each and together."""
+    """Return the items revised in a stage, by number of rounds and in total."""
     rows = [
         Row(stage=stage, rounds=words, revised=revised, figure=figure)
         for stage in accuracy.revisions
         for words, revised, figure in (
             *(
-                (f"in {rounds} round{'s' if rounds > 1 else ''}", stage.revised[rounds], figure)
+                (
+                    ngettext("in %(rounds)s round", "in %(rounds)s rounds", rounds) % {"rounds": rounds},
+                    stage.revised[rounds],
+                    figure,
+                )
                 for rounds, figure in stage.rates.by_rounds.items()
             ),
-            ("together", stage.count, stage.rates.total),
+            (_("total"), stage.count, stage.rates.total),
         )
     ]
     return Table.listing(
         rows,
         key="revisions",
-        caption="Items that were revised, by stage and by the rounds they needed",
+        caption=_("Revised items by stage and number of rounds"),
         columns=[
-            Column("stage", "Stage", of="stage.title"),
-            Column("rounds", "Revised"),
-            Column("revised", "Items", "count"),
-            Column("not_drawn", "Not drawn", "count", "stage.not_drawn"),
+            Column("stage", _("Stage"), of="stage.title"),
+            Column("rounds", _("Revised")),
+            Column("revised", _("Items"), "count"),
+            Column("not_drawn", _("Not drawn"), "count", "stage.not_drawn"),
             *figure_columns("share", "figure"),
         ],
     )
 
 
 def audit_table(audits: Sequence[StageAudit]) -> Table:
-    """Error rate and what is left of it, of everything that was drawn from."""
+    """Return the error rate and the residual error rate of the sampled populations."""
     return Table.listing(
         (
             Row(audit=audit, figure=figure)
@@ -105,17 +117,17 @@ def audit_table(audits: Sequence[StageAudit]) -> Table:
             for figure in (audit.residual.error_rate, audit.residual.residual)
         ),
         key="residual-error",
-        caption="Errors that are left, as far as the audit can tell",
+        caption=_("Residual errors estimated from the audit"),
         columns=[
-            Column("stage", "Stage", of="audit.title"),
-            Column("figure", "Figure", of="figure.name"),
+            Column("stage", _("Stage"), of="audit.title"),
+            Column("figure", _("Figure"), "words", "figure.name"),
             *_audited("audit"),
         ],
     )
 
 
 def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Table:
-    """The audit by owner and draw."""
+    """Return the audit by owner and draw."""
     return Table.listing(
         (
             Row(audit=audit, stratum=stratum, figure=figure)
@@ -123,11 +135,11 @@ def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Tabl
             for stratum, figure in zip(audit.strata, audit.residual.strata, strict=True)
         ),
         key="audit-by-owner",
-        caption="The audit, owner by owner",
+        caption=_("Audit by owner"),
         columns=[
-            Column("stage", "Stage", of="audit.title"),
-            Column("owner", "Owner", of=lambda one: names.get(one.stratum.name, one.stratum.name) or "nobody"),
-            Column("draw", "Draw", of=lambda one: one.stratum.draw or "all"),
+            Column("stage", _("Stage"), of="audit.title"),
+            Column("owner", _("Owner"), of=lambda one: names.get(one.stratum.name, one.stratum.name) or _("no owner")),
+            Column("draw", _("Draw"), of=lambda one: one.stratum.draw or _("all")),
             *_audited("stratum"),
         ],
     )
@@ -135,9 +147,9 @@ def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Tabl
 
 def _audited(of: str) -> list[Column]:
     return [
-        Column("population", "Drawn from", "count", f"{of}.population"),
-        Column("audited", "Audited", "count", f"{of}.audited"),
-        Column("errors", "Errors found", "count", f"{of}.errors"),
+        Column("population", _("Population"), "count", f"{of}.population"),
+        Column("audited", _("Audited"), "count", f"{of}.audited"),
+        Column("errors", _("With errors"), "count", f"{of}.errors"),
         *figure_columns("share", "figure"),
     ]
 
@@ -146,64 +158,67 @@ def _audited(of: str) -> list[Column]:
 
 
 def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]]) -> Table:
-    """Every statistic of every label."""
+    """Return every statistic of every label."""
+    names = label_names()
     return Table.listing(
-        (Row(label=LABEL_NAMES[label], figure=figure) for label, figures in labels for figure in figures),
+        (Row(label=names[label], figure=figure) for label, figures in labels for figure in figures),
         key="agreement",
-        caption="Agreement",
-        columns=[Column("label", "Label"), *_STATISTIC],
+        caption=_("Agreement"),
+        columns=[Column("label", _("Label")), *_statistic()],
     )
 
 
 def label_table(label: str, figures: Sequence[Figure]) -> Table:
-    """The statistics of one label."""
+    """Return the statistics of one label."""
     rows = [Row(figure=figure) for figure in figures]
-    return Table.listing(rows, key=f"agreement-{label}", caption=LABEL_NAMES[label], columns=_STATISTIC)
+    return Table.listing(rows, key=f"agreement-{label}", caption=label_names()[label], columns=_statistic())
 
 
-_STATISTIC = [Column("statistic", "Statistic", of="figure.name"), *figure_columns("number", "figure")]
+def _statistic() -> list[Column]:
+    return [Column("statistic", _("Statistic"), "words", "figure.name"), *figure_columns("number", "figure")]
 
 
 def agreement_chart(label: str, figures: Sequence[Figure]) -> str:
-    """The statistics of one label as marks with their intervals."""
-    said = "; ".join(
-        f"{one.name} {one.value:.3f}" if one.value is not None else f"{one.name} undefined" for one in figures
-    )
+    """Draw the statistics of one label with their intervals."""
+    values = [_("undefined") if one.value is None else f"{one.value:.3f}" for one in figures]
+    said = "; ".join(f"{_(one.name)} {value}" for one, value in zip(figures, values, strict=True))
+    description = _("%(figures)s. Error bars show 95 %% intervals. 1 is full agreement.")
     return charts.interval_rows(
         f"agreement-{label}",
         rows=[
             charts.Interval(
-                one.name,
+                _(one.name),
                 one.value,
                 one.low,
                 one.high,
-                "undefined" if one.value is None else f"{one.value:.2f}".replace("-", "−"),
+                _("undefined") if one.value is None else f"{one.value:.2f}".replace("-", "−"),
             )
             for one in figures
         ],
-        title=f"Agreement on {LABEL_NAMES[label].lower()}",
-        description=f"{said}. The strokes are 95 % intervals; 1 is full agreement.",
+        title=_("Agreement: %(label)s") % {"label": label_names()[label]},
+        description=description % {"figures": said},
     )
 
 
 def pattern_table(label: str, counts: PatternCounts, words: Mapping[str, str]) -> Table:
-    """What reviewers said together, the most frequent first."""
-    heads = [Column("said", "Said together"), Column("units", "Units", "count")]
+    """Return the combinations of ratings, the most frequent first."""
+    heads = [Column("said", _("Ratings")), Column("units", _("Units"), "count")]
     if label in OVERLAPPING:
-        heads[0] = Column("said", "In both, in one’s, in the other’s")
+        heads[0] = Column("said", _("Matching + first reviewer + second reviewer"))
 
     def said(pattern: Pattern) -> str:
         if label in OVERLAPPING and len(pattern) > 3:
             *sums, reviewers = pattern
-            return f"{' + '.join(map(str, sums))}, all pairs of {reviewers}"
-        return " + ".join("not given" if value is None else words.get(str(value), str(value)) for value in pattern)
+            sentence = _("%(sums)s, all pairs of %(reviewers)s reviewers")
+            return sentence % {"sums": " + ".join(map(str, sums)), "reviewers": reviewers}
+        return " + ".join(_("no rating") if value is None else words.get(str(value), str(value)) for value in pattern)
 
     rows = [[said(pattern), count] for pattern, count in counts.checked()]
-    return Table(f"patterns-{label}", "What was said together", heads, sorted(rows, key=lambda row: -row[1]))
+    return Table(f"patterns-{label}", _("Combinations of ratings"), heads, sorted(rows, key=lambda row: -row[1]))
 
 
 def pair_table(rows: Sequence[tuple[str, str, Sequence[Figure]]]) -> Table:
-    """Agreement of each two people on the verdict."""
+    """Return the agreement of each pair of reviewers on the verdict."""
     known = [(one, other, {figure.name: figure for figure in figures}) for one, other, figures in rows]
     return Table.listing(
         (
@@ -217,16 +232,16 @@ def pair_table(rows: Sequence[tuple[str, str, Sequence[Figure]]]) -> Table:
             for one, other, figures in known
         ),
         key="pairs",
-        caption="Each two people on the verdict",
+        caption=_("Pairs of reviewers: agreement on the verdict"),
         columns=[
-            Column("person", "Person"),
-            Column("other", "Other"),
-            Column("items", "Items", "count", "percent.n"),
-            Column("percent_agreement", "Agreement", "share", "percent.value"),
+            Column("person", _("Reviewer 1")),
+            Column("other", _("Reviewer 2")),
+            Column("items", _("Items"), "count", "percent.n"),
+            Column("percent_agreement", _("Agreement"), "share", "percent.value"),
             *bounds("share", "percent", "percent_{}"),
-            Column("cohen_kappa", "Cohen’s κ", "number", "kappa.value"),
+            Column("cohen_kappa", _("Cohen’s κ"), "number", "kappa.value"),
             *bounds("number", "kappa", "kappa_{}"),
-            Column("ac1", "AC1", "number", "ac1.value"),
+            Column("ac1", _("Gwet’s AC1"), "number", "ac1.value"),
             *bounds("number", "ac1", "ac1_{}"),
         ],
     )
@@ -236,14 +251,14 @@ def pair_table(rows: Sequence[tuple[str, str, Sequence[Figure]]]) -> Table:
 
 
 def throughput_table(found: Throughput) -> Table:
-    """Reviews by day or week, and stage."""
+    """Return reviews by day or week, and stage."""
     return Table(
         "throughput",
-        "Reviews by week" if found.step > 1 else "Reviews by day",
+        _("Reviews by week") if found.step > 1 else _("Reviews by day"),
         [
-            Column("from", "Week from" if found.step > 1 else "Day"),
+            Column("from", _("Week of") if found.step > 1 else _("Day")),
             *(Column(one.stage, one.title, "count") for one in found.stages),
-            Column("together", "Together", "count"),
+            Column("together", _("Total"), "count"),
         ],
         [
             [start.isoformat(), *counts, sum(counts)]
@@ -255,36 +270,41 @@ def throughput_table(found: Throughput) -> Table:
 
 
 def throughput_chart(found: Throughput) -> str:
-    """The same as bars, a panel for each stage."""
-    span = f"from {found.starts[0]:%-d %B %Y} to {found.starts[-1]:%-d %B %Y}"
+    """Draw the same as bars, with a panel for each stage."""
+    details = {
+        "total": f"{found.total:,}",
+        "start": date_format(found.starts[0], "j F Y"),
+        "end": date_format(found.starts[-1], "j F Y"),
+        "stages": "; ".join(f"{one.title} {sum(one.counts):,}" for one in found.stages),
+    }
     return charts.bar_panels(
         "throughput",
-        times=[f"{start:%-d %b}" for start in found.starts],
+        times=[date_format(start, "j M") for start in found.starts],
         panels=[charts.Panel(one.title, one.counts) for one in found.stages],
-        title="Reviews by week" if found.step > 1 else "Reviews by day",
-        description=f"{found.total:,} reviews {span}: "
-        + "; ".join(f"{one.title} {sum(one.counts):,}" for one in found.stages),
+        title=_("Reviews by week") if found.step > 1 else _("Reviews by day"),
+        description=_("%(total)s reviews from %(start)s to %(end)s: %(stages)s") % details,
     )
 
 
 def time_table(times: Sequence[StageTime]) -> Table:
-    """Quartiles by stage, in seconds."""
+    """Return quartiles by stage, in seconds."""
     return Table.listing(
         times,
         key="time-per-item",
-        caption="Time per item, by stage",
+        caption=_("Time per item by stage"),
         columns=[
-            Column("stage", "Stage", of="title"),
-            Column("reviews", "Reviews", "count", "n"),
-            Column("lower_quartile_s", "A quarter took at most", "seconds", "low"),
-            Column("median_s", "Half (median)", "seconds", "median"),
-            Column("upper_quartile_s", "Three quarters", "seconds", "high"),
+            Column("stage", _("Stage"), of="title"),
+            Column("reviews", _("Reviews"), "count", "n"),
+            Column("lower_quartile_s", _("Lower quartile"), "seconds", "low"),
+            Column("median_s", _("Median"), "seconds", "median"),
+            Column("upper_quartile_s", _("Upper quartile"), "seconds", "high"),
         ],
     )
 
 
 def time_chart(times: Sequence[StageTime]) -> str:
-    """The same as bars from the lower quartile to the upper, a stroke at the median."""
+    """Draw the same as bars from the lower to the upper quartile, with a line at the median."""
+    medians = "; ".join(f"{one.title} {duration(one.median)}" for one in times)
     unit, size = ("min", 60) if max(one.high for one in times) >= 120 else ("s", 1)
     return charts.span_rows(
         "time-per-item",
@@ -293,40 +313,39 @@ def time_chart(times: Sequence[StageTime]) -> str:
             for one in times
         ],
         unit=unit,
-        title="Time per item, by stage",
-        description="From the lower quartile to the upper, the stroke at the median: "
-        + "; ".join(f"{one.title} {duration(one.median)}" for one in times),
+        title=_("Time per item by stage"),
+        description=_("Lower to upper quartile, with a line at the median: %(medians)s") % {"medians": medians},
     )
 
 
 def error_type_table(error_types: Sequence[ErrorTypeCount], titles: Mapping[str, str], key: str, caption: str) -> Table:
-    """Error types by stage."""
-    columns = [Column("kind", "Error type", of="label"), *_by_stage(error_types, titles)]
+    """Return error types by stage."""
+    columns = [Column("kind", _("Error type"), "words", "label"), *_by_stage(error_types, titles)]
     return Table.listing(error_types, key=key, caption=caption, columns=columns)
 
 
 def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: str) -> str:
-    """The same as bars, the most frequent first."""
+    """Draw the same as bars, the most frequent first."""
     return charts.row_bars(
         key,
-        rows=[charts.Bar(one.label, one.total) for one in error_types],
+        rows=[charts.Bar(_(one.label), one.total) for one in error_types],
         title=caption,
-        description="; ".join(f"{one.label} {one.total:,}" for one in error_types),
+        description="; ".join(f"{_(one.label)} {one.total:,}" for one in error_types),
     )
 
 
 def people_table(people: Sequence[PersonWork], titles: Mapping[str, str], names: Mapping[str, str]) -> Table:
-    """Reviews by person and stage."""
-    person = Column("person", "Person", of=lambda one: names.get(one.pseudonym, one.pseudonym))
+    """Return reviews by person and stage."""
+    person = Column("person", _("Person"), of=lambda one: names.get(one.pseudonym, one.pseudonym))
     columns = [person, *_by_stage(people, titles)]
-    return Table.listing(people, key="people", caption="Reviews by person", columns=columns)
+    return Table.listing(people, key="people", caption=_("Reviews by person"), columns=columns)
 
 
 def _by_stage(found: Sequence[ErrorTypeCount | PersonWork], titles: Mapping[str, str]) -> list[Column]:
     stages = [stage for stage in titles if any(stage in one.by_stage for one in found)]
     return [
         *(Column(stage, titles[stage], "count", partial(_count_in, stage)) for stage in stages),
-        Column("together", "Together", "count", "total"),
+        Column("together", _("Total"), "count", "total"),
     ]
 
 

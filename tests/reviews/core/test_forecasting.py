@@ -23,9 +23,9 @@ def test_a_pace_that_varies_has_bounds_around_the_expectation() -> None:
 
 
 def test_where_there_is_no_forecast_a_sentence_says_why() -> None:
-    assert forecast(0, [1] * 20).reason == "Nothing is left to review."
-    assert forecast(5, [1] * 9).reason == "A forecast takes 10 whole days of reviews; there are 9 so far."
-    assert "Nobody has handed in" in forecast(5, [0] * 28).reason
+    assert forecast(0, [1] * 20).reason == "Nothing left to review."
+    assert forecast(5, [1] * 9).reason == "A forecast needs 10 full days of reviews. There are 9 so far."
+    assert "No reviews in" in forecast(5, [0] * 28).reason
     # One busy day in four weeks bounds nothing.
     assert forecast(50, [28, *[0] * 27]).high is None
 

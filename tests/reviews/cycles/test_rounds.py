@@ -227,7 +227,7 @@ def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
     assert (figures.accuracy.value, figures.accuracy.n) == (1.0, 1)
     # The round goes on while its conflict is open.
     assert draw_where_upstream_is_done() == 0
-    with pytest.raises(Conflict, match="Round 1 of “Rounds of pairs” is under way"):
+    with pytest.raises(Conflict, match="Round 1 of “Rounds of pairs” is still in progress"):
         close_population_and_draw(actor=team.administrator, project=team.project)
 
     assert conflict.slot is not None
@@ -302,7 +302,7 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(
     consistent(team)
     client.force_login(team.senior)
     page = client.get(f"/p/{team.project.slug}/statistics/accuracy/").content.decode()
-    assert "A stage that goes by rounds has no audit" in page
+    assert "Stages with rounds have no audit" in page
 
 
 def test_what_is_rejected_leaves_the_rounds(team: Team) -> None:

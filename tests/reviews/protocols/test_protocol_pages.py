@@ -326,7 +326,7 @@ def test_a_new_project_is_set_up_without_inviting_first() -> None:
     for path, words in (
         ("dialogues", "Import candidates"),
         ("assignments", "Choose a protocol"),
-        ("statistics", "There are no dialogues yet"),
+        ("statistics", "No dialogues yet"),
     ):
         assert words in text(client.get(f"/p/{team.project.slug}/{path}/"))
     assert client.get(address(team, "json/")).status_code == 404

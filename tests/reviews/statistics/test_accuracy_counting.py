@@ -170,7 +170,7 @@ def test_a_revision_rate_is_of_what_somebody_looked_at(team: Team) -> None:
     fold_all()
     assert revised() == (1, 2, 9, 0.5)
     row = revision_table(read_accuracy(project=team.project)).rows[-1]
-    assert row[:5] == ["Expert verification", "together", 1, 9, 0.5]
+    assert row[:5] == ["Expert verification", "total", 1, 9, 0.5]
     released = read_figures(team.project)["accuracy"]["revisions"][-1]
     assert (released["items"], released["not_drawn"], released["revised"]["value"]) == (2, 9, 0.5)
     # As an earlier program counted: what was not drawn as looked at and left as it was.

@@ -35,7 +35,7 @@ def test_wilsons_interval_of_seven_in_ten() -> None:
 
 def test_nothing_counted_is_undefined() -> None:
     figure = wilson("share", 0, 0)
-    assert (figure.value, figure.low, figure.undefined) == (None, None, "There is nothing to count yet.")
+    assert (figure.value, figure.low, figure.undefined) == (None, None, "Nothing to count yet.")
     with pytest.raises(ValueError, match="3 of 2 is not a proportion"):
         wilson("share", 3, 2)
 
@@ -66,7 +66,7 @@ def test_rejected_items_are_wrong_and_unfinished_ones_are_left_out() -> None:
     assert list(curve) == list(POINTS)
     assert curve["baseline"].value == pytest.approx(1 / 3)
     assert curve["self"].low == wilson("", 2, 3).low
-    assert accuracy_curve({"baseline": PointCount()})["baseline"].undefined == "No item has come to its end yet."
+    assert accuracy_curve({"baseline": PointCount()})["baseline"].undefined == "No finished items yet."
 
 
 def test_the_counts_of_the_curve_can_be_taken_away_again() -> None:
@@ -84,7 +84,7 @@ def test_the_revision_rates_of_the_cctu_paper() -> None:
     assert (code.by_rounds[1].value, code.by_rounds[2].value) == (0.095, 0.175)
     assert (code.total.low, code.total.high) == (pytest.approx(0.21323, abs=1e-5), pytest.approx(0.33543, abs=1e-5))
     assert code.by_rounds[1].name == "Revised in 1 round"
-    assert revision_rates({}, 0).total.undefined == "No item that was looked at in this stage has ended yet."
+    assert revision_rates({}, 0).total.undefined == "No item reviewed in this stage is finished yet."
 
 
 def test_impossible_revisions_are_refused() -> None:
@@ -139,7 +139,7 @@ def test_strata_are_weighted_by_their_size() -> None:
     # 900 items of which 10 % of the audited are wrong, 100 of which half are: 0.9 · 0.1 + 0.1 · 0.5.
     said = residual_error([Stratum("ann", 900, 10, 1), Stratum("ben", 100, 10, 5)])
     assert said.error_rate.value == pytest.approx(0.14)
-    assert "hold together" in said.error_rate.interval
+    assert "hold jointly" in said.error_rate.interval
     assert "one sample" not in said.error_rate.interval
     parts = [error_bounds(900, 10, 1, 0.95**0.5), error_bounds(100, 10, 5, 0.95**0.5)]
     assert said.error_rate.low == pytest.approx(sum(low for low, _ in parts) / 1000)
@@ -172,7 +172,7 @@ def test_small_draws_of_one_share_are_one_sample_with_large_ones() -> None:
 def test_a_stratum_nobody_audited_leaves_the_whole_unknown() -> None:
     said = residual_error([Stratum("ann", 100, 10, 1), Stratum("ben", 50, 0, 0), Stratum("cy", 0, 0, 0)])
     assert said.error_rate.value is None
-    assert said.error_rate.undefined == "Nothing has been audited of stratum ben, so nothing is known of it."
+    assert said.error_rate.undefined == "Stratum ben has not been audited, so its error rate is unknown."
     assert [one.value for one in said.strata] == [0.1, None, None]
     assert residual_error([]).residual.undefined == "Nothing has been audited yet."
 

@@ -132,4 +132,5 @@ def test_all_pairs_of_three_reviewers_are_added_up(team: Team) -> None:
     assert counts(team.project, "calls") == units
     one, two = team.annotators[1].pk, team.annotators[2].pk
     assert counts(team.project, "calls", pair=(one, two)) == PatternCounts.of((n, n, n) for n in calls if n)
-    assert made.pattern_table("calls", PatternCounts({(3, 3, 5, 3): 1}), {}).rows == [["3 + 3 + 5, all pairs of 3", 1]]
+    table = made.pattern_table("calls", PatternCounts({(3, 3, 5, 3): 1}), {})
+    assert table.rows == [["3 + 3 + 5, all pairs of 3 reviewers", 1]]

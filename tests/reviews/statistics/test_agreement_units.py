@@ -47,11 +47,11 @@ def test_a_blind_first_look_of_two_counts() -> None:
     ("changes", "reason"),
     [
         ({"gold": True}, "Gold items"),
-        ({"kind": StageKind.EXPERT}, "An expert sees"),
-        ({"reviews": 1}, "One review alone"),
+        ({"kind": StageKind.EXPERT}, "Experts see"),
+        ({"reviews": 1}, "There is only one review"),
         ({"blind": False}, "not blind"),
-        ({"round": 2}, "only first looks count"),
-        ({"cycle": 2}, "only first looks count"),
+        ({"round": 2}, "Only first reviews count"),
+        ({"cycle": 2}, "Only first reviews count"),
     ],
 )
 def test_everything_else_is_left_out_with_a_reason(changes: dict[str, Any], reason: str) -> None:
@@ -102,7 +102,7 @@ def test_an_open_label_and_a_missing_task_are_missing_ratings() -> None:
 
 
 def test_one_review_is_refused() -> None:
-    with pytest.raises(ValueError, match="two reviews or more"):
+    with pytest.raises(ValueError, match="two or more reviews"):
         rating_units([approve(one_task(answer("s1")))])
 
 

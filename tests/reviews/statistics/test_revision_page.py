@@ -78,7 +78,7 @@ def test_a_stage_nobody_has_come_to_says_why_it_has_no_rate(team: Team) -> None:
     count(team, {"data": {0: 1}}, 1)
     data, code = csv.DictReader(StringIO(page(team, csv="revision-rounds").content.decode()))
     assert (data["revision_rate"], code["revision_rate"]) == ("0.0", "")
-    assert code["note"] == "No item that was looked at in this stage has ended yet."
+    assert code["note"] == "No item reviewed in this stage is finished yet."
     assert "undefined" in page(team).content.decode()
 
 

@@ -49,12 +49,12 @@ def test_rounds_and_their_draws(team: Team) -> None:
         "2",
         "2",
     )
-    assert (one["errors"], one["conflicts"], one["open_conflicts"], one["state"]) == ("0", "1", "1", "under way")
+    assert (one["errors"], one["conflicts"], one["open_conflicts"], one["state"]) == ("0", "1", "1", "in progress")
     [draw] = csv_rows(page(team.senior, team, csv="draws"))
-    assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "the program")
+    assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "Assay")
 
     seen = one_line(page(team.senior, team))
-    assert "Settle 1 open conflict of round 1 together" in seen
+    assert "Settle 1 open conflict of round 1 in a review session" in seen
     assert f'href="/p/{team.project.slug}/review-sessions/rounds-1/"' in seen
     # Who looks with whom is for those who oversee.
     assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)
@@ -80,8 +80,8 @@ def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
         cursor.execute("UPDATE reviews_drawitem SET selected = NOT selected WHERE draw_id = %s", [draw.pk])
     assert DrawItem.objects.filter(draw=draw, selected=True).count() == 2
     body = one_line(page(team.senior, team, check=draw.public_id))
-    assert "does not come out as it was recorded" in body
-    assert "The seed draws 2 that were not looked at, and not 2 that were." in body
+    assert "could not be reproduced" in body
+    assert "The seed draws 2 other items and leaves out 2 of the recorded sample." in body
 
 
 def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) -> None:
@@ -111,7 +111,7 @@ def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) 
         assert sent(reader) == (403, False)
         compared = one_line(page(reader, team, check=draw.public_id))
         assert "the same 1 of 2 items" in compared
-        assert "You review a dialogue of this draw blind" in compared
+        assert "You are reviewing a dialogue of this draw blind" in compared
         assert "Download the population" not in compared
         assert sent(team.senior) == (200, True)
         submit_review(actor=reader, slot=claim.slot, token=claim.token, verdict="approve")
@@ -123,7 +123,7 @@ def test_before_the_first_draw_there_is_a_word_of_explanation() -> None:
     team = make_team()
     adopt_c3(team)
     make_item(team, "cross_check")
-    assert "Nothing has been drawn yet" in one_line(page(team.annotator, team))
+    assert "No draws yet" in one_line(page(team.annotator, team))
 
 
 def test_the_page_reads_no_items(team: Team) -> None:

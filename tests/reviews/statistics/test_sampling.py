@@ -70,9 +70,9 @@ def test_anybody_can_draw_again(team: Team) -> None:
     assert recompute_draw(drawn) == []
     other = drawn.items.filter(selected=False)[0]
     DrawItem.objects.filter(pk=other.pk).update(selected=True)
-    assert recompute_draw(drawn) == ["The seed draws 0 that were not looked at, and not 1 that were."]
+    assert recompute_draw(drawn) == ["The seed draws 0 other items and leaves out 1 of the recorded sample."]
     DrawItem.objects.filter(pk=other.pk).update(selected=False, stratum="p-nobody")
-    assert any("population is not the one" in problem for problem in recompute_draw(drawn))
+    assert any("population does not match the hash" in problem for problem in recompute_draw(drawn))
 
 
 def test_the_seed_is_drawn_after_the_population_is_closed(team: Team) -> None:

@@ -60,7 +60,7 @@ def rejected(team: Team, error_types: tuple[str, ...] = ()) -> None:
 def test_pages_without_anything_say_what_will_be_there(team: Team, path: str) -> None:
     text = page(team.annotator, team, path).content.decode()
     assert '<svg class="chart' not in text
-    assert any(words in text for words in ("appears with the first", "appears as soon as", "drawn here"))
+    assert any(words in text for words in ("appears here once", "appears once", "shows how", "No reviews"))
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -140,7 +140,7 @@ def test_of_many_pairs_the_page_shows_those_with_most_in_common(team: Team, monk
             claim_and_submit(person, item, "approve")
     fold_all()
     shown = page(team.senior, team, "agreement/").content.decode()
-    assert "These are the 1 pairs with most items in common, of 2" in shown
+    assert "The table shows the 1 pairs with the most items in common, out of 2." in shown
     table = shown[shown.index('id="pairs"') :]
     assert str(team.annotators[3]) in table
     assert str(team.annotators[1]) not in table
@@ -216,7 +216,7 @@ def test_what_is_left_and_why_there_is_no_forecast(team: Team) -> None:
     outlook = read_outlook(project=team.project, now=timezone.now())
     # Its self-check; then one more, two colleagues, and a tenth of an expert's.
     assert (outlook.open, outlook.following) == (1, pytest.approx(3.1))
-    assert outlook.forecast.reason == "A forecast takes 10 whole days of reviews; there are 0 so far."
+    assert outlook.forecast.reason == "A forecast needs 10 full days of reviews. There are 0 so far."
     assert outlook.dates is None
 
 
@@ -262,7 +262,7 @@ def test_the_page_says_what_cannot_be_counted(team: Team) -> None:
     )
     fold_all()
     shown = page(team.administrator, team).content.decode()
-    assert "1 review could not be counted" in shown
+    assert "1 entry could not be counted" in shown
     assert "of no use" in shown
 
 
@@ -287,7 +287,7 @@ def test_the_api_says_what_the_pages_say(team: Team) -> None:
         "expert",
     ]
     assert [(one["kind"], one["total"]) for one in progress["error_types"]] == [("answer_wrong", 1)]
-    assert progress["forecast"]["reason"] == "Nothing is left to review."
+    assert progress["forecast"]["reason"] == "Nothing left to review."
     agreement = api(team.annotator, team, "agreement/", stage="cross_check", label="verdict").json()
     [verdict] = agreement["labels"]
     assert (verdict["figures"][0]["value"], verdict["patterns"]) == (0.0, {'["approve","reject"]': 1})
