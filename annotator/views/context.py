@@ -7,9 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
 from annotator.models import Project, User
 from annotator.services.access.permissions import MemberState, member_state
@@ -59,29 +57,20 @@ def _entries(request: HttpRequest, project: Project, member: MemberState) -> lis
     return [
         {
             "label": gettext(label),
-            "link": marked if name == current else link,
+            "key": key,
+            "url": url,
             "current": name == current,
             "in_menu": bool(needed),
         }
-        for (name, label, _, needed), (link, marked) in zip(
-            settings.PROJECT_BAR, _links(project.slug, get_language()), strict=True
-        )
+        for (name, label, key, needed), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
         if not needed or roles.intersection(needed)
     ]
 
 
 @lru_cache(maxsize=256)
-def _links(slug: str, language: str | None) -> list[tuple[SafeString, SafeString]]:
-    """Return the link of each entry of a project, and the same link for the current page."""
-    return [
-        (
-            format_html('<a href="{}" data-key="{}">{}</a>', url, key, label),
-            format_html('<a href="{}" data-key="{}" aria-current="page">{}</a>', url, key, label),
-        )
-        for url, key, label in (
-            (reverse(name, args=[slug]), key, gettext(label)) for name, label, key, _ in settings.PROJECT_BAR
-        )
-    ]
+def _urls(slug: str) -> list[str]:
+    """Return the URL of each entry of a project."""
+    return [reverse(name, args=[slug]) for name, *_ in settings.PROJECT_BAR]
 
 
 def _entry_of(page: str) -> str:

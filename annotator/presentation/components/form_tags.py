@@ -1,12 +1,11 @@
 """The tags of ``{% load components %}`` that make fields and forms."""
 
 from collections.abc import Iterable
-from html import escape
 from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput
-from django.utils.safestring import SafeString, mark_safe
+from django.forms.utils import flatatt
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
@@ -14,8 +13,6 @@ from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.labels import label_of
 
 register = template.Library()
-
-_SAVE = mark_safe('<div class="actions needs-no-script"><button class="small">Save</button></div>')
 
 
 @register.inclusion_tag("components/field.html")
@@ -184,38 +181,37 @@ def _note(field: Field) -> str:
 
 
 @register.simple_tag
-def autosave(
-    url: str, target: str, anchor: str | None = None, swap: str = "outerMorph", *, when: str = ""
-) -> SafeString:
+def autosave(url: str, target: str, anchor: str | None = None, swap: str = "outerMorph", *, when: str = "") -> str:
     """The attributes of a form that saves itself (see autosave.js): ``<form {% autosave url "#step-s3" anchor %}>``.
 
     ``when="sent"``: only its button sends it, however long somebody pauses in it (a comment, a choice of what to add).
     """
-    where = escape(url)
-    attributes = (
-        f'method="post" action="{where}" novalidate="" autocomplete="off" data-autosave="{escape(when)}" '
-        f'hx-post="{where}" hx-trigger="submit" hx-target="{escape(target)}" hx-swap="{escape(swap)}"'
+    return flatatt(
+        {
+            "method": "post",
+            "action": url,
+            "novalidate": True,
+            "autocomplete": "off",
+            "data-autosave": when,
+            "hx-post": url,
+            "hx-trigger": "submit",
+            "hx-target": target,
+            "hx-swap": swap,
+            "data-anchor": anchor,
+        }
     )
-    if anchor is not None:
-        attributes += f' data-anchor="{escape(anchor)}"'
-    return mark_safe(attributes)  # noqa: S308 - escaped above
 
 
-@register.simple_tag
-def save_button() -> SafeString:
+@register.inclusion_tag("components/save_button.html")
+def save_button() -> dict[str, Any]:
     """The button of a form that saves itself, for whoever has no scripts."""
-    return _SAVE
+    return {}
 
 
-@register.simple_tag
-def tiles(options: Iterable[tuple[str, str]], chosen: str | None) -> SafeString:
+@register.inclusion_tag("components/tiles.html")
+def tiles(options: Iterable[tuple[str, str]], chosen: str | None) -> dict[str, Any]:
     """Radio buttons for the ``value`` of a form; ``options``: (value, label). Nothing chosen is the blank one."""
-    rows = (
-        f'<label class="tile"><input type="radio" name="value" value="{escape(value)}"'
-        f"{' checked' if value == (chosen or '') else ''}>{escape(label)}</label>"
-        for value, label in options
-    )
-    return mark_safe("".join(rows))  # noqa: S308 - escaped
+    return {"options": options, "chosen": chosen or ""}
 
 
 def plain_name(name: str) -> str:
