@@ -5,7 +5,7 @@ class BenchmarkConfig(AppConfig):
     name = "benchmark"
 
     def ready(self) -> None:
-        # Whoever starts or runs jobs must know their kinds.
+        # Importing these modules registers their kinds of jobs.
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
         from benchmark.core.formats.outdated import forget_outdated

@@ -1,17 +1,18 @@
-"""Tables of what goes in and out: imports and releases."""
+"""Imports and releases."""
 
 from typing import Self
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Job, Project, Revision, User
 from annotator.models.keys import new_public_id
 
 
 class ImportBatch(models.Model):
-    """One uploaded file of candidates, and what became of it. Its job row holds state and progress."""
+    """One uploaded file of candidates and the result of its import. Its job has the state and the progress."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imports")
@@ -25,7 +26,7 @@ class ImportBatch(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)
     dry_run = models.BooleanField(default=False)
     revise = models.BooleanField(default=False)
-    #: Whether dialogues that people have worked on are revised as well, if a dry run of the same file has named them.
+    #: Whether dialogues that people have worked on are revised as well, if a dry run of the same file listed them.
     reopen = models.BooleanField(default=False)
     read = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)
@@ -43,7 +44,7 @@ class ImportBatch(models.Model):
 
 
 class ImportNote(models.Model):
-    """One line of an import's report: where in the file, which record, which place, what is wrong."""
+    """One line of an import's report: the line in the file, the record, the place, and what is wrong."""
 
     batch = models.ForeignKey(ImportBatch, on_delete=models.PROTECT, related_name="notes")
     line = models.PositiveIntegerField()
@@ -53,7 +54,7 @@ class ImportNote(models.Model):
     check_id = models.CharField(max_length=60)
     severity = models.CharField(max_length=8)
     message = models.CharField(max_length=1000)
-    #: Whether the record stayed out because of this.
+    #: Whether this is why the record was rejected.
     rejects = models.BooleanField(default=False)
 
     class Meta:
@@ -64,9 +65,9 @@ class ImportNote(models.Model):
 
 
 class NativeLine(models.Model):
-    """The line a revision was imported from: how its record is laid out when it is written again.
+    """The line that a revision was imported from: the layout of its record on export.
 
-    Its values are never read: canonical content says what a revision is, this only in what order and spelling.
+    Its values are never read: only its order and spelling are used, with the revision's canonical content.
     """
 
     revision = models.OneToOneField(Revision, on_delete=models.CASCADE, related_name="+")
@@ -78,16 +79,16 @@ class NativeLine(models.Model):
 
 
 class ReleaseState(models.TextChoices):
-    FREEZING = "freezing", "Being frozen"
-    FROZEN = "frozen", "Frozen"
-    FAILED = "failed", "Failed"
+    FREEZING = "freezing", _("Being frozen")
+    FROZEN = "frozen", _("Frozen")
+    FAILED = "failed", _("Failed")
 
 
 class ReleaseQuerySet(models.QuerySet["Release"]):
     def visible_to(self, user: User) -> Self:
-        """Frozen ones, of the user's projects; of those they oversee, also what has failed or is not frozen yet.
+        """Return frozen releases of the user's projects, and all releases of those that they oversee.
 
-        What never came to be may hold the answers on which people are tested.
+        An unfinished release may contain gold answers.
         """
         return self.filter(
             Q(state=ReleaseState.FROZEN) | Q(project__in=Project.objects.overseen_by(user)),
@@ -96,7 +97,7 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
 
 
 class Release(models.Model):
-    """A frozen, numbered, checksummed export. Never edited; building it again gives the same bytes."""
+    """A frozen, numbered export with a checksum. Never edited; building it again gives the same bytes."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="releases")
@@ -109,11 +110,11 @@ class Release(models.Model):
     requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     item_count = models.PositiveIntegerField(default=0)
     left_out_count = models.PositiveIntegerField(default=0)
-    #: Path below MEDIA_ROOT; blank until the archive is whole.
+    #: Path below MEDIA_ROOT; blank until the archive is complete.
     archive = models.CharField(max_length=255, blank=True)
     archive_bytes = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
-    #: What was true when it was frozen (counts, protocol, draws); the manifest is made from this alone.
+    #: Counts, protocol and draws when it was frozen; the manifest is made from this alone.
     frozen = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     frozen_at = models.DateTimeField(null=True)
@@ -137,7 +138,7 @@ class Release(models.Model):
 
 
 class ReleaseItem(models.Model):
-    """One dialogue of a release at the revision that was verified, with its trail as it was when frozen."""
+    """One dialogue of a release at the verified revision, with its trail at that time."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="items")
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
@@ -153,7 +154,7 @@ class ReleaseItem(models.Model):
 
 
 class LeftOutDialogue(models.Model):
-    """A dialogue that did not enter a release, and why."""
+    """A dialogue that is not in a release, and the reason."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="left_out")
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
@@ -167,7 +168,7 @@ class LeftOutDialogue(models.Model):
 
 
 class SimilarityBand(models.Model):
-    """One band of a dialogue's signature: two dialogues that share one are looked at for near-duplication."""
+    """One band of a dialogue's signature: dialogues that share one are compared for near-duplication."""
 
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False

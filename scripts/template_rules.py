@@ -32,7 +32,6 @@ RULES = (
 MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = (
-    "templates/benchmark",
     "templates/reviews",
     "templates/reviews/adjudication",
     "templates/reviews/dialogues",

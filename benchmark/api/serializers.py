@@ -1,4 +1,4 @@
-"""Shapes of the API of imports and releases."""
+"""Serializers of the API of imports and releases."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from benchmark.services.releases.requests import FORMATS, VERSION
 
 
 class ImportInputSerializer(Input):
-    """A file of candidates and how to take it."""
+    """A file of candidates and how to import it."""
 
     file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
-    format = serializers.ChoiceField(choices=list(READERS), help_text="What the records are.")
-    dry_run = serializers.BooleanField(default=False, help_text="Read, check and report; write nothing.")
-    revise = serializers.BooleanField(default=False, help_text="Known ids with other content become new revisions.")
+    format = serializers.ChoiceField(choices=list(READERS), help_text="The format of the records.")
+    dry_run = serializers.BooleanField(default=False, help_text="Read, check and report, but save nothing.")
+    revise = serializers.BooleanField(default=False, help_text="Known ids with new content become new revisions.")
     reopen = serializers.BooleanField(
         default=False,
-        help_text="With revise: also dialogues that people have worked on, where a dry run of the file has named them.",
+        help_text=("With revise: also dialogues that people have worked on, if a dry run of the file has listed them."),
     )
 
 
 class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
-    """An import: its file, how far it is, what became of the records."""
+    """An import: its file, its progress, the counts of its records."""
 
     format = serializers.CharField(source="native_format")
     job = JobStateSerializer()
@@ -41,22 +41,22 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
 
 @extend_schema_field({"type": "string", "pattern": f"^{VERSION.pattern}$"})
 class _VersionField(StrictCharField):
-    """The name of a release; ``start_release`` says in a sentence what is wrong with one."""
+    """The name of a release; ``start_release`` says what is wrong with an invalid one."""
 
 
 class ReleaseInputSerializer(Input):
-    """What to freeze, and as what."""
+    """What to freeze, and in which format."""
 
-    version = _VersionField(max_length=40, help_text="As in 1.0.")
+    version = _VersionField(max_length=40, help_text="For example 1.0.")
     format = serializers.ChoiceField(choices=list(FORMATS), help_text="The native format.")
-    require_all = StrictBooleanField(default=False, help_text="Refuse if anything would be left out.")
+    require_all = StrictBooleanField(default=False, help_text="Fail if anything would be left out.")
 
 
 class ReleaseSerializer(serializers.ModelSerializer[Release]):
-    """A release: what is in it and how to check it."""
+    """A release: its contents and checksum."""
 
     format = serializers.CharField(source="native_format")
-    left_out_count = serializers.SerializerMethodField(help_text="Null for who may not know what was left out.")
+    left_out_count = serializers.SerializerMethodField(help_text="Null for people who may not know what was left out.")
     job = JobStateSerializer()
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Addresses of the API of imports and releases."""
+"""URLs of the API of imports and releases."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Imports and releases for machines. The same services as the pages, so the same rules."""
+"""The API of imports and releases. It calls the same services as the pages, so the same rules apply."""
 
 from typing import Any
 
@@ -25,15 +25,15 @@ from benchmark.services.imports.report import read_report
 from benchmark.services.releases import requests as releases
 from benchmark.views.releases import archive_response
 
-DENIED = OpenApiResponse(ErrorSerializer, "This takes the role of administrator.")
-CONFLICT = OpenApiResponse(ErrorSerializer, "It is not in a state that allows this; the sentence says why.")
-INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
-MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+DENIED = OpenApiResponse(ErrorSerializer, "Administrators only.")
+CONFLICT = OpenApiResponse(ErrorSerializer, "The current state does not allow this; the sentence gives the reason.")
+INVALID = OpenApiResponse(ErrorSerializer, "The input is invalid; the sentence gives the reason.")
+MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details.")
 FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
 
 
 class ImportList(APIView):
-    """The project's imports, oldest first; POST a file to begin one. For administrators."""
+    """The project's imports, oldest first; POST a file to start one. For administrators."""
 
     pagination_class = KeysetPagination
     parser_classes = [MultiPartParser]
@@ -53,7 +53,7 @@ class ImportList(APIView):
         operation_id="imports_start",
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Begin an import. It runs in the background: look at it until its job has ended."""
+        """Start an import. It runs in the background: poll it until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
         sent = _read(shapes.ImportInputSerializer, request)
@@ -82,7 +82,7 @@ class ImportDetail(APIView):
 
 
 class ImportCancel(APIView):
-    """Stop an import; what it has written is taken back."""
+    """Stop an import and roll back what it has written."""
 
     @extend_schema(
         request=None,
@@ -128,7 +128,7 @@ class ReleaseList(APIView):
         operation_id="releases_start",
     )  # fmt: skip
     def post(self, request: Request, slug: str) -> Response:
-        """Freeze what is verified. It runs in the background: look at it until its job has ended."""
+        """Freeze what is verified. It runs in the background: poll the release until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
         sent = _read(shapes.ReleaseInputSerializer, request)
@@ -154,7 +154,7 @@ class ReleaseDetail(APIView):
 
 
 class ReleaseLeftOut(APIView):
-    """What a release leaves out, and why: for administrators and senior reviewers."""
+    """The dialogues that a release leaves out, with reasons: for administrators and senior reviewers."""
 
     pagination_class = KeyPagination
 

@@ -1,4 +1,4 @@
-"""What the commands that import and release share: one machine-readable line at the end, and jobs run here."""
+"""What the import and release commands share: a machine-readable last line, and running jobs in this process."""
 
 import time
 from collections.abc import Callable
@@ -13,20 +13,20 @@ from annotator.services.jobs import jobs
 
 __all__ = ["DONE", "NOTHING_DONE", "REFUSED", "PipelineCommand", "Stop"]
 
-#: A job that another process has in hand is taken over when nothing was heard of that process for so long.
+#: A job of another process is taken over after this time without a sign of life.
 SILENCE = timedelta(seconds=10)
 _LOOK_AGAIN = 0.5
 
 
 class PipelineCommand(SentenceCommand):
-    """A command whose last line on standard output is JSON; words go to standard error."""
+    """A command whose last line on standard output is JSON; text goes to standard error."""
 
     def tell(self, result: dict[str, Any]) -> None:
-        """The machine-readable last line."""
+        """Print the machine-readable last line."""
         self.stdout.write(orjson.dumps(result).decode())
 
     def run_here(self, job: Job, *, progress: Callable[[Job], str]) -> Job:
-        """Run a job in this process to its end, or watch it where another process is at it and lives."""
+        """Run a job in this process to its end, or watch it if another process is running it."""
         watched = (0, 0, "")
         quiet_since = time.monotonic()
         told = ""
@@ -34,7 +34,7 @@ class PipelineCommand(SentenceCommand):
             try:
                 job = jobs.run(job.pk, heartbeat_timeout=SILENCE)
             except KeyboardInterrupt:
-                self.say("Interrupted; taking back what was written.")
+                self.say("Interrupted; rolling back what was written.")
                 jobs.cancel_job(actor=None, job=job)
                 return jobs.run(job.pk, heartbeat_timeout=timedelta(0))
             if job.ended:
@@ -45,5 +45,5 @@ class PipelineCommand(SentenceCommand):
             line = progress(job)
             if line != told and time.monotonic() - quiet_since < _LOOK_AGAIN:
                 told = line
-                self.say(f"Another process is at it: {line}")
+                self.say(f"Another process is running this job: {line}")
             time.sleep(_LOOK_AGAIN)

@@ -1,4 +1,4 @@
-"""The project that a command makes for a file: who administers it, and under which protocol."""
+"""The project that a command creates for a file: its administrator and its protocol."""
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -10,18 +10,18 @@ from annotator.services.projects import create_project, grant_role
 from benchmark.management.base import Stop
 from reviews.services.protocols.versions import adopt_preset
 
-#: Format → the protocol of the benchmark it belongs to.
+#: Format → the protocol of its benchmark.
 _PROTOCOLS = {"c3": "c3", "mmtb": "c3", "wild": "wild", "cctu": "cctu"}
-#: The protocol of dialogues that belong to no benchmark.
+#: The protocol for formats without a benchmark.
 _USUAL = "c3"
-#: People named to whoever has to choose.
+#: People listed when one has to be chosen.
 _NAMED = 5
 
 
 def new_project(*, slug: str, native_format: str, owner: str | None) -> tuple[Project, str]:
-    """A project for a file of this format, and what there is to say of it. ``owner`` as for ``find_owner``."""
+    """Create a project for a file of this format; return it and a message. ``owner`` as for ``find_owner``."""
     if slugify(slug) != slug:
-        raise Stop(f"“{slug}” cannot be a project's address: use small letters, digits and hyphens.")
+        raise Stop(f"“{slug}” is not a valid project name in URLs. Use small letters, digits and hyphens.")
     person = find_owner(owner)
     preset = _PROTOCOLS.get(native_format, _USUAL)
     with transaction.atomic():
@@ -29,22 +29,22 @@ def new_project(*, slug: str, native_format: str, owner: str | None) -> tuple[Pr
         if person is not None:
             grant_role(actor=None, project=project, user=person, role=Role.ADMINISTRATOR)
         adopt_preset(actor=None, project=project, preset=preset)
-    said = f"Project {slug} is there, under the {preset} protocol"
+    said = f"Created project {slug} with the {preset} protocol"
     if native_format not in _PROTOCOLS:
-        said += f" (the format {native_format} belongs to none; its page Protocol offers others)"
+        said += f" (the format {native_format} has no protocol of its own; choose another one on the page Protocol)"
     if person is None:
         return project, (
-            f"{said}. Nobody can enter it: there is no account yet that could administer it. Make one with “manage.py "
-            "createsuperuser”, then give this command again with --owner NAME."
+            f"{said}. It has no administrator, because no account may administer it. Create one "
+            "with “manage.py createsuperuser”, then run this command again with --owner NAME."
         )
-    return project, f"{said}. {person} administers it, and invites others on its page People."
+    return project, f"{said}. {person} administers it and can invite others on the page People."
 
 
 def find_owner(name: str | None) -> User | None:
-    """Who is to administer a new project: the person of this name or email address.
+    """Return the administrator of a new project: the person with this name or email address.
 
-    Without a name, the only one who may create projects: of those who run the installation, if there are any, else of
-    those who administer a project. None where there is nobody. Raises Stop where somebody has to choose.
+    Without a name, the only person who may create projects: of the installation's operators if there are any, else of
+    the administrators of projects. None if there is nobody. Raises Stop if somebody has to choose.
     """
     if name is not None:
         return _named(name)
@@ -54,14 +54,14 @@ def find_owner(name: str | None) -> User | None:
     if not able.exists():
         able = people.filter(Exists(administers)).order_by("username")
     if able.count() > 1:
-        raise Stop(f"{_listed(able)} could administer the new project: say who, with --owner NAME.")
+        raise Stop(f"{_listed(able)} could administer the new project. Choose one with --owner NAME.")
     return able.first()
 
 
 def _named(name: str) -> User:
     found = list(User.objects.filter(Q(username__iexact=name) | Q(email__iexact=name), is_active=True)[:2])
     if len(found) != 1:
-        raise Stop(f"{'More than one' if found else 'No'} active account is called “{name}”; give its username.")
+        raise Stop(f"{'More than one' if found else 'No'} active account is called “{name}”. Give the username.")
     return found[0]
 
 
@@ -72,9 +72,9 @@ def _listed(people: QuerySet[User]) -> str:
 
 
 def let_in(*, project: Project, owner: str) -> str:
-    """Make somebody the administrator of a project that has none. Returns what there is to say of it, if anything.
+    """Make somebody the administrator of a project that has none. Return a message, or an empty text.
 
-    Raises Stop where others administer it: they decide who does.
+    Raises Stop if the project has other administrators: they decide who administers it.
     """
     person = _named(owner)
     live = Membership.objects.active().filter(project=project, role=Role.ADMINISTRATOR)
@@ -82,7 +82,8 @@ def let_in(*, project: Project, owner: str) -> str:
         return ""
     if live.exists():
         raise Stop(
-            f"Others administer {project.slug}; they give {person} a role on its page People. Leave out --owner."
+            f"{project.slug} has other administrators, who can give {person} a role on the page "
+            "People. Leave out --owner."
         )
     grant_role(actor=None, project=project, user=person, role=Role.ADMINISTRATOR)
-    return f"{person} administers {project.slug} from now on."
+    return f"{person} now administers {project.slug}."

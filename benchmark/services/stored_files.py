@@ -1,4 +1,4 @@
-"""Files below MEDIA_ROOT: uploads and archives, under names of our own, never half written under their final one."""
+"""Files below MEDIA_ROOT: uploads and archives, under generated names, never half written under their final one."""
 
 import hashlib
 import os
@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from annotator.errors import Invalid
 from annotator.services.jobs.outages import full_disk, require_room
 
 _PIECE = 1 << 20
-#: Seconds for which a process takes a file that was not touched to be what it was when it was hashed.
+#: Seconds for which an unchanged file is assumed to have the hash computed before.
 REMEMBERED = 3600.0
-#: Path → how the file stood, when it was hashed, its SHA-256.
+#: Path → the file's state when it was hashed, the time, its SHA-256.
 _HASHED: dict[Path, tuple[tuple[int, ...], float, str]] = {}
 
 
@@ -30,7 +31,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file that is whole and on disk. ``name`` is its path below MEDIA_ROOT."""
+    """A file that is complete and on disk. ``name`` is its path below MEDIA_ROOT."""
 
     name: str
     bytes: int
@@ -38,19 +39,18 @@ class StoredFile:
 
 
 def full_path(name: str) -> Path:
-    """Where a stored file lies."""
+    """Return the path of a stored file."""
     return Path(settings.MEDIA_ROOT) / name
 
 
 def store(source: Readable, name: str) -> StoredFile:
-    """Copy ``source`` to ``name``, hashing it on the way. Raises Invalid where it cannot be stored.
+    """Copy ``source`` to ``name``, hashing it on the way. Raises Invalid if it cannot be stored.
 
-    A full disk is an outage, which passes, and nothing that is wrong with the file: then OSError. So is one that would
-    keep less than its reserve.
+    A full disk is an outage, not a problem of the file: it raises OSError. So does using up the disk's reserve.
     """
     digest, size = hashlib.sha256(), 0
     try:
-        # Looked at before each piece: how long the file is nobody has said.
+        # Checked before each piece, since the length of the file is not known.
         require_room(_PIECE)
         with written_whole(full_path(name)) as out:
             while piece := source.read(_PIECE):
@@ -61,15 +61,17 @@ def store(source: Readable, name: str) -> StoredFile:
     except OSError as error:
         if full_disk(error):
             raise
-        raise Invalid(f"The file could not be stored on the server: {error.strerror or error}.") from None
+        raise Invalid(
+            _("The file could not be stored on the server: %(reason)s.") % {"reason": error.strerror or error}
+        ) from None
     return StoredFile(name, size, digest.hexdigest())
 
 
 @contextmanager
 def written_whole(path: Path, *, part: str = "part") -> Iterator[BinaryIO]:
-    """A file that appears under its name only when the block ends well; on disk then, not just in a cache.
+    """Write a file that appears under its name only if the block succeeds, and then on disk, not just in a cache.
 
-    ``part`` is the ending of the name it has until then.
+    ``part`` is the ending of its name until then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{part}")
@@ -95,13 +97,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a file, as 64 hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sha256_as_stored(path: Path) -> str:
-    """The same, read once while nobody touches the file, and anew after an hour: a disk that fails touches none."""
+    """Return the same, cached for an hour while the file does not change; then read again, in case the disk fails."""
     found = path.stat()
     state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     known = _HASHED.get(path)

@@ -8,6 +8,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.text import get_valid_filename
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -24,7 +25,7 @@ from benchmark.views.forms import ImportForm
 from benchmark.views.paging import page_of, watches
 
 PAGE = 50
-#: Dialogues that people have worked on, named beside the tick that reopens them.
+#: Dialogues that people have worked on, listed above the checkbox that reopens them.
 NAMED = 20
 
 
@@ -33,7 +34,7 @@ NAMED = 20
 @require_http_methods(["GET", "POST"])
 @takes("before", "after")
 def import_list(request: PageRequest) -> HttpResponse:
-    """The project's imports, and the form for the next one."""
+    """Show the project's imports and the form for the next one."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     form = ImportForm(request.POST or None, request.FILES or None)
@@ -60,7 +61,7 @@ def import_list(request: PageRequest) -> HttpResponse:
         "project": project,
         "form": form,
         "page": page,
-        "trail": [(project.name, f"/p/{project.slug}/"), ("Imports", "")],
+        "trail": [(project.name, f"/p/{project.slug}/"), (_("Imports"), "")],
     }
     return render(request, "benchmark/import_list.html", context, status=422 if form.is_bound else 200)
 
@@ -69,14 +70,14 @@ def import_list(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @takes("severity", "before", "after")
 def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """One import: how far it is, what became of the records, the report."""
+    """Show one import: its progress, the counts of its records, its report."""
     project = request.project
     batch = requests.load_import(actor=request.user, project=project, public_id=public_id)
     if request.method == "POST":
         again = requests.repeat_import(actor=request.user, batch=batch, reopen="reopen" in request.POST)
         return redirect("import-detail", slug=project.slug, public_id=again.public_id)
     if watches(request, "import-state"):
-        # The last answer to whoever watched is the whole page, with its report.
+        # The last response to a page that polls is the whole page, with its report.
         if batch.job.ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/import_detail.html#state", _state(project, batch))
@@ -93,7 +94,7 @@ def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "filter": f"&{urlencode({'severity': severity})}" if severity else "",
         "trail": [
             (project.name, f"/p/{project.slug}/"),
-            ("Imports", f"/p/{project.slug}/imports/"),
+            (_("Imports"), f"/p/{project.slug}/imports/"),
             (batch.filename, ""),
         ],
     }
@@ -103,17 +104,17 @@ def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_POST
 def import_cancel(request: PageRequest, public_id: str) -> HttpResponse:
-    """Stop an import; what it has written is taken back."""
+    """Stop an import and roll back what it has written."""
     batch = requests.load_import(actor=request.user, project=request.project, public_id=public_id)
     requests.cancel_import(actor=request.user, batch=batch)
-    messages.info(request, "The import stops at its next step; nothing of it is kept.")
+    messages.info(request, _("The import stops at its next step. Nothing is saved."))
     return redirect("import-detail", slug=request.project.slug, public_id=public_id)
 
 
 @project_page
 @require_safe
 def import_report(request: PageRequest, public_id: str) -> HttpResponseBase:
-    """The whole report as JSON lines."""
+    """Download the whole report as JSON lines."""
     batch = requests.load_import(actor=request.user, project=request.project, public_id=public_id)
     name = get_valid_filename(f"{batch.filename.partition('.')[0] or 'import'}-report.jsonl")
     return StreamingHttpResponse(
@@ -132,11 +133,11 @@ def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:
         "worked_on": requests.worked_on(batch)[:NAMED],
         "worked_on_count": requests.worked_on(batch).count(),
         "figures": [
-            ("Read", batch.read),
-            ("Created", batch.created),
-            ("Revised", batch.revised),
-            ("Unchanged", batch.unchanged),
-            ("Rejected", batch.rejected),
-            ("With errors", batch.with_errors),
+            (_("Read"), batch.read),
+            (_("Created"), batch.created),
+            (_("Revised"), batch.revised),
+            (_("Unchanged"), batch.unchanged),
+            (_("Rejected"), batch.rejected),
+            (_("With errors"), batch.with_errors),
         ],
     }

@@ -1,4 +1,4 @@
-"""The page of a project's background work."""
+"""The page of a project's jobs."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -26,16 +27,16 @@ PAGE = 30
 @require_http_methods(["GET", "POST"])
 @takes("before", "after")
 def job_list(request: PageRequest) -> HttpResponse:
-    """The project's jobs, newest first; for administrators."""
+    """Show the project's jobs, newest first; for administrators."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     rows = Job.objects.filter(project=project).select_related("requester", "cancellation")
     if request.method == "POST":
         job = rows.filter(public_id=request.POST.get("job", "")).first()
         if job is None:
-            raise Hidden("There is no such job in this project.")
+            raise Hidden(_("There is no such job in this project."))
         cancel_job(actor=request.user, job=job)
-        messages.info(request, "The job stops at its next step.")
+        messages.info(request, _("The job stops at its next step."))
         return redirect("job-list", slug=project.slug)
     page = page_of(rows, request, size=PAGE)
     busy = any(not job.ended for job in page.rows)
@@ -43,7 +44,7 @@ def job_list(request: PageRequest) -> HttpResponse:
         if not busy:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/job_list.html#jobs", _context(request, page, busy))
-    context = _context(request, page, busy) | {"trail": [(project.name, f"/p/{project.slug}/"), ("Jobs", "")]}
+    context = _context(request, page, busy) | {"trail": [(project.name, f"/p/{project.slug}/"), (_("Jobs"), "")]}
     return render(request, "benchmark/job_list.html", context)
 
 
@@ -59,8 +60,8 @@ def _context(request: PageRequest, page: Any, busy: bool) -> dict[str, Any]:
 
 
 def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
-    """What each job was about: a word for it and the page that shows it."""
-    # What follows from an import names it.
+    """Return, by job, the name of its subject and the page that shows it."""
+    # Jobs that an import started name it.
     following = {job.pk: job.parameters["import"] for job in jobs if "import" in job.parameters}
     out = {}
     batches = ImportBatch.objects.filter(Q(job__in=jobs) | Q(public_id__in=following.values()), project=project)
@@ -70,14 +71,14 @@ def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
         out |= {job: link for job, name in following.items() if name == batch.public_id}
     for release in Release.objects.filter(job__in=jobs).defer("frozen"):
         out[release.job_id] = (
-            f"release {release.version}",
+            _("Release %(version)s") % {"version": release.version},
             reverse("release-detail", args=[project.slug, release.public_id]),
         )
     return out
 
 
 def _links_of_code(user: User, project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
-    """The same of replays and trials. What somebody runs of their draft is theirs: there the dialogue is named."""
+    """Return the same for replays and trials. Runs of a draft are private, so they link to the dialogue only."""
     out = {}
     replays = Replay.objects.filter(job__in=jobs).select_related("dialogue").defer("record", "trajectory")
     shown = set(Replay.objects.visible_to(user).filter(job__in=jobs).values_list("pk", flat=True))
@@ -99,7 +100,7 @@ def _links_of_code(user: User, project: Project, jobs: list[Job]) -> dict[int, t
 
 
 def _page_of_trial(project: Project, dialogue: Dialogue, job: Job) -> str:
-    """The workbench of the validator that was tried; where it was several, or is gone by now, the dialogue."""
+    """Return the workbench of the validator that was tried; the dialogue if there were several or it is gone."""
     tried = {subject["constraint"] for subject in job.parameters["subjects"]}
     held = {one["id"] for one in dialogue.head.document().get("constraints", ())} if dialogue.head else set()
     if len(tried) == 1 and tried <= held:

@@ -14,7 +14,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True)
 class Page(Generic[M]):
-    """Rows in the order they are shown, and the query strings of the pages beside them."""
+    """Rows in display order, and the query strings of the previous and next pages."""
 
     rows: list[M]
     previous: str = ""
@@ -29,7 +29,7 @@ def page_of(
     newest_first: bool = True,
     by: tuple[str, ...] = BY_TIME,
 ) -> Page[M]:
-    """The page of ``rows`` that a query string names. Raises UnknownFilter for one that no list has given out."""
+    """Return the page of ``rows`` that a query string names. Raises UnknownFilter if no list produced it."""
     page = read_page(
         rows,
         after=request.GET.get("after"),
@@ -46,5 +46,5 @@ def page_of(
 
 
 def watches(request: PageRequest, target: str) -> bool:
-    """Whether a request is the every-second look of the part with that id at itself."""
+    """Return whether a request is the regular poll of the part with that id."""
     return bool(request.htmx) and (request.htmx.target or "").rpartition("#")[2] == target

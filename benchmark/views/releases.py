@@ -1,10 +1,11 @@
-"""Pages of releases: list and begin, what is in one, download."""
+"""Pages of releases: list, form, details, download."""
 
 from typing import Any
 
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -25,7 +26,7 @@ PAGE = 50
 @require_http_methods(["GET", "POST"])
 @takes("before", "after")
 def release_list(request: PageRequest) -> HttpResponse:
-    """The project's releases; for administrators, the form for the next one."""
+    """Show the project's releases; for administrators also the form for the next one."""
     project = request.project
     is_admin = Role.ADMINISTRATOR in request.roles
     form = ReleaseForm(request.POST or None)
@@ -45,7 +46,7 @@ def release_list(request: PageRequest) -> HttpResponse:
         "page": page,
         "is_admin": is_admin,
         "oversees": requests.oversees(actor=request.user, project=project),
-        "trail": [(project.name, f"/p/{project.slug}/"), ("Releases", "")],
+        "trail": [(project.name, f"/p/{project.slug}/"), (_("Releases"), "")],
     }
     return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)
 
@@ -54,7 +55,7 @@ def release_list(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("before", "after")
 def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """One release: progress while it is frozen, then what is in it, what is not, and how to check it."""
+    """Show one release: its progress, its contents, what is left out, and how to verify it."""
     project = request.project
     release = requests.load_release(actor=request.user, project=project, public_id=public_id)
     if watches(request, "release-state"):
@@ -79,7 +80,7 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         else None,
         "trail": [
             (project.name, f"/p/{project.slug}/"),
-            ("Releases", f"/p/{project.slug}/releases/"),
+            (_("Releases"), f"/p/{project.slug}/releases/"),
             (release.version, ""),
         ],
     }
@@ -89,13 +90,13 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_safe
 def release_download(request: PageRequest, public_id: str) -> HttpResponseBase:
-    """The archive."""
+    """Download the archive."""
     release = requests.load_release(actor=request.user, project=request.project, public_id=public_id)
     return archive_response(request.user, release)
 
 
 def archive_response(actor: User, release: Release) -> FileResponse:
-    """The archive as a download; its checksum goes with it."""
+    """Return the archive as a download, with its checksum as ETag."""
     path = requests.archive_path(release)
     response = FileResponse(
         path.open("rb"), as_attachment=True, filename=requests.archive_name(release), content_type="application/zip"
@@ -107,6 +108,6 @@ def archive_response(actor: User, release: Release) -> FileResponse:
 
 def _counts(release: Release, oversees: bool) -> list[tuple[str, int]]:
     counts: dict[str, Any] = release.frozen.get("counts", {})
-    names = (("Dialogues", "dialogues"), ("Entries", "entries"), ("Calls", "calls"))
+    names = ((_("Dialogues"), "dialogues"), (_("Entries"), "entries"), (_("Calls"), "calls"))
     found = [(label, counts[name]) for label, name in names if name in counts]
-    return [*found, ("Left out", release.left_out_count)] if found and oversees else found
+    return [*found, (_("Left out"), release.left_out_count)] if found and oversees else found

@@ -104,7 +104,7 @@ def released_and_imported_again(desk: Desk, project: Project, folder: Path) -> N
     page.get_by_role("button", name="Import", exact=True).click()
     page.wait_for_url("**/imports/*/")
     work_off()
-    expect(page.locator("#import-state").get_by_text("There is nothing to import")).to_be_visible()
+    expect(page.locator("#import-state").get_by_text("Nothing to import")).to_be_visible()
     unchanged = page.locator("#import-state dt", has_text="Unchanged").locator("xpath=following-sibling::dd[1]")
     expect(unchanged).to_have_text("1")
     assert Dialogue.objects.count() == 1

@@ -15,7 +15,7 @@ from benchmark.core.formats.converting import Converted, Converter
 from benchmark.core.formats.files import RecordError, read_lines
 from benchmark.services.stored_files import written_whole
 
-#: Refused records named on standard error.
+#: Rejected records listed on standard error.
 _NAMED = 20
 
 
@@ -25,27 +25,28 @@ class _Sink(Protocol):
 
 class Command(SentenceCommand):
     help = (
-        "Convert a file of dialogues from one format to another; needs no database. From a format to itself every line "
-        "comes back as it was. Records go to standard output or, with --out, to a file; in one that ends in .zip the "
-        "files that check constraints stand beside the records, else they stay in them, under check_code."
+        "Convert a file of dialogues from one format to another; needs no database. From a "
+        "format to itself, every line stays the same. Records go to standard output or, with "
+        "--out, to a file. In a .zip file, the files that check constraints are stored "
+        "beside the records; otherwise they stay in the records, under check_code."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
         parser.add_argument(
-            "--from", dest="source", required=True, choices=sorted(READERS), help="what the records are"
+            "--from", dest="source", required=True, choices=sorted(READERS), help="the format of the records"
         )
-        parser.add_argument("--to", dest="target", required=True, choices=sorted(WRITERS), help="what they become")
-        parser.add_argument("--out", type=Path, metavar="F", help="where to write: a file of JSON lines, or a .zip")
+        parser.add_argument("--to", dest="target", required=True, choices=sorted(WRITERS), help="the format to write")
+        parser.add_argument("--out", type=Path, metavar="F", help="output file: JSON lines (.jsonl), or .zip")
         parser.add_argument("--losses", type=Path, metavar="F", help="write what is lost to this file, one a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         file, out, losses = (options[name] for name in ("file", "out", "losses"))
         if not file.is_file():
-            raise Stop(f"{file} is no file; give the path of a file of records.")
+            raise Stop(f"{file} is not a file. Give the path of a file of records.")
         for path in (out, losses):
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-                raise Stop(f"{path} cannot be written: it is a folder, or its folder is not there.")
+                raise Stop(f"Can't write {path}: it is a folder, or its folder does not exist.")
         require_different_files(file, out, losses)
         apart = out is not None and out.suffix.lower() == ".zip"
         converter = Converter(options["source"], options["target"], apart=apart)
@@ -55,7 +56,7 @@ class Command(SentenceCommand):
             counts, fatal = self._run(file, converter, sink, told)
             self.stderr.write(dumps(counts).decode(), style_func=str)
             if not counts["written"]:
-                # Within: what --out and --losses name stays as it is.
+                # Here, because what --out and --losses name must not change before.
                 raise SystemExit(NOTHING_DONE)
         if counts["refused"] or fatal:
             raise SystemExit(REFUSED)
@@ -117,7 +118,7 @@ class Command(SentenceCommand):
 
 
 class _Records:
-    """Where records are written, one a line. The last line ends as the file that was read ends."""
+    """Where records are written, one a line. The last line ends like that of the input file."""
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink

@@ -14,22 +14,22 @@ from benchmark.services.releases.freezing import what_differs
 from benchmark.services.releases.requests import FORMATS, archive_name, find_release, start_release
 from benchmark.services.releases.runner import hand_out
 
-#: Dialogues left out that are named on standard error; the release's page and its archive have all of them.
+#: Left-out dialogues listed on standard error; the release's page and the command's report have all of them.
 _NAMED = 50
 
 
 class Command(PipelineCommand):
-    help = "Freeze the verified dialogues of a project as a release; no worker is needed."
+    help = "Freeze the verified dialogues of a project as a release; needs no worker."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--format", required=True, choices=FORMATS, help="the native format")
         # Not --version: that is Django's own.
-        parser.add_argument("--release-version", required=True, metavar="V", help="as in 1.0")
-        parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the archive is put")
-        parser.add_argument("--require-all", action="store_true", help="refuse if anything would be left out")
+        parser.add_argument("--release-version", required=True, metavar="V", help="for example 1.0")
+        parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the archive")
+        parser.add_argument("--require-all", action="store_true", help="fail if anything would be left out")
         parser.add_argument(
-            "--again", action="store_true", help="the archive of a release that exists, as it was frozen"
+            "--again", action="store_true", help="get the archive of an existing release, as it was frozen"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,12 +37,12 @@ class Command(PipelineCommand):
         if project is None:
             raise Stop(f"There is no project “{options['project']}”.")
         out: Path = options["out"].absolute()
-        # Before anything is frozen: what is frozen is public, and ends gold items.
+        # Check before freezing: freezing makes answers public and retires gold items.
         there = next(folder for folder in (out, *out.parents) if folder.exists())
         if not there.is_dir():
-            raise Stop(f"{there} is no folder.")
+            raise Stop(f"{there} is not a folder.")
         if not os.access(there, os.W_OK | os.X_OK):
-            raise Stop(f"{there} cannot be written to; name another folder for the archive.")
+            raise Stop(f"Can't write to {there}. Name another folder for the archive.")
         release = self._release(project, options)
         job = release.job
         if release.state != ReleaseState.FROZEN:
@@ -53,7 +53,10 @@ class Command(PipelineCommand):
         if release.state != ReleaseState.FROZEN:
             refused = job.error if job.state != JobState.DONE else "The release was not frozen."
         elif options["require_all"] and release.left_out_count:
-            refused = f"Left out of this release: {counted(release.left_out_count, 'dialogue')}, and all are required."
+            refused = (
+                f"{counted(release.left_out_count, 'dialogue')} would be left out of this release, "
+                "but all are required."
+            )
         if refused:
             self.say(refused)
             self.tell({"items": 0, "left_out": release.left_out_count, "archive": None, "sha256": None})
@@ -72,7 +75,7 @@ class Command(PipelineCommand):
         )
 
     def _release(self, project: Project, options: dict[str, Any]) -> Release:
-        """The release of that version: a new one, one that was cut short, or the frozen one to be built again."""
+        """Return the release of that version: a new one, an unfinished one, or the frozen one to be built again."""
         version, native_format = options["release_version"], options["format"]
         existing = find_release(project=project, version=version)
         if existing is None:
@@ -86,26 +89,27 @@ class Command(PipelineCommand):
             )
         if existing.native_format != native_format:
             raise Stop(
-                f"Release {version} exists, written as {existing.native_format}; releases are never edited. "
-                "Choose the next version."
+                f"Release {version} already exists, in the format {existing.native_format}. Releases "
+                "are never edited; choose the next version."
             )
         if existing.state == ReleaseState.FROZEN:
             self._say_it_exists(existing, again=options["again"])
         else:
-            self.say(f"Release {version} was begun before and is not finished; going on with it.")
+            self.say(f"Release {version} is unfinished; continuing.")
         return existing
 
     def _say_it_exists(self, release: Release, *, again: bool) -> None:
-        """Raises Stop where what is verified now is not what the release holds, and nobody asked for it as it is."""
+        """Raise Stop if the dialogues verified now differ from the release, unless --again is given."""
         exists = f"Release {release.version} exists, frozen {release.frozen_at:%Y-%m-%d %H:%M} UTC"
         differs = what_differs(release)
         if differs and not again:
             raise Stop(
-                f"{exists}, and releases are never edited. What is verified now is not what it holds: {differs}. "
-                "Choose the next version for that, or add --again to get the archive as it was frozen."
+                f"{exists}, and the dialogues verified now differ from it: {differs}. Releases are "
+                "never edited. Choose the next version, or add --again to get the archive as it was "
+                "frozen."
             )
-        now = f"What is verified now is not what it holds: {differs}" if differs else "It holds what is verified now"
-        self.say(f"{exists}. {now}. Nothing new is frozen; its archive is handed out again.")
+        now = f"The dialogues verified now differ: {differs}" if differs else "The dialogues verified now are the same"
+        self.say(f"{exists}. {now}. Nothing new is frozen; you get its archive again.")
 
     def _list_left_out(self, release: Release) -> None:
         left_out = LeftOutDialogue.objects.filter(release=release).select_related("dialogue").order_by("pk")

@@ -20,40 +20,43 @@ from benchmark.services.imports.runner import COUNTERS
 from benchmark.services.imports.trials import trials_of
 from benchmark.services.stored_files import full_path, sha256_of, written_whole
 
-#: Refused records named on standard error; the report has all of them.
+#: Rejected records listed on standard error; the report has all of them.
 _NAMED = 20
 
 
 class Command(PipelineCommand):
-    help = "Import a file of candidate dialogues; no worker is needed."
+    help = "Import a file of candidate dialogues; needs no worker."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--format", required=True, choices=sorted(READERS), help="what the records are")
+        parser.add_argument("--format", required=True, choices=sorted(READERS), help="the format of the records")
         parser.add_argument(
             "--create-project",
             action="store_true",
-            help="make the project where there is none; a dry run keeps none",
+            help="create the project if it does not exist; a dry run does not keep it",
         )
         parser.add_argument(
             "--owner",
             metavar="NAME",
-            help="who administers the project that is made, or one that nobody does; by itself the only one who may",
+            help=(
+                "administrator of the new project, or of one without administrators; default: the "
+                "only person who may be one"
+            ),
         )
-        parser.add_argument("--dry-run", action="store_true", help="validate and report; no dialogue is written")
-        parser.add_argument("--revise", action="store_true", help="known ids with other content become revisions")
+        parser.add_argument("--dry-run", action="store_true", help="validate and report, but save no dialogue")
+        parser.add_argument("--revise", action="store_true", help="known ids with new content become revisions")
         parser.add_argument(
             "--reopen",
             action="store_true",
-            help="with --revise: also dialogues that people have worked on, which a dry run of the file has named",
+            help=("with --revise: also dialogues that people have worked on, if a dry run of the file has listed them"),
         )
         parser.add_argument("--report", type=Path, metavar="OUT.jsonl", help="write every finding to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         file: Path = options["file"]
         if not file.is_file():
-            raise Stop(f"{file} is no file; give the path of a file of records.")
+            raise Stop(f"{file} is not a file. Give the path of a file of records.")
         report: Path | None = options["report"]
         require_different_files(file, report)
         if report is not None:
@@ -76,7 +79,7 @@ class Command(PipelineCommand):
             self._import(project, file, report, options)
 
     def _try_in_a_new_project(self, file: Path, report: Path | None, options: dict[str, Any]) -> None:
-        """Read the file as into a project of this name, which is taken back with all that came of it."""
+        """Read the file as if into a new project of this name, and roll everything back."""
         stored: list[Path] = []
         try:
             with transaction.atomic():
@@ -108,16 +111,18 @@ class Command(PipelineCommand):
             raise SystemExit(code)
 
     def _write(self, report: Path, batch: ImportBatch) -> None:
-        """Without its report, an import stands all the same."""
+        """Write the report to a file. The import is valid without it."""
         try:
             with written_whole(report) as out:
                 for piece in read_report(batch):
                     out.write(piece)
         except OSError as error:
-            self.say(f"The report could not be written to {report} ({error.strerror or error}).")
+            self.say(f"Can't write the report to {report} ({error.strerror or error}).")
 
     def _try_validators(self, batch: ImportBatch) -> None:
-        """A long trial goes on in another job; without a sandbox the import stands all the same."""
+        """Run the trials of validators. A long trial continues in another job; without a sandbox the import is still
+        valid.
+        """
         while (trial := trials_of(batch)) is not None:
             done = self.run_here(trial, progress=_progress)
             if done.state != JobState.DONE:
@@ -128,7 +133,7 @@ class Command(PipelineCommand):
         return new_project(slug=options["project"], native_format=options["format"], owner=options["owner"])
 
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
-        """The import to run: one of the same file that was cut short, or a new one."""
+        """Return the import to run: an unfinished one of the same file, or a new one."""
         if not options["dry_run"]:
             unfinished = unfinished_import(
                 project=project,
@@ -140,7 +145,7 @@ class Command(PipelineCommand):
             )
             if unfinished is not None:
                 read = counted(unfinished.read, "record")
-                self.say(f"An import of this file has begun and not ended ({read} so far); going on with it.")
+                self.say(f"An import of this file is unfinished ({read} so far); continuing.")
                 return unfinished
         return start_import(
             actor=None,
@@ -168,7 +173,7 @@ class Command(PipelineCommand):
         for note in reopened[:_NAMED]:
             self.say(f"  {note.message}")
         if reopened.count() > _NAMED:
-            self.say("  … and more are reopened; --report writes all of them to a file.")
+            self.say("  … and more are reopened. Use --report to write all of them to a file.")
         if not batch.rejected:
             return DONE
         notes = batch.notes.filter(rejects=True).order_by("pk")
@@ -176,18 +181,18 @@ class Command(PipelineCommand):
             place = f"{note.member}, line {note.line}" if note.member else f"line {note.line}"
             self.say(f"  {place}{f' ({note.external_id})' if note.external_id else ''}: {note.message}")
         if batch.rejected > _NAMED:
-            self.say("  … and more; --report writes all of them to a file.")
+            self.say("  … and more. Use --report to write all of them to a file.")
         return REFUSED
 
 
 def _require_writable(report: Path) -> None:
-    """Before anything is imported. Raises Stop."""
+    """Check that the report can be written, before importing anything. Raises Stop."""
     if report.is_dir():
-        raise Stop(f"{report} is a folder; give the report a file's name in it.")
+        raise Stop(f"{report} is a folder. Give the report a file name in it.")
     if not report.parent.is_dir():
-        raise Stop(f"The report cannot be written: there is no folder {report.parent}.")
+        raise Stop(f"Can't write the report: the folder {report.parent} does not exist.")
     if not os.access(report.parent, os.W_OK):
-        raise Stop(f"The report cannot be written: the folder {report.parent} is not yours to write to.")
+        raise Stop(f"Can't write the report: no permission to write to the folder {report.parent}.")
 
 
 def _progress(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""``manage.py load_demo [--public-password]``: the demo project, made once."""
+"""``manage.py load_demo [--public-password]``: create the demo project, once."""
 
 from typing import Any
 
@@ -10,21 +10,21 @@ from benchmark.demo.project import PASSWORD, is_loaded, load_demo
 
 
 class Command(BaseCommand):
-    help = "Make the demo project with its people and their work. Does nothing where it is there already."
+    help = "Create the demo project with its people and their work. Does nothing if it already exists."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--public-password",
             action="store_true",
-            help="in server mode, too: whoever reaches the server can sign in as the demo's administrator",
+            help="also in server mode: anyone who reaches the server can sign in as the demo's administrator",
         )
 
     def handle(self, *args: Any, public_password: bool, **options: Any) -> None:
         if not (settings.EMBEDDED or public_password):
             raise CommandError(
-                f"The demo's people, an administrator among them, sign in with “{PASSWORD}”, which everybody can read "
-                "in the program: load_demo is refused in server mode. If nobody else reaches this server, add "
-                "--public-password.",
+                "The demo's people, including an administrator, sign in with the public password "
+                f"“{PASSWORD}”, so load_demo does not run in server mode. If nobody else can reach "
+                "this server, add --public-password.",
                 returncode=2,
             )
         if is_loaded():

@@ -20,12 +20,15 @@ class Command(PipelineCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         archive: Path = options["archive"]
         if not archive.is_file():
-            raise Stop(f"{archive} is no file; give the path of a release's archive.")
+            raise Stop(f"{archive} is not a file. Give the path of a release's archive.")
         report = verify_archive(archive)
         for problem in report.problems:
             self.say(problem)
         if report.ok:
-            self.say(f"Whole and unaltered: {counted(report.items, 'dialogue')} in {counted(report.files, 'file')}.")
+            self.say(
+                f"Verified: {counted(report.items, 'dialogue')} in {counted(report.files, 'file')}, "
+                "complete and unchanged."
+            )
         self.tell(asdict(report))
         if not report.ok:
             raise SystemExit(REFUSED)

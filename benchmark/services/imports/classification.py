@@ -1,4 +1,4 @@
-"""What becomes of each record of a chunk: new, revised, unchanged or rejected, and why. Reads, writes nothing."""
+"""Classify each record of a chunk as new, revised, unchanged or rejected, with the reason. Reads only."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -20,10 +20,10 @@ GROUP_STAYS = "import.variant_group"
 
 @dataclass(slots=True)
 class Outcome:
-    """What a chunk's records come to."""
+    """The result for a chunk's records."""
 
     new: list[PreparedDialogue] = field(default_factory=list)
-    #: Pairs (dialogue's key, what is to be its next revision).
+    #: Pairs (dialogue's key, its next revision).
     revised: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
     unchanged: int = 0
     rejected: int = 0
@@ -41,27 +41,27 @@ class Outcome:
         dialogue: PreparedDialogue | None = None,
         rejects: bool = False,
     ) -> None:
-        """Add a line about a record, or a dialogue of it."""
+        """Add a note about a record, or a dialogue of it."""
         name = (dialogue or record).external_id
         self.notes.append(Note(record.line, record.member, name, pointer, check, severity, message, rejects))
 
     def reject(self, record: PreparedRecord, dialogue: PreparedDialogue, check: str, sentence: str) -> None:
-        """A dialogue stays out."""
+        """Reject a dialogue."""
         self.rejected += 1
         self.note(record, "/id", check, "error", sentence, dialogue=dialogue, rejects=True)
 
     def double(self, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
-        """A dialogue comes a second time."""
+        """Report a dialogue that comes a second time."""
         named = f"The id “{dialogue.external_id}” appears twice in this file"
         if same:
             self.unchanged += 1
-            self.note(record, "/id", "import.duplicate", "warning", f"{named}, the content is the same; taken once.")
+            self.note(record, "/id", "import.duplicate", "warning", f"{named} with the same content. It was read once.")
         else:
-            sentence = f"{named} with different content; the first one was taken. Give this one an id of its own."
+            sentence = f"{named} with different content. The first one was read; give this one its own id."
             self.reject(record, dialogue, "import.duplicate", sentence)
 
     def accept(self, record: PreparedRecord, dialogue: PreparedDialogue) -> None:
-        """Report what the reader and the checks have to say of a dialogue that comes in."""
+        """Report the notes of the reader and the findings of the checks for an accepted dialogue."""
         self.with_errors += any(finding.severity == "error" for finding in dialogue.findings)
         said = [(one.pointer, "import.reading", "warning", one.message) for one in dialogue.warnings]
         said += [(one.anchor, one.check, one.severity, one.message) for one in dialogue.findings]
@@ -69,18 +69,20 @@ class Outcome:
             self.note(record, pointer, check, severity, message, dialogue=dialogue)
         if len(said) > NOTES_PER_RECORD:
             left = len(said) - NOTES_PER_RECORD
-            self.note(record, "", "import.more", "info", f"{left} more findings; see the dialogue.")
+            self.note(record, "", "import.more", "info", f"{left} more findings. See the dialogue.")
 
     def group_stays(self, record: PreparedRecord, dialogue: PreparedDialogue, found: "_Known") -> None:
-        """Say where a record puts a dialogue into another variant group than the project has it in."""
+        """Report a record that puts a dialogue into another variant group than the project has."""
         name, group = dialogue.external_id, dialogue.variant_group
-        # A record of one language says nothing of groups. Alone so far: publishing lets it join its record's variants.
+        # A record of one language says nothing about groups. Alone so far: publishing lets it join its record's
+        # variants.
         if group in ("", found.group) or (group == name and not found.group):
             return
         has = f"the variant group “{found.group}”" if found.group else "no variant group"
         sentence = (
-            f"The project has “{name}” in {has}, and the record puts it in the variant group “{group}”. It stays where "
-            "it is; give its variants the group it is in, or import all of them under ids of their own."
+            f"The project has “{name}” in {has}, but the record puts it in the variant group "
+            f"“{group}”. The project's group was kept. Give its variants the group that it is in, "
+            "or import all of them with their own ids."
         )
         self.note(record, "/variant_group", GROUP_STAYS, "warning", sentence, dialogue=dialogue)
 
@@ -93,23 +95,23 @@ class _Known:
     batch_id: int | None
     published: bool
     archived: bool
-    #: (content hash, toolset hash): of the head, of what was imported last, of what this import has brought.
+    #: (content hash, toolset hash): of the head, of the last imported version, of what this import has added.
     content: tuple[str, str]
     group: str = ""
     language: str = ""
     last: tuple[str, str] | None = None
     pending: tuple[str, str] | None = None
-    #: The content hash of what a release would make of it, where the record comes from one.
+    #: The content hash of its record in a release, if the incoming record comes from one.
     released: str | None = None
-    #: Why it may not be revised now; blank where it may.
+    #: Why it cannot be revised now; blank if it can.
     refusal: str = ""
-    #: What people have made of it, where it would be revised.
+    #: What people have done on it, if it would be revised.
     worked_on: "_WorkedOn | None" = None
 
 
 @dataclass(slots=True, frozen=True)
 class _WorkedOn:
-    """A dialogue that people have worked on. ``named``: a dry run of the file has said so."""
+    """A dialogue that people have worked on. ``named``: a dry run of the file has listed it."""
 
     external_id: str
     what: str
@@ -120,40 +122,46 @@ class _WorkedOn:
     def refusal(self) -> str:
         if not self.batch.reopen:
             return (
-                f"{self.external_id} {self.what}, so it stays as it is. To reopen it from this record, import with "
-                "“reopen” as well."
+                f"{self.external_id} {self.what}, so it was not changed. To reopen it from this "
+                "record, import with “reopen” as well."
             )
         if not (self.named or self.batch.dry_run):
-            return f"{self.external_id} {self.what}, and no dry run of this file has named it; do one, and look at it."
+            return (
+                f"{self.external_id} {self.what}, but no dry run of this file has listed it. Do a dry "
+                "run first and check the list."
+            )
         return ""
 
     @property
     def reopened(self) -> str:
         verb = "would be" if self.batch.dry_run else "is"
         return (
-            f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and all else are those of the "
-            "record, and its review starts again. The earlier versions and reviews stay in its history."
+            f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and "
+            "everything else are replaced by those of the record, and its review starts again. "
+            "Earlier versions and reviews stay in its history."
         )
 
 
 def work_done_on(keys: Iterable[int]) -> dict[int, str]:
-    """What people have done on dialogues, by key, in words that follow the dialogue's name; none where nothing is."""
+    """Return what people have done on dialogues, by key, as words that follow the dialogue's name; untouched ones are
+    left out.
+    """
     keys = list(keys)
     drafts = Draft.objects.filter(dialogue__in=keys, closed_at=None, version__gt=0)
-    # A version that no import brought in, sealed ones of blind stages included.
+    # A version that no import added, including sealed ones of blind stages.
     edited = Revision.objects.filter(dialogue__in=keys, parent__isnull=False, batch=None)
     reviewed = Review.objects.filter(dialogue__in=keys)
     verified = Dialogue.objects.filter(pk__in=keys, status=DialogueStatus.VERIFIED)
     return (
         dict.fromkeys(drafts.values_list("dialogue_id", flat=True), "is being edited")
-        | dict.fromkeys(edited.values_list("dialogue_id", flat=True), "was edited by hand")
+        | dict.fromkeys(edited.values_list("dialogue_id", flat=True), "was edited")
         | dict.fromkeys(reviewed.values_list("dialogue_id", flat=True), "has been reviewed")
         | dict.fromkeys(verified.values_list("pk", flat=True), "is verified")
     )
 
 
 def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[str]:
-    """Those of the dialogues that a dry run of the same file has named as worked on."""
+    """Return those of the dialogues that a dry run of the same file has listed as worked on."""
     dry_runs = ImportBatch.objects.filter(
         project=batch.project,
         sha256=batch.sha256,
@@ -169,14 +177,14 @@ def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[s
 
 
 class FirstSeen:
-    """The ids a dry run has met, with their content: in a file that vanishes, so that memory stays constant."""
+    """The ids that a dry run has met, with their content: in a temporary file, so that memory stays constant."""
 
     def __init__(self) -> None:
         self._table = sqlite3.connect("")
         self._table.execute("CREATE TABLE seen (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID")
 
     def find(self, ids: Sequence[str]) -> dict[str, str]:
-        """id → content, for those met before."""
+        """Return id → content for ids met before."""
         marks = ",".join("?" * len(ids))
         rows = self._table.execute(f"SELECT id, content FROM seen WHERE id IN ({marks})", ids)  # noqa: S608 - marks only
         return dict(rows.fetchall())
@@ -190,7 +198,7 @@ class FirstSeen:
 
 
 class Sorter:
-    """Sorts the records of one import."""
+    """Classifies the records of one import."""
 
     def __init__(self, batch: ImportBatch, job: Job) -> None:
         self._batch = batch
@@ -198,12 +206,12 @@ class Sorter:
         self._seen = FirstSeen() if batch.dry_run else None
 
     def close(self) -> None:
-        """Give up what only this run needs."""
+        """Close what only this run needs."""
         if self._seen is not None:
             self._seen.close()
 
     def sort(self, records: Sequence[PreparedRecord | Note]) -> Outcome:
-        """Sort records; notes among them are errors in the file's lines."""
+        """Classify records; the items may also be errors in the file's lines."""
         read = [record for record in records if isinstance(record, PreparedRecord)]
         known = self._look_up([dialogue.external_id for record in read for dialogue in record.dialogues])
         if self._batch.revise:
@@ -237,7 +245,7 @@ class Sorter:
     def _place(
         self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known | None
     ) -> None:
-        """Say what becomes of one dialogue."""
+        """Decide what happens to one dialogue."""
         content = dialogue.hashes
         if found is None:
             outcome.new.append(dialogue)
@@ -245,7 +253,7 @@ class Sorter:
         elif found.pending is not None:
             outcome.double(record, dialogue, same=found.pending == content)
         elif found.published and content in (found.content, found.last, (found.released, found.content[1])):
-            # What another import may yet take back is not there.
+            # Another import may still roll back what it has written, so that does not count yet.
             outcome.unchanged += 1
             outcome.group_stays(record, dialogue, found)
         elif reason := self._refusal(found, dialogue):
@@ -260,7 +268,7 @@ class Sorter:
             outcome.accept(record, dialogue)
 
     def _look_up(self, incoming: list[str]) -> dict[str, _Known]:
-        """The dialogues that have these ids, with what was imported into them."""
+        """Return the dialogues with these ids, and what was imported into them."""
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
             "head__toolset_revision__content_hash", "variant_group", "language",
@@ -289,7 +297,7 @@ class Sorter:
         return known
 
     def _look_for_releases(self, records: Sequence[PreparedRecord], known: dict[str, _Known]) -> None:
-        """Note what a release would make of the dialogues that records of one speak of."""
+        """Note the content that a release would write for the dialogues of records that come from one."""
         groups = []
         for record in records if known else ():
             there = [(known[one.external_id], one) for one in record.dialogues if one.external_id in known]
@@ -301,7 +309,7 @@ class Sorter:
                 one.released = released.get(one.pk)
 
     def _look_for_people(self, asked: dict[int, tuple[str, _Known]]) -> None:
-        """Note why dialogues may not be revised now, and what people have made of the others."""
+        """Note why dialogues cannot be revised now, and what people have done on the others."""
         if not asked:
             return
         active = Cycle.objects.filter(dialogue__in=asked, state=CycleState.ACTIVE)
@@ -310,8 +318,8 @@ class Sorter:
         for pk in reviewed.values_list("dialogue_id", flat=True):
             name, one = asked[pk]
             one.refusal = (
-                f"{under_review(name)} A dry run then names it, and “reopen” revises it. To have the record now, give "
-                "it an id of its own."
+                f"{under_review(name)} A dry run then lists it, and “reopen” revises it. To import "
+                "the record now, give it its own id."
             )
         for pk in claimed.values_list("slot__dialogue_id", flat=True):
             name, one = asked[pk]
@@ -323,22 +331,22 @@ class Sorter:
             one.worked_on = _WorkedOn(name, what, self._batch, named=name in named)
 
     def _refusal(self, found: _Known, dialogue: PreparedDialogue) -> str:
-        named = f"The project has a dialogue “{dialogue.external_id}”"
+        named = f"The project already has a dialogue “{dialogue.external_id}”"
         if not found.published:
-            return f"{named} that another import, not finished yet, is bringing in. Wait for its end, then try again."
+            return f"{named} from another import that is not finished. Wait until it ends, then try again."
         if not self._batch.revise:
             return (
-                f"{named} with other content. Import with “revise” to make this its next revision, or give the record "
-                "an id of its own."
+                f"{named} with different content. Import with “revise” to make this its next "
+                "revision, or give the record its own id."
             )
         if found.archived:
-            return f"{named} that is archived, so it stays as it is; give the record an id of its own."
+            return f"{named}, which is archived and was not changed. Give the record its own id."
         return found.refusal
 
 
 def _other_language(record: PreparedRecord, known: dict[str, _Known]) -> str:
-    """Why a record stays out as a whole: the project has a dialogue of its ids in another language, which would be
-    replaced, or be there twice. Blank where that is not so.
+    """Return why a record is rejected as a whole: the project has a dialogue of its ids in another language, which
+    would be replaced or duplicated. Blank if not.
     """
     for dialogue in record.dialogues:
         name, language = dialogue.external_id, dialogue.language
@@ -350,9 +358,10 @@ def _other_language(record: PreparedRecord, known: dict[str, _Known]) -> str:
         last = found.last[0] if found.last is not None else ""
         if dialogue.content_hash not in (found.content[0], last, found.released):
             return (
-                f"The project has “{name}” in the language {found.language}, and the record has it in {language}. "
-                f"An import changes no dialogue’s language. To add {language} as a variant, import a record that "
-                f"holds both, with {found.language} as “{name}”; in the format neutral, one with an id of its own "
-                f"and the variant group “{found.group or name}”."
+                f"The project has “{name}” in the language {found.language}, but the record has it "
+                f"in {language}. An import cannot change a dialogue’s language. To add {language} as "
+                f"a variant, import a record with both languages, with {found.language} as “{name}”; "
+                "in the format neutral, a record with its own id and the variant group "
+                f"“{found.group or name}”."
             )
     return ""

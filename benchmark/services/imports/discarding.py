@@ -1,4 +1,4 @@
-"""Taking back what an import has written and nobody has seen yet, in bounded pieces."""
+"""Roll back what an import has written before it is published, in limited steps."""
 
 from django.db.models import Exists, OuterRef
 
@@ -6,18 +6,18 @@ from annotator.models import Dialogue, Event, Finding, Job, Revision, Toolset, T
 from benchmark.models import ImportBatch, NativeLine
 from reviews.models import Cycle, Slot, StageRun
 
-#: Dialogues that one piece deletes, with all that belongs to them.
+#: Dialogues that one step deletes, with everything that belongs to them.
 SLICE = 1000
 
 
 def discard_all(job: Job) -> None:
-    """Take back everything, in the caller's transaction."""
+    """Roll back everything, in the caller's transaction."""
     while discard_slice(job):
         pass
 
 
 def discard_slice(job: Job) -> bool:
-    """Take back one piece, in the caller's transaction; False when nothing was left but what a last look removed.
+    """Roll back one step, in the caller's transaction; return False if only the last remains were removed.
 
     What has been published is never touched.
     """
@@ -36,7 +36,7 @@ def discard_slice(job: Job) -> bool:
             Revision.objects.filter(dialogue__in=ids),
             dialogues.filter(pk__in=ids),
         ):
-            # Nobody has seen them, so nothing else refers to them that would have to be collected row by row.
+            # Nobody has seen them, so no other rows can refer to them.
             rows._raw_delete(rows.db)
         return True
     held = Revision.objects.filter(batch=job, sealed=True)
@@ -52,10 +52,10 @@ def discard_slice(job: Job) -> bool:
 
 
 def _discard_toolsets(job: Job) -> None:
-    """Toolsets that came with imports since this one began and that no dialogue has: nobody else made them.
+    """Delete toolsets that came with imports since this one started and that no dialogue uses.
 
-    Another import writes its toolsets and the revisions that use them in one transaction, so none of its own is seen
-    here without them.
+    Another import writes its toolsets and the revisions that use them in one transaction, so none of its toolsets are
+    visible here without them.
     """
     unused = ToolsetRevision.objects.filter(
         ~Exists(Revision.objects.filter(toolset_revision=OuterRef("pk"))),

@@ -1,6 +1,6 @@
-"""The job after an import: which of its dialogues nearly repeat another one of the project.
+"""The job after an import: find its dialogues that nearly repeat another one of the project.
 
-Each dialogue's bands are kept in the database; a new dialogue is compared, exactly, with those it shares a band with.
+Each dialogue's bands are stored in the database; a new dialogue is compared exactly with those that share a band.
 """
 
 from collections import Counter, defaultdict
@@ -20,13 +20,13 @@ from annotator.services.dialogues.revisions import check_settings
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.models import ImportBatch, SimilarityBand
 
-#: Dialogues looked at in one transaction, and characters of them, unless one alone has more.
+#: Dialogues and characters processed in one transaction, unless a single dialogue has more.
 SLICE, SLICE_CHARACTERS = 200, 8 << 20
-#: Characters of a dialogue that are compared: the shingles of each take a hundred times their room, and there are
-#: those of seventeen times a slice.
+#: Characters of a dialogue that are compared: the shingles of each take a hundred times their size, and those of
+#: seventeen times a slice are in memory.
 MAX_COMPARED = 20_000
-#: Dialogues one is compared with, those first that share the most bands: a template used a thousand times is found by
-#: a few of its uses.
+#: Dialogues that one is compared with, those that share the most bands first: of a template used a thousand times, a
+#: few uses are enough.
 MAX_CANDIDATES = 16
 #: Rows of one band that are looked at.
 _MAX_IN_BAND = 64
@@ -34,7 +34,7 @@ _MAX_IN_BAND = 64
 
 @job_kind("near_duplicates", "Search for near-duplicates", quiet=True, untrusted=True)
 def run_near_duplicates(running: Running) -> dict[str, Any]:
-    """Runner of the job kind ``near_duplicates``."""
+    """Run a job of the kind ``near_duplicates``."""
     batch = ImportBatch.objects.select_related("project", "job").get(public_id=running.job.parameters["import"])
     project = batch.project
     settings = check_settings(project)
@@ -55,7 +55,7 @@ def run_near_duplicates(running: Running) -> dict[str, Any]:
 
 
 def found_on_import(revision: Revision) -> CheckFinding | None:
-    """What the search would have found of a gold item, had it come in with the dialogue it is made of."""
+    """Return what the search would have found for a gold item, had it been imported with its source dialogue."""
     if revision.batch_id is None:
         return None
     dialogue = revision.dialogue
@@ -75,7 +75,7 @@ def found_on_import(revision: Revision) -> CheckFinding | None:
 
 
 def _imported(batch: ImportBatch) -> QuerySet[Revision]:
-    """What the import brought, without gold items that were made of it meanwhile."""
+    """Return the dialogues of the import, without gold items that were made from them since."""
     return Revision.objects.filter(batch=batch.job, sealed=False).exclude(dialogue__gold_role=GoldRole.GOLD)
 
 
@@ -94,7 +94,7 @@ def _slices(batch: ImportBatch, *, after: int) -> Iterator[list[Revision]]:
 
 
 def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revision, str, float]]:
-    """For each that nearly repeats an earlier dialogue: the most similar one's id, and how similar they are."""
+    """Return, for each dialogue that nearly repeats an earlier one, the most similar one's id and the similarity."""
     own = {r.dialogue_id: shingles(_text(r)) for r in revisions}
     own_bands = {pk: bands(found) for pk, found in own.items()}
     SimilarityBand.objects.filter(dialogue__in=own).delete()
@@ -127,7 +127,7 @@ def _compare(project_id: int, revisions: Sequence[Revision]) -> list[tuple[Revis
 
 
 def _neighbours(project_id: int, wanted: set[int]) -> dict[int, list[int]]:
-    """band → the dialogues that have it."""
+    """Return band → the dialogues that have it."""
     neighbours: dict[int, list[int]] = defaultdict(list)
     rows = SimilarityBand.objects.filter(project=project_id, band__in=wanted, dialogue__archived_at=None)
     for band, dialogue_id in rows.order_by("dialogue_id").values_list("band", "dialogue_id").iterator():
@@ -137,10 +137,10 @@ def _neighbours(project_id: int, wanted: set[int]) -> dict[int, list[int]]:
 
 
 def _load(pks: set[int]) -> tuple[dict[int, str], dict[int, str]]:
-    """External ids and texts of dialogues as they are now."""
+    """Return external ids and current texts of dialogues."""
     names, texts = {}, {}
     rows = Dialogue.objects.filter(pk__in=pks).select_related("head").defer("search_text")
-    # Few at a time: their contents may be large, and what is kept of them is not.
+    # Few at a time: their contents may be large, and most of it is not kept.
     for dialogue in rows.iterator(chunk_size=20):
         names[dialogue.pk] = dialogue.external_id
         if dialogue.head is not None:
@@ -153,7 +153,7 @@ def _text(revision: Revision) -> str:
 
 
 def _attach(revision: Revision, finding: Any) -> bool:
-    """Write the finding, unless the dialogue has moved on since the import."""
+    """Store the finding, unless the dialogue has changed since the import."""
     counts = {"warning": "warning_count", "error": "error_count"}
     dialogue = Dialogue.objects.select_for_update().filter(pk=revision.dialogue_id, head=revision)
     if not dialogue.exists():

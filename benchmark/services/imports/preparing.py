@@ -1,6 +1,6 @@
 """From a line of a file to what an import writes: parsed, read, validated, checked, described.
 
-Pure, and the costly half of an import; ``processes.Preparers`` runs it on several cores.
+Pure, and the expensive half of an import; ``processes.Preparers`` runs it on several cores.
 """
 
 import signal
@@ -21,19 +21,19 @@ from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
 from benchmark.core.formats.cctu_check_files import CHECK_CODE
 from benchmark.core.formats.files import RawLine, RecordError, parse_line
 
-#: Seconds of computing that one record gets. Published records take a hundredth of one.
+#: Seconds of computing allowed for one record. Published records take a hundredth of one.
 MAX_SECONDS = 5.0
-#: Toolsets by their raw text, so that a toolset which many records share is read once.
+#: Toolsets by their raw text, so that a toolset that many records share is read once.
 _KEPT_TOOLSETS = 1024
 _TOO_LONG = (
-    "Reading and checking this record takes more than {:g} seconds of computing, a thousand times what others take. "
-    "Split it, or leave out what is so long."
+    "Reading and checking this record takes more than {:g} seconds of computing; other "
+    "records take a thousandth of that. Split it, or leave out the long part."
 )
 
 
 @dataclass(slots=True, frozen=True)
 class Setup:
-    """How the records of one file are to be read and checked."""
+    """How the records of one file are read and checked."""
 
     native_format: str
     checks: CheckSettings = field(default_factory=CheckSettings)
@@ -41,31 +41,31 @@ class Setup:
 
 @dataclass(slots=True, kw_only=True)
 class PreparedDialogue(DialogueRow):
-    """A dialogue of a record, ready to be written once the key of its toolset is known."""
+    """A dialogue of a record, ready to be written when the key of its toolset is known."""
 
     #: The hash of its tools.
     toolset: str
-    #: What the reader has to say.
+    #: Problems that the reader reports.
     warnings: list[Problem]
-    #: The record's line; of a record in several languages one dialogue has it.
+    #: The record's line; if a record has several languages, one dialogue has it.
     native_line: str | None = None
 
     @property
     def hashes(self) -> tuple[str, str]:
-        """Of its content and its tools: what tells whether two records bring the same."""
+        """The hashes of its content and its tools; two records are the same if these are equal."""
         return self.content_hash, self.toolset
 
 
 @dataclass(slots=True)
 class PreparedRecord:
-    """What an import has to know of a record: its dialogues, or the problems for which it cannot be read."""
+    """A record for the import: its dialogues, or the problems for which it cannot be read."""
 
     line: int
     member: str
     external_id: str = ""
     dialogues: list[PreparedDialogue] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    #: What format it looks like, where it cannot be read.
+    #: The format it looks like, if it cannot be read.
     guess: str | None = None
     #: Whether it comes from a release.
     released: bool = False
@@ -73,7 +73,7 @@ class PreparedRecord:
 
 @dataclass(slots=True, frozen=True)
 class NewToolset:
-    """A toolset that no record before had: its canonical text, and what its tools are called."""
+    """A new toolset: its canonical text, and the names of its tools."""
 
     content: str
     names: list[str]
@@ -81,7 +81,7 @@ class NewToolset:
 
 @dataclass(slots=True)
 class Chunk:
-    """Part of a file: its items in order, and where the file stood then."""
+    """Part of a file: its items in order, and the position in the file after them."""
 
     items: list[RawLine | RecordError] = field(default_factory=list)
     position: int = 0
@@ -89,7 +89,7 @@ class Chunk:
 
 @dataclass(slots=True)
 class Prepared:
-    """What comes of a chunk: of each item a record, or why it is none; and by hash the toolsets not told before."""
+    """The result for a chunk: a record for each item, or an error; and new toolsets by hash."""
 
     position: int
     records: list[PreparedRecord | RecordError] = field(default_factory=list)
@@ -97,10 +97,10 @@ class Prepared:
 
 
 class Preparer:
-    """Prepares records, remembering the toolsets it has met."""
+    """Prepares records, remembering the toolsets that it has met."""
 
     def __init__(self, setup: Setup, *, seconds: float = MAX_SECONDS) -> None:
-        """``seconds``: of computing, for each record."""
+        """``seconds``: the computing time allowed for each record."""
         self._seconds = seconds
         self._reader = READERS[setup.native_format]
         self._settings = setup.checks
@@ -113,7 +113,7 @@ class Preparer:
         self._told: set[str] = set()
 
     def prepare(self, chunk: Chunk) -> Prepared:
-        """What an import has to know of a chunk. A toolset's content is told once."""
+        """Prepare a chunk. A toolset's content is returned once."""
         prepared = Prepared(chunk.position)
         for item in chunk.items:
             prepared.records.append(item if isinstance(item, RecordError) else self._prepare(item, prepared.toolsets))
@@ -128,11 +128,11 @@ class Preparer:
             with patience(self._seconds):
                 read = self._reader.read(item.data)
                 dialogues = [self._describe(dialogue, toolsets) for dialogue in read]
-                # One record may hold a dialogue in several languages; it is laid out once.
+                # One record may have a dialogue in several languages; its layout is kept once.
                 dialogues[0].native_line = _laid_out(item.data, line.content)
             record.dialogues, record.external_id = dialogues, dialogues[0].external_id
         except TookTooLong:
-            # It may have been stopped anywhere: what it had begun to remember is remembered anew.
+            # It may have been stopped anywhere, so its cache starts anew.
             self._forget()
             record.external_id = _id_of(item.data)
             record.problems = [Problem("", _TOO_LONG.format(self._seconds))]
@@ -179,15 +179,15 @@ class Preparer:
 
 
 class TookTooLong(BaseException):
-    """The time is up. No Exception, so that nothing on the way takes it for a fault of its own."""
+    """The time is up. Not an Exception, so that no code on the way catches it."""
 
 
 @contextmanager
 def patience(seconds: float = MAX_SECONDS) -> Iterator[None]:
-    """Raise TookTooLong once the block has computed for so long: what is hostile, or huge, costs itself alone.
+    """Raise TookTooLong when the block has computed for so long, so that a hostile or huge record fails alone.
 
-    Counted is this process's own time, so that a busy machine rejects nothing. Regular expressions are interrupted,
-    too. Only the main thread can be: in another one the block has no limit.
+    Counts this process's own time, so a busy machine rejects nothing. Regular expressions are interrupted, too. Works
+    in the main thread only: in another thread the block has no limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -206,7 +206,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _laid_out(data: dict[str, Any], content: bytes) -> str:
-    """The line of a record, without the files that stood beside it."""
+    """Return the line of a record, without the files that came beside it."""
     text = on_one_line(content.decode().strip())
     if CHECK_CODE not in data:
         return text
@@ -214,6 +214,6 @@ def _laid_out(data: dict[str, Any], content: bytes) -> str:
 
 
 def _id_of(data: dict[str, Any]) -> str:
-    """The id of a record that could not be read, as far as it has one."""
+    """Return the id of a record that could not be read, if it has one."""
     value = data.get("id")
     return str(value)[:200] if isinstance(value, str | int) else ""

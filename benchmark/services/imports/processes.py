@@ -1,7 +1,7 @@
-"""Preparing records on several cores.
+"""Prepare records on several cores.
 
-Processes of our own instead of ``ProcessPoolExecutor``: its caller waits for ever when a process dies in the middle of
-an answer, it outlives a caller that is killed, and Celery's workers may not start it. These load neither Django nor its
+Processes of our own instead of ``ProcessPoolExecutor``: its caller waits for ever if a process dies in the middle of an
+answer, it outlives a caller that is killed, and Celery's workers may not start it. These load neither Django nor its
 database connections.
 """
 
@@ -28,13 +28,13 @@ _MAX_PROCESSES = 8
 
 
 class Preparers:
-    """Prepares chunks of records in order: a few of them here, many on every core, this process among the others."""
+    """Prepares chunks of records in order: a few of them here, many on every core, including this process."""
 
-    #: Chunks prepared in this process alone where there are no more: that is done sooner than another process is up.
+    #: Small numbers of chunks are prepared in this process alone: starting another one would take longer.
     ALONE = 2
 
     def __init__(self, setup: Setup, *, count: int | None = None) -> None:
-        """``count``: processes that prepare, this one included; as many as there are cores unless it is named."""
+        """``count``: processes that prepare, including this one; default: as many as there are cores."""
         self._setup = setup
         self._here = Preparer(setup)
         self._others = min(_MAX_PROCESSES, count if count is not None else cpu_count() or 1) - 1
@@ -56,11 +56,11 @@ class Preparers:
             child.close()
 
     def prepare(self, chunks: Iterable[Chunk]) -> Iterator[Prepared]:
-        """``Preparer.prepare`` of each chunk, in order. At most two chunks a process are held at a time.
+        """Yield ``Preparer.prepare`` of each chunk, in order. At most two chunks for each process are held at a time.
 
-        The other processes are started before the first chunk is prepared here, and take of the next ones what they
-        can; what they cannot take is prepared here instead of waiting for them. Where the chunks end in an exception,
-        it is raised after the answers to all that came before it.
+        The other processes are started before the first chunk is prepared here, and take as many of the next ones as
+        they can; the rest is prepared here without waiting for them. If the chunks end in an exception, it is raised
+        after the answers to all previous chunks.
         """
         failures: list[Exception] = []
 
@@ -104,12 +104,12 @@ class Preparers:
         try:
             return child.prepare(chunk)
         finally:
-            # Also when it is dead: whoever waits for it must find that out instead of waiting on.
+            # Also if it is dead: its caller must find that out instead of waiting.
             self._idle.put(child)
 
 
 class _Child:
-    """A process that prepares, as the one that started it has it."""
+    """A process that prepares, as seen by the one that started it."""
 
     def __init__(self, setup: Setup) -> None:
         self._connection, theirs = Pipe()
@@ -120,7 +120,7 @@ class _Child:
         self._connection.send(setup)
 
     def prepare(self, chunk: Chunk) -> Prepared:
-        """Raises RuntimeError where the process has died."""
+        """Return the answer. Raises RuntimeError if the process has died."""
         try:
             self._connection.send(chunk)
             return cast(Prepared, self._connection.recv())
@@ -134,12 +134,12 @@ class _Child:
 
 
 def _serve(connection: Connection) -> None:
-    """Prepare what comes in until the other end closes, as it does when whoever has it is killed."""
-    # Whoever started us decides when to stop.
+    """Prepare what comes in until the other end closes, which also happens when the caller is killed."""
+    # The caller decides when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         preparer = Preparer(connection.recv())
-        # What is loaded stays, and records hold no circles: looking for some all the time is for nothing.
+        # What is loaded stays, and records have no reference cycles, so collecting garbage all the time is useless.
         gc.freeze()
         gc.set_threshold(50_000)
         while True:

@@ -1,4 +1,4 @@
-"""The end of an import: what it has written becomes visible, all at once."""
+"""The end of an import: everything it has written becomes visible at once."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ from reviews.services.queue.notifications import notify_losses_last
 
 #: Toolsets that the event of an import names; it counts all.
 NAMED_TOOLSETS = 20
-#: Dialogues that are looked at by one statement; what it reads of them is in memory meanwhile.
+#: Dialogues that one statement reads; they are in memory until it ends.
 READ_AT_ONCE = 50
 #: Dialogues that join their variants in one transaction, locked until it ends.
 JOINED_AT_ONCE = 10
@@ -30,13 +30,14 @@ _JOINED = "A variant has joined the answer."
 
 
 def require_all_written(*, job: Job, created: int, revised: int) -> None:
-    """Raises Conflict where the rows that wait to be published are not as many as the import has counted."""
+    """Raise Conflict if the rows waiting to be published differ from what the import has counted."""
     stored = Dialogue.objects.filter(batch=job, published=False).count()
     held = Revision.objects.filter(batch=job, sealed=True).count()
     if (stored, held) != (created, revised):
         raise Conflict(
-            f"The import has counted {created:,} new dialogues and {revised:,} revised ones, but {stored:,} and "
-            f"{held:,} are stored, so nothing of it was published. Import the file again, and tell the operator."
+            f"The import counted {created:,} new dialogues and {revised:,} revised ones, "
+            f"but {stored:,} and {held:,} are stored. Nothing was published. Import the file "
+            "again, and report this to the operator."
         )
 
 
@@ -44,18 +45,18 @@ def require_all_written(*, job: Job, created: int, revised: int) -> None:
 def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     """Make everything visible, in the caller's transaction.
 
-    Returns why revisions had to be given up after all: somebody has begun to work on their dialogues meanwhile.
+    Return why revisions were dropped in the end: somebody has started to work on their dialogues.
     """
     late = []
     reviewed = current_version(batch.project) is not None
-    # Locks are taken in the order of the dialogues' keys, as by everybody who locks several.
+    # Locks are taken in the order of the dialogues' keys, as everywhere.
     held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
     for keys in in_portions(list(held.values_list("pk", flat=True)), READ_AT_ONCE):
         for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
             name = ""
             try:
-                # A savepoint for each: a refusal takes back nothing of the others and gives up its lock, so that
-                # nobody who works on this dialogue waits for the rest of the import.
+                # A savepoint for each: a refusal rolls back none of the others and releases its lock, so that nobody
+                # who works on this dialogue waits for the rest of the import.
                 with transaction.atomic(), notify_losses_last():
                     [dialogue] = _lock([revision.dialogue_id])
                     name = dialogue.external_id
@@ -72,15 +73,15 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
 
 
 def _lock(keys: Iterable[int]) -> list[Dialogue]:
-    """The rows of these dialogues, locked until the caller's transaction ends; in the order of their keys."""
+    """Return the rows of these dialogues, locked until the caller's transaction ends, in the order of their keys."""
     rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=list(keys)).order_by("pk")
     return list(rows.select_related("project", "head__toolset_revision").defer("search_text", "head__content"))
 
 
 def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
-    """Dialogues that were here in one language alone, and of whose record variants come in.
+    """Return dialogues that were here in one language only, and of whose record variants are imported.
 
-    Or have come: earlier imports did not join them.
+    Or were imported: earlier imports did not join them.
     """
     members = Dialogue.objects.filter(Q(published=True) | Q(batch=job), project=batch.project).counted()
     alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()
@@ -88,7 +89,7 @@ def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
 
 
 def _retire_joined(batch: ImportBatch, job: Job) -> None:
-    """Gold items made of dialogues that variants join are retired before everybody works on these."""
+    """Retire gold items made from dialogues that variants join, before everybody works on these."""
     answers = GoldItem.objects.filter(project=batch.project, retired_at=None, source__in=_alone(batch, job))
     keys = [dialogue.pk for dialogue in _lock(answers.values_list("source", flat=True))]
     if keys:
@@ -96,18 +97,18 @@ def _retire_joined(batch: ImportBatch, job: Job) -> None:
 
 
 def to_join(batch: ImportBatch, job: Job) -> list[list[int]]:
-    """Keys of the dialogues that ``join_variants`` has to see, in the portions in which it is to be called."""
+    """Return keys of the dialogues that ``join_variants`` must see, in the portions in which to call it."""
     return list(in_portions(list(_alone(batch, job).order_by("pk").values_list("pk", flat=True)), JOINED_AT_ONCE))
 
 
 def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
-    """Dialogues join the group of the variants that have come in of their record; in the caller's transaction.
+    """Let dialogues join the group of the imported variants of their record; in the caller's transaction.
 
-    It is another one than that which publishes, and short: who is at work on one of them must not wait for the others.
+    A separate and short transaction: people who work on one of them must not wait for the others.
     """
     for dialogue in _lock(keys):
         if dialogue.variant_group:
-            # Another import has done it meanwhile.
+            # Another import has done it since.
             continue
         group = dialogue.external_id
         Dialogue.objects.filter(pk=dialogue.pk).update(variant_group=group)
@@ -119,26 +120,25 @@ def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
             before={"variant_group": ""},
             after={"variant_group": group, "job": job.public_id},
         )
-        # An item made of it since, or of a variant, would stand there alone.
+        # An item made from it since, or from a variant, would be alone there.
         retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason=_JOINED)
 
 
 def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
-    """Raises Conflict where what was found when the dialogue's record was read holds no more.
-
-    The caller holds the dialogue's lock.
-    """
+    """Raise Conflict if the dialogue has changed since its record was read."""
     name = dialogue.external_id
     if dialogue.head_id != revision.parent_id:
-        raise Conflict(f"{name} has a newer version than when its record was read; import again.")
+        raise Conflict(f"{name} has a newer version than when its record was read. Import again.")
     worked_on = work_done_on([dialogue.pk])
     if worked_on and not (batch.reopen and name in named_before(batch, [name])):
         what = worked_on[dialogue.pk]
-        raise Conflict(f"{name} {what} meanwhile, so it stays as it is; do a dry run, and look at it.")
+        raise Conflict(
+            f"{name} {what} since its record was read, so it was not changed. Do a dry run and check the list."
+        )
 
 
 def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
-    """One event for all toolsets that came with the import and that something of it has."""
+    """Record one event for all toolsets that came with the import and are used by it."""
     mine = Revision.objects.filter(Q(dialogue__batch=job) | Q(batch=job), toolset_revision=OuterRef("pk"))
     new = ToolsetRevision.objects.filter(
         Exists(mine), project=batch.project, author=None, number=1, created_at__gte=job.created_at

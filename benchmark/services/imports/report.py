@@ -1,4 +1,4 @@
-"""The report of an import: one note a line in a file beside the upload, the first of them also as rows for the page.
+"""The report of an import: a file with one note a line beside the upload, and the first notes as rows for the page.
 
 Notes are written inside the chunk's fenced transaction: whoever writes holds the job. What an attempt wrote after its
 last commit is cut off by the next one.
@@ -16,17 +16,17 @@ from annotator.services.database.bulk_insert import insert_rows
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.stored_files import full_path
 
-#: Rows kept for the page. The file holds all notes.
+#: Rows stored for the page. The file has all notes.
 ROWS = 20_000
-#: Rows that only reasons of rejection, and what is reopened, may still take when the others are used up.
+#: Extra rows for reasons of rejection and for reopened dialogues, when the others are used up.
 REJECTION_ROWS = 20_000
-#: Lines of the file: past the first bound only these are kept, past the second none.
+#: Lines of the file: past the first limit only rejections and reopened dialogues are kept, past the second nothing.
 LINES = 1_000_000
 REJECTION_LINES = 5_000_000
-#: Notes of one record; one with more has one cause.
+#: Notes of one record; if there are more, they have one cause.
 NOTES_PER_RECORD = 200
 
-#: Of a dialogue that people have worked on: it stays as it is, or it is reopened.
+#: A dialogue that people have worked on was not changed, or was reopened.
 WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
 
 _COPIED = 1 << 16
@@ -43,11 +43,11 @@ class Note:
     check: str
     severity: str
     message: str
-    #: Whether the record stayed out because of this.
+    #: Whether this is why the record was rejected.
     rejects: bool = False
 
     def as_line(self) -> bytes:
-        """The note as it stands in the report."""
+        """Return the note as a line of the report."""
         entry: dict[str, Any] = {
             "line": self.line,
             "id": self.external_id,
@@ -63,7 +63,7 @@ class Note:
 
 @dataclass
 class Report:
-    """Writes notes. Its counters live in the job's checkpoint, so that the next attempt goes on from them."""
+    """Writes notes. Its counters are stored in the job's checkpoint, so that the next attempt continues from them."""
 
     batch: ImportBatch
     counts: dict[str, int] = field(default_factory=dict)
@@ -73,12 +73,12 @@ class Report:
         return report_path(self.batch)
 
     def add(self, notes: Sequence[Note]) -> dict[str, int]:
-        """Write notes in the caller's fenced transaction; returns the counters that are true once it commits."""
+        """Write notes in the caller's fenced transaction; return the counters that are true once it commits."""
         counts = {"bytes": 0, "lines": 0, "rows": 0, "dropped": 0} | self.counts
         rows, lines = [], []
         for note in notes:
             counts[note.severity] = counts.get(note.severity, 0) + 1
-            # An import reopens what a dry run has named, so that has to be there.
+            # An import reopens only what a dry run has listed, so these notes are always kept.
             needed = note.rejects or note.check == REOPENED
             if counts["lines"] >= (REJECTION_LINES if needed else LINES):
                 counts["dropped"] += 1
@@ -94,7 +94,7 @@ class Report:
         return counts
 
     def committed(self, counts: dict[str, int]) -> None:
-        """The transaction in which ``add`` gave these counters has committed."""
+        """Take over the counters of ``add``, whose transaction has committed."""
         self.counts = counts
 
     def _append(self, data: bytes, at: int) -> int:
@@ -108,19 +108,19 @@ class Report:
                 os.fsync(file.fileno())
                 return file.tell()
         except OSError:
-            # The disk is full, say: a report that holds nothing is not left behind.
+            # The disk may be full: an empty report is not left behind.
             if not at:
                 self.path.unlink(missing_ok=True)
             raise
 
 
 def report_path(batch: ImportBatch) -> Path:
-    """Where the report of an import lies."""
+    """Return the path of an import's report."""
     return full_path(f"imports/{batch.public_id}.report.jsonl")
 
 
 def read_report(batch: ImportBatch) -> Iterator[bytes]:
-    """The report as it stands now, in pieces. What is being written at this moment is left out."""
+    """Yield the report in its current state, in pieces. What is just being written is left out."""
     path = report_path(batch)
     left = batch.job.checkpoint.get("notes", {}).get("bytes", 0)
     if not left or not path.exists():
@@ -142,5 +142,5 @@ def _row(note: Note) -> tuple[Any, ...]:
 
 
 def _storable(text: str) -> str:
-    """What is wrong with a record may be a NUL, which PostgreSQL stores in no text; the report's file has it."""
+    """Replace NUL, which PostgreSQL cannot store in text; the report's file has it."""
     return text.replace("\0", "␀")

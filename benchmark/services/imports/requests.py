@@ -1,10 +1,11 @@
-"""Imports as people meet them: begin one, look at it, stop it, repeat a dry run for real."""
+"""Start, show, cancel and repeat imports."""
 
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Job, JobState, Project, User
@@ -34,23 +35,29 @@ def start_import(
     reopen: bool = False,
     wake_worker: bool = True,
 ) -> ImportBatch:
-    """Store a file of candidates and ask for its import. ``actor`` None is the command line.
+    """Store a file of candidates and start a job that imports it. ``actor`` None is the command line.
 
-    The file is an ``upload`` or stands at ``path``. It lies under a name of ours; ``filename`` is only shown and says
-    what kind of file it is. ``revise``: known ids with other content become revisions; ``reopen``: also of dialogues
-    that people have worked on, where a dry run of the same file has named them. Whoever asks for what is under way for
-    them already, by a second click, gets that. Raises Denied for whoever is no
-    administrator, Invalid for an unknown format or kind of file, and for ``reopen`` without ``revise``.
+    The file is an ``upload`` or is at ``path``. It is stored under a generated name; ``filename`` is only shown, and
+    its ending says what kind of file it is. ``revise``: known ids with new content become revisions; ``reopen``: also
+    of dialogues that people have worked on, if a dry run of the same file has listed them. A repeated request (a second
+    click) returns the unfinished import. Raises Denied for anyone but administrators, Invalid for an unknown format or
+    kind of file, and for ``reopen`` without ``revise``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
     if native_format not in READERS:
-        raise Invalid(f"There is no format called “{native_format}”; choose one of: {', '.join(READERS)}.")
+        raise Invalid(
+            _("There is no format “%(name)s”. Choose one of: %(formats)s.")
+            % {"name": native_format, "formats": ", ".join(READERS)}
+        )
     if reopen and not revise:
-        raise Invalid("To reopen dialogues, revise them: choose “revise” as well.")
+        raise Invalid(_("To reopen dialogues, choose “revise” as well."))
     filename = shown_filename(filename)
     if not filename.lower().endswith(EXTENSIONS):
-        raise Invalid(f"{filename} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
+        raise Invalid(
+            _("Assay can’t read %(file)s. Use a file that ends in one of: %(endings)s.")
+            % {"file": filename, "endings": ", ".join(EXTENSIONS)}
+        )
     public_id = new_public_id()
     name = f"imports/{public_id}"
     stored = _store(upload, path, name)
@@ -74,7 +81,7 @@ def start_import(
                     "dry_run": dry_run,
                     "revise": revise,
                     "reopen": reopen,
-                    # Whoever runs this job itself runs what follows from it, too.
+                    # A command that runs this job itself also runs the jobs that follow.
                     "wake_worker": wake_worker,
                 },
                 wake_worker=wake_worker,
@@ -103,16 +110,18 @@ def _store(upload: Readable | None, path: Path | None, name: str) -> StoredFile:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise Invalid(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise Invalid(
+            _("Can’t read %(file)s: %(reason)s.") % {"file": path, "reason": error.strerror or error}
+        ) from None
     with file:
         return store(file, name)
 
 
 def may_repeat(batch: ImportBatch) -> str:
-    """What importing the file again would be: ``for_real`` after a dry run, ``again`` after a bad end, or nothing.
+    """Return what importing the file again would be: ``for_real`` after a dry run, ``again`` after a failure, or "".
 
-    A dry run by which nothing would be created, revised or, if somebody asks for that, reopened has nothing to do for
-    real. An uploaded file that has been removed meanwhile (``annotator.services.jobs.retention``) has no name any more.
+    After a dry run, there must be something to create, revise or reopen. A removed upload
+    (``annotator.services.jobs.retention``) has no file name any more.
     """
     if not batch.file:
         return ""
@@ -122,16 +131,19 @@ def may_repeat(batch: ImportBatch) -> str:
 
 
 def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> ImportBatch:
-    """Import the stored file again: for real after a dry run that ended well, else as before.
+    """Import the stored file again: for real after a successful dry run, else as before.
 
-    ``reopen``: after a dry run, dialogues that it named as worked on are revised as well. Raises Conflict where there
-    is nothing to repeat, Invalid where the file has been removed meanwhile.
+    ``reopen``: after a dry run, also revise dialogues that it listed as worked on. Raises Conflict if there is nothing
+    to repeat, Invalid if the file has been removed.
     """
     require_administrator(actor=actor, project=batch.project)
     repeat = may_repeat(batch)
     if not repeat:
         raise Conflict(
-            "There is nothing to repeat: it has not ended, its records are in the project, or all would stay out."
+            _(
+                "Nothing to repeat: the import has not ended, its records are already in the project, or all would be "
+                "rejected."
+            )
         )
     with open_upload(batch) as file:
         return start_import(
@@ -147,34 +159,34 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
 
 
 def worked_on(batch: ImportBatch) -> QuerySet[ImportNote]:
-    """What a dry run says of dialogues that people have worked on, and that could be reopened; in file order."""
+    """Return a dry run's notes on dialogues that people have worked on and that could be reopened, in file order."""
     notes = ImportNote.objects.filter(batch=batch, batch__dry_run=True)
     return notes.filter(check_id__in=[WORKED_ON, REOPENED]).order_by("pk")
 
 
 def cancel_import(*, actor: User, batch: ImportBatch) -> None:
-    """Stop an import; what it has written is discarded. Raises Conflict when it has ended."""
+    """Stop an import and discard what it has written. Raises Conflict if it has ended."""
     require_administrator(actor=actor, project=batch.project)
     cancel_job(actor=actor, job=batch.job)
 
 
 def list_imports(*, actor: User, project: Project) -> QuerySet[ImportBatch]:
-    """The project's imports. Raises Denied for whoever is no administrator."""
+    """Return the project's imports. Raises Denied for anyone but administrators."""
     require_administrator(actor=actor, project=project)
     return ImportBatch.objects.filter(project=project).select_related("job__cancellation", "requester")
 
 
 def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch:
-    """One import with its job. Raises Denied or Hidden."""
+    """Return one import with its job. Raises Denied or Hidden."""
     batch = list_imports(actor=actor, project=project).filter(public_id=public_id).first()
     if batch is None:
-        raise Hidden("There is no such import in this project.")
+        raise Hidden(_("There is no such import in this project."))
     batch.project = project
     return batch
 
 
 def unfinished_import(*, project: Project, **asked: Any) -> ImportBatch | None:
-    """An import that was asked for like that (``sha256`` and the rules), and neither has ended nor is to be stopped."""
+    """Return an unfinished import of the same file (``sha256``) with the same options that is not being cancelled."""
     return (
         ImportBatch.objects.filter(
             project=project, job__state__in=[JobState.QUEUED, JobState.RUNNING], job__cancellation=None, **asked
@@ -186,13 +198,13 @@ def unfinished_import(*, project: Project, **asked: Any) -> ImportBatch | None:
 
 
 def notes_of(batch: ImportBatch, *, severity: str = "") -> QuerySet[ImportNote]:
-    """The rows of the report, of one severity where it is named; their keys are in file order."""
+    """Return the rows of the report, all or of one severity; their keys are in file order."""
     rows = ImportNote.objects.filter(batch=batch)
     return rows.filter(severity=severity) if severity in SEVERITIES else rows
 
 
 def shown_filename(name: str) -> str:
-    """The last part of a file's name, fit for a page; never a path."""
+    """Return the last part of a file's name, fit for a page; never a path."""
     name = name.replace("\\", "/").rpartition("/")[2]
     shown = "".join(character if character.isprintable() else "�" for character in name).strip()
     if not shown:
@@ -201,14 +213,17 @@ def shown_filename(name: str) -> str:
 
 
 def follow_up(batch: ImportBatch) -> Job | None:
-    """The job that an import has started at its end, until that has ended."""
+    """Return the unfinished job that an import has started at its end."""
     jobs = Job.objects.filter(project=batch.project, kind="near_duplicates", parameters__import=batch.public_id)
     return jobs.exclude(state__in=JOB_ENDED).first()
 
 
 def open_upload(batch: ImportBatch) -> BinaryIO:
-    """The stored file. Raises Invalid where it is gone."""
+    """Open the stored file. Raises Invalid if it is gone."""
     try:
         return full_path(batch.file).open("rb")
     except OSError as error:
-        raise Invalid(f"The stored file of {batch.filename} is gone ({error.strerror}); upload it again.") from None
+        raise Invalid(
+            _("The stored file of %(file)s is gone (%(reason)s). Upload it again.")
+            % {"file": batch.filename, "reason": error.strerror}
+        ) from None

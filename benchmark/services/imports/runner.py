@@ -1,7 +1,7 @@
-"""Running an import: chunks of records, each a fenced transaction, unpublished until the last of them flips all.
+"""Run an import: chunks of records, each in a fenced transaction, unpublished until the last one publishes all.
 
-Whatever ends an import early takes back all it has written; its report stays. Killed, it goes on after the last chunk
-that was committed; killed while it was taking back, it takes back the rest and begins anew.
+An import that ends early is rolled back; its report stays. If it is killed, it continues after the last committed
+chunk; if it is killed while rolling back, it rolls back the rest and starts anew.
 """
 
 from collections.abc import Iterator
@@ -29,18 +29,18 @@ from benchmark.services.imports.requests import open_upload
 from benchmark.services.imports.storing import Storage
 from benchmark.services.imports.trials import start_import_trials
 
-#: A chunk ends at whichever comes first: this many records, or this many bytes of them.
+#: A chunk ends at this many records or this many bytes of them, whichever comes first.
 CHUNK_RECORDS = 250
 CHUNK_BYTES = 4 << 20
-#: Seconds of reading after which the worker says that it lives, though there was no record to write.
+#: Seconds of reading without a record after which the worker sends a sign of life.
 BEAT = 5.0
-#: When these first records all look like another format, that is the mistake.
+#: If all of these first records look like another format, the wrong format was chosen.
 TELLING_RECORDS = 20
 
 
 @dataclass
 class Counters:
-    """What has become of the records so far; the same names as the columns of the batch."""
+    """The counts of the records so far; the same names as the columns of the batch."""
 
     read: int = 0
     created: int = 0
@@ -55,7 +55,7 @@ COUNTERS = tuple(one.name for one in fields(Counters))
 
 @job_kind("import", "Import", discard=discard_all, untrusted=True, quiet=lambda job: bool(job.parameters["dry_run"]))
 def run_import(running: Running) -> dict[str, Any]:
-    """Runner of the job kind ``import``."""
+    """Run a job of the kind ``import``."""
     return ImportRun(running).run()
 
 
@@ -74,7 +74,7 @@ class ImportRun:
         self.storage = Storage(self.batch, running.job)
 
     def run(self) -> dict[str, Any]:
-        """To the end; returns the job's result. Raises DomainError for a file that cannot be imported."""
+        """Run to the end; return the job's result. Raises DomainError for a file that cannot be imported."""
         if not self.running.checkpoint.get("published"):
             try:
                 self._read_all()
@@ -91,9 +91,9 @@ class ImportRun:
         return {**asdict(self.counters), "notes": self.report.counts}
 
     def _start_over(self) -> None:
-        """Begin anew where there is nothing to go on from.
+        """Start anew if there is nothing to continue from.
 
-        What a dry run has met is gone with the process that met it; of what was being taken back a part is gone.
+        What a dry run has met is lost with its process; of an import that was being rolled back, a part is gone.
         """
         self._discard()
         with self.running.chunk() as chunk:
@@ -107,7 +107,7 @@ class ImportRun:
             for prepared in preparers.prepare(self._chunks(cast(BinaryIO, _Heard(file, self.running)))):
                 self._take(prepared)
         if not self.consumed:
-            raise Invalid("The file holds no record: every line of it is blank, or its list is empty.")
+            raise Invalid("The file has no records: every line is blank, or its list is empty.")
 
     def _chunks(self, file: BinaryIO) -> Iterator[Chunk]:
         lines = read_lines(file, self.batch.filename, skip=self.consumed, format_name=self.batch.native_format)
@@ -124,7 +124,7 @@ class ImportRun:
             yield chunk
 
     def _take(self, prepared: Prepared) -> None:
-        """Write one chunk. Two imports may meet at an id or a toolset: whoever loses looks again."""
+        """Write one chunk. Two imports may collide on an id or a toolset; the loser tries again."""
         records = [one if isinstance(one, PreparedRecord) else _note_of(one) for one in prepared.records]
         if self.consumed == 0:
             self._refuse_wrong_format([record for record in records if isinstance(record, PreparedRecord)])
@@ -172,14 +172,13 @@ class ImportRun:
             return
         likely = max(set(guesses) - {None, chosen}, key=guesses.count, default=None)
         if likely is not None and guesses.count(likely) * 2 > len(guesses):
-            which = "The only record" if len(first) == 1 else f"None of the first {len(first)} records"
+            which = "The only record cannot" if len(first) == 1 else f"None of the first {len(first)} records can"
             raise Invalid(
-                f"{which} can{'not' if len(first) == 1 else ''} be read as {chosen}, and the file looks like {likely}. "
-                f"Import it again with the format {likely}."
+                f"{which} be read as {chosen}. The file looks like {likely}: import it again with the format {likely}."
             )
 
     def _publish(self) -> None:
-        """The last step: one transaction in which everything becomes visible, or nothing does."""
+        """Publish everything in one transaction, or nothing."""
         with self.running.chunk() as commit:
             counters, late = self.counters, []
             if not self.batch.dry_run:
@@ -220,23 +219,25 @@ class ImportRun:
         self.report.committed(notes)
 
     def _join_variants(self) -> None:
-        """After the end, which nothing undoes any more; a worker that is killed here leaves the rest to the next."""
+        """Run what follows an import; if a worker is killed here, the next one does the rest."""
         for keys in to_join(self.batch, self.running.job):
             with self.running.chunk(even_if_cancelled=True):
                 join_variants(self.batch, self.running.job, keys)
 
     def _take_back(self, error: Exception) -> None:
-        """Discard what was written, in bounded transactions of this attempt; raises Lost when another one took over."""
+        """Discard what was written, in limited transactions of this attempt. Raises Lost if another attempt
+        took over.
+        """
         notes = []
         if isinstance(error, DomainError):
             line = error.details.get("line", 0)
             notes = [Note(line, "", "", "", "import.file", "error", error.sentence, rejects=True)]
         with self.running.chunk(even_if_cancelled=True) as commit:
             counts = self.report.add(notes)
-            # From here on neither the place in the file nor the counters are true of what is stored.
+            # From here on, the stored position and counters are no longer true.
             ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0)
             commit.advance(
-                note="Taking back what was written", checkpoint={"taking_back": True, "notes": counts}
+                note="Rolling back", checkpoint={"taking_back": True, "notes": counts}
             )  # fmt: skip
         self._discard()
 
@@ -248,8 +249,8 @@ class ImportRun:
 
 
 class _Heard:
-    """A file whose reader is heard of: gigabytes of blank lines give nothing to write, and a worker that is silent for
-    so long would be taken for dead, by one after the other of those that others wait for.
+    """A file whose reading counts as a sign of life: gigabytes of blank lines give nothing to write, and a silent
+    worker would be considered dead.
     """
 
     def __init__(self, file: BinaryIO, running: Running) -> None:
@@ -257,7 +258,7 @@ class _Heard:
         self._beaten = monotonic()
 
     def read(self, size: int = -1, /) -> bytes:
-        """Raises Lost or Cancelled as well."""
+        """Read; may raise Lost or Cancelled as well."""
         if monotonic() - self._beaten > BEAT:
             self._running.beat()
             self._beaten = monotonic()
@@ -268,7 +269,7 @@ class _Heard:
 
 
 def _note_of(error: RecordError) -> Note:
-    """What the report says of a line, or a file, that is no record.
+    """Return the report's note on a line, or a file, that is not a record.
 
     Raises Invalid for an error after which the file cannot be read any further.
     """
@@ -280,5 +281,5 @@ def _note_of(error: RecordError) -> Note:
 
 
 def _estimate(read: int, position: int, size: int) -> int:
-    """About how many records the file holds, from how far into it the ones read so far reach."""
+    """Estimate the number of records in the file from the position of those read so far."""
     return max(read, round(read * size / position)) if position else read

@@ -1,4 +1,4 @@
-"""The rows of a chunk: new dialogues and the next revisions of known ones, which nobody sees before the import ends."""
+"""The rows of a chunk: new dialogues and next revisions of known ones, hidden until the import ends."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,19 +18,19 @@ _NAMED_TOOLS = 3
 
 
 class Storage:
-    """Writes what one import brings, in the caller's transactions."""
+    """Writes what one import adds, in the caller's transactions."""
 
     def __init__(self, batch: ImportBatch, job: Job) -> None:
         self._batch = batch
         self._job = job
         guideline = latest_guideline(batch.project)
         self._guideline_id = guideline.pk if guideline else None
-        #: Without a protocol dialogues stay candidates until one is adopted.
+        #: Without a protocol, dialogues stay candidates until one is adopted.
         self._reviewed = current_version(batch.project) is not None
         self.toolsets = ToolsetStore(batch.project)
 
     def write(self, new: Sequence[PreparedDialogue], revised: Sequence[tuple[int, PreparedDialogue]]) -> None:
-        """Write new dialogues, and revisions of those that have these keys."""
+        """Write new dialogues, and revisions of those with these keys."""
         dialogues = [*new, *(dialogue for _, dialogue in revised)]
         keys = self.toolsets.keys([dialogue.toolset for dialogue in dialogues])
         for dialogue in dialogues:
@@ -74,9 +74,9 @@ class Storage:
         self._keep_lines((key, dialogue) for key, (_, dialogue) in zip(revision_ids, revised, strict=True))
 
     def _keep_lines(self, imported: Iterable[tuple[int, PreparedDialogue]]) -> None:
-        """Keep the lines of dialogues, by the keys of the revisions that hold what they say.
+        """Store the lines of dialogues, by the keys of their revisions.
 
-        A language variant has none of its own where another one has the record's.
+        A language variant has no line of its own if another one has the record's.
         """
         bulk_insert.insert_rows(
             NativeLine,
@@ -87,7 +87,7 @@ class Storage:
 
 
 class ToolsetStore:
-    """Knows the toolsets of one import by hash: their content until they are stored, their keys from then on."""
+    """Knows the toolsets of one import by hash: their content until they are stored, then their keys."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
@@ -95,20 +95,20 @@ class ToolsetStore:
         self._keys: dict[str, int] = {}
 
     def learn(self, toolsets: Mapping[str, NewToolset]) -> None:
-        """Take note of toolsets that were met, by hash."""
+        """Remember toolsets that were met, by hash."""
         self._contents.update({found: told for found, told in toolsets.items() if found not in self._keys})
 
     def committed(self) -> None:
-        """What was written is there to stay: only the keys are needed from now on."""
+        """Keep only the keys, since what was written is committed."""
         for found in self._contents.keys() & self._keys.keys():
             del self._contents[found]
 
     def forget_keys(self) -> None:
-        """The transaction in which keys were given was rolled back: look everything up again."""
+        """Forget the keys after a rollback, and look everything up again."""
         self._keys.clear()
 
     def keys(self, hashes: Sequence[str]) -> dict[str, int]:
-        """The keys of these toolsets' revisions; those the project has not yet are written."""
+        """Return the keys of these toolsets' revisions; new ones are written."""
         wanted = set(hashes)
         missing = [found for found in dict.fromkeys(hashes) if found not in self._keys]
         if missing:
@@ -145,7 +145,7 @@ class ToolsetStore:
 
 
 def _name(found: str, names: list[str]) -> str:
-    """What people call a toolset that came with a file: its first tools; the hash keeps it apart from others."""
+    """Return the name of an imported toolset: its first tools; the hash tells it from others."""
     first = ", ".join(names[:_NAMED_TOOLS]) or "No tools"
     more = f" and {len(names) - _NAMED_TOOLS} more" if len(names) > _NAMED_TOOLS else ""
     return f"{first[:80]}{more} ({found[:8]})"

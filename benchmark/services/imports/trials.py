@@ -1,4 +1,4 @@
-"""The job after an import of constrained dialogues: their validators are tried before people look at them."""
+"""The job after an import of constrained dialogues: try their validators before people look at them."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ SLICE = 50
 
 @job_kind(KIND, "Trial of imported validators", quiet=True, untrusted=True)
 def run_import_trials(running: Running) -> dict[str, Any]:
-    """Runner. A job tries for a bounded time; what is left goes to the end of the queue, so that nobody waits long."""
+    """Run trials. A job runs for a limited time; the rest goes to the end of the queue, so that nobody waits long."""
     parameters = running.job.parameters
     if running.checkpoint.get("late"):
         return {"goes_on": True}
@@ -33,9 +33,9 @@ def run_import_trials(running: Running) -> dict[str, Any]:
         late = False
         for subject in subjects_of(document) if constrained else ():
             if late:
-                # The next job begins with this document again; what was tried of it is known by then.
+                # The next job starts with this document again; the results so far are known by then.
                 break
-            # One at a time, and a sign of life after each: a validator may take its whole time limit.
+            # One at a time, with a sign of life after each: a validator may take its whole time limit.
             tried = ensure_tried([subject])
             counts["tried"] += tried
             running.beat()
@@ -64,7 +64,7 @@ def run_import_trials(running: Running) -> dict[str, Any]:
 
 
 def start_import_trials(*, batch: ImportBatch, wake_worker: bool) -> Job | None:
-    """Have the validators of what an import published tried; None where it brought no case."""
+    """Start trials of the validators that an import published; None if it has no cases."""
     if not Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").exists():
         return None
     parameters = {"import": batch.public_id, "wake_worker": wake_worker}
@@ -74,13 +74,13 @@ def start_import_trials(*, batch: ImportBatch, wake_worker: bool) -> Job | None:
 
 
 def trials_of(batch: ImportBatch) -> Job | None:
-    """The trial of an import's validators that has not ended yet."""
+    """Return the unfinished trial of an import's validators."""
     mine = Job.objects.filter(project=batch.project, kind=KIND, parameters__import=batch.public_id)
     return mine.exclude(state__in=JOB_ENDED).first()
 
 
 def _revisions(batch: ImportBatch, *, after: int) -> Iterator[Revision]:
-    # Cases have no policies; where nothing else is imported beside them, that finds them without reading all.
+    # Cases have no policies; if nothing else was imported with them, that finds them without reading all.
     rows = Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").order_by("pk")
     rows = rows.select_related("dialogue__project", "toolset_revision").defer("dialogue__search_text")
     while found := list(rows.filter(pk__gt=after)[:SLICE]):

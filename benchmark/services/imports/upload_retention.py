@@ -1,4 +1,4 @@
-"""Uploaded files of imports that have ended long ago, and what killed uploads left behind. Reports stay."""
+"""Remove uploaded files of imports that ended long ago, and parts of interrupted uploads. Reports stay."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from annotator.services.jobs.retention import remove_files, retention
 from benchmark.models import ImportBatch
 from benchmark.services.stored_files import full_path
 
-#: A file that no import has and that has not grown for so long is nobody's; an upload is stored before its import is.
+#: A file without an import that has not grown for so long has no owner; an upload is stored before its import is.
 _ORPHANED = timedelta(days=1)
 
 
@@ -21,18 +21,18 @@ def _uploads(before: datetime) -> int:
     count = 0
     for batch in batches.order_by("pk").iterator():
         full_path(batch.file).unlink(missing_ok=True)
-        # Only then: killed in between, it is done again.
+        # Last, so that it is repeated if the process is killed before.
         ImportBatch.objects.filter(pk=batch.pk).update(file="")
         count += 1
     return count
 
 
-@retention("files of uploads that were cut off")
+@retention("files of interrupted uploads")
 def _orphans(now: datetime) -> int:
     folder = full_path("imports")
     files = {file: file.name.partition(".")[0] for file in (folder.glob("*") if folder.is_dir() else ())}
     known = set(ImportBatch.objects.filter(public_id__in=files.values()).values_list("public_id", flat=True))
     orphans = [file for file, name in files.items() if name not in known or file.suffix == ".part"]
-    # A web server that was killed has left what it had read.
+    # A web server that was killed leaves what it had read.
     orphans += Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*")
     return remove_files(orphans, min(now, timezone.now()) - _ORPHANED)

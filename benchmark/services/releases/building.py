@@ -1,7 +1,7 @@
-"""Building the archive of a frozen release: the same bytes whenever it is built from the same data.
+"""Build the archive of a frozen release: the same bytes whenever it is built from the same data.
 
-Everything comes from what freezing stored: the items, their trails, the summary. Streamed, so that memory does not grow
-with the release. What was left out is not in it: it would name the answers on which people are tested.
+Everything comes from what freezing stored: the items, their trails, the summary. It is streamed, so memory does not
+grow with the release. What was left out is not in it: that would name gold answers.
 """
 
 import re
@@ -38,9 +38,9 @@ CARD = "README.md"
 #: Version of the dialogue document's schema.
 DOCUMENT_VERSION = 1
 
-#: As many as readers take.
+#: The maximum that readers take.
 MAX_FILES_BESIDE = Limits().beside
-#: Dialogues held at a time.
+#: Dialogues in memory at a time.
 _SLICE = 200
 _LANGUAGES = {"en": "0", "zh": "1"}
 
@@ -49,19 +49,19 @@ Progress = Callable[[int], None]
 
 
 def _numbered(name: str) -> list[str | int]:
-    """A name to sort by, ``d_9`` before ``d_10``: the published evaluator of ``wild`` takes the number at the end of an
-    id for the line on which its record stands.
+    """Return a name to sort by, ``d_9`` before ``d_10``: the published evaluator of ``wild`` takes the number at the
+    end of an id as the line of its record.
     """
     return [int(part) if n % 2 else part for n, part in enumerate(re.split("([0-9]+)", name))]
 
 
 def native_file(release: Release) -> str:
-    """The name of the file of native records."""
+    """Return the name of the file of native records."""
     return WRITERS[release.native_format].file_name or f"{release.native_format}.jsonl"
 
 
 def build_archive(release: Release, path: Path, *, progress: Progress = lambda done: None) -> None:
-    """Write the archive of a frozen release to ``path``, where it appears whole or not at all."""
+    """Write the archive of a frozen release to ``path``, where it appears complete or not at all."""
     _Building(release, progress).run(path)
 
 
@@ -71,10 +71,10 @@ class _Building:
         self.progress = progress
         self.root = f"release-{release.version}"
         self.done = 0
-        #: Keys of the items in the archive's order: variants of one dialogue side by side, English first.
+        #: Keys of the items in the archive's order: variants of one dialogue together, English first.
         self.order = self._order()
         self.files_beside = 0
-        #: How many dialogues have fields that no native record of the release holds.
+        #: Number of dialogues with fields that no native record of the release has.
         self.not_native = 0
         self._aside: IO[bytes]
 
@@ -126,7 +126,9 @@ class _Building:
         return [(group, pk) for _, group, _, pk in keyed]
 
     def _native(self, variants: Sequence[Item], left: dict[str, list[str]]) -> bytes:
-        """The native records of one dialogue, as lines. ``left`` takes, by id, which of its fields are in none."""
+        """Return the native records of one dialogue, as lines. ``left`` collects, by id, its fields that
+        are in none.
+        """
         writer = WRITERS[self.release.native_format]
         out = []
         for items in self._writable(variants):
@@ -134,24 +136,25 @@ class _Building:
                 record = writer.write(items, full=True, canary=self.release.canary)
             except (ValueError, KeyError) as problem:
                 raise Invalid(
-                    f"Dialogue {items[0].external_id} cannot be written as {self.release.native_format}: {problem}. "
-                    "Repair it, or release in another format."
+                    f"Dialogue {items[0].external_id} cannot be written "
+                    f"as {self.release.native_format}: {problem}. Correct it, or choose another format."
                 ) from problem
             left |= {item.external_id: places for item in items if (places := item.not_in(record))}
             self._keep_files(writer.take_files(record))
-            # As the line they came from is laid out; what they say stands in the record alone.
+            # With the layout of the line they came from; only the content comes from the record.
             line = next((item.line for item in items if item.line), "")
             out.append(f"{lay_out(record, line)}\n".encode() if line else _line(record))
         return b"".join(out)
 
     def _keep_files(self, files: dict[str, bytes]) -> None:
-        """Put aside what stands beside a record: while the records are written no other member can be."""
+        """Put aside the files beside a record: while the records are written, no other member can be."""
         for path, content in files.items():
             self.files_beside += 1
             if self.files_beside > MAX_FILES_BESIDE:
                 raise Invalid(
-                    f"The records need more than {MAX_FILES_BESIDE:,} files beside them, and no archive with so many "
-                    "would be read again. Release fewer dialogues at a time, or choose the format neutral."
+                    f"The records need more than {MAX_FILES_BESIDE:,} files beside them, and no reader "
+                    "accepts an archive with so many. Release fewer dialogues at a time, or choose the "
+                    "format neutral."
                 )
             packed = path.encode()
             for part in (packed, content):
@@ -166,14 +169,14 @@ class _Building:
             archive.add(f"{self.root}/{path}", content)
 
     def _populations(self) -> Iterator[bytes]:
-        """What each draw was made from: with this anybody can draw again."""
+        """Write what each draw was made from, so that anyone can repeat it."""
         for stage, number in self.release.frozen["populations"]:
             draw = Draw.objects.get(project=self.release.project_id, stage=stage, number=number)
             for member, drawn in members_of(draw):
                 yield _line(member_line(draw, member, drawn=drawn) | {CANARY: self.release.canary})
 
     def _variants(self) -> Iterator[list[tuple[Item, dict[str, Any]]]]:
-        """Each dialogue in all its languages, every one with what its line of ``items.jsonl`` says."""
+        """Yield each dialogue in all its languages, every one with its line of ``items.jsonl``."""
         for _, group in groupby(self._rows(), key=itemgetter(0)):
             variants = sorted(((item, line) for _, item, line in group), key=lambda variant: _place(variant[0]))
             yield variants
@@ -181,7 +184,7 @@ class _Building:
             self.progress(self.done)
 
     def _rows(self) -> Iterator[tuple[str, Item, dict[str, Any]]]:
-        """All items in order: what variants of one dialogue have in common, the item, what its line says."""
+        """Yield all items in order: the key that variants share, the item, its line."""
         layout = line_of(self.release.native_format, dialogue="dialogue", number="revision__number")
         items = ReleaseItem.objects.annotate(line=layout).values_list(*_COLUMNS)
         toolsets: dict[int, str] = {}
@@ -206,7 +209,7 @@ class _Building:
                 yield group, item, line
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """One record for all languages; one each where the format holds but one, or two items are of one language."""
+        """Return one record for all languages; one each if the format has but one, or two items are of one language."""
         joins = WRITERS[self.release.native_format].joins_languages
         if joins and len({item.language for item in variants}) == len(variants):
             yield variants
@@ -257,18 +260,18 @@ _COLUMNS = (
 def _require_whole(text: str, known: str, what: str) -> None:
     if checksum(text) != known:
         raise Invalid(
-            f"What is stored of {what} is not what its checksum says: the database is damaged. Restore a backup."
+            f"The stored data of {what} does not match its checksum. The database is damaged. Restore a backup."
         )
 
 
 def _place(item: Item) -> tuple[str, str]:
-    """Where it stands among its variants: by the language of the version in the release, English first."""
-    # The dialogue's own may be another by now, and what is built again has to be the same.
+    """Return the rank among its variants: by the language of the released version, English first."""
+    # The dialogue's current language may differ, and a rebuilt archive has to be the same.
     return _LANGUAGES.get(item.language, "2" + item.language), item.external_id
 
 
 def _toolsets(wanted: set[int], known: dict[int, str]) -> dict[int, str]:
-    """The contents of these toolset revisions; those that are known are not read again."""
+    """Return the contents of these toolset revisions; known ones are not read again."""
     found = {key: known[key] for key in wanted & known.keys()}
     if wanted - found.keys():
         found |= ToolsetRevision.objects.filter(pk__in=wanted - found.keys()).values_list("pk", "content")

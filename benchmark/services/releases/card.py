@@ -24,22 +24,26 @@ _BREAKDOWNS = (
 CHECK_FILES = "check_code/"
 DRAWS = "draws.jsonl"
 _FILES = {
-    "dialogues.jsonl": "Assay's own documents, which hold everything",
-    CHECK_FILES: "for each dialogue the files that check its constraints: parameters (.json) and code (.py)",
-    TABLE: "the dialogues once more, a row each, with `document` and `tools` as JSON texts, so that every column has "
-    "one type: what `datasets.load_dataset` reads",
-    "items.jsonl": "for each dialogue the hash of the verified revision and the stages it passed",
-    DRAWS: "for each draw of which nothing is under review the ids it was made from, in the order in which they were "
-    "hashed, and which were drawn",
+    "dialogues.jsonl": "Assay's own documents, complete",
+    CHECK_FILES: "for each dialogue, the files that check its constraints: parameters (.json) and code (.py)",
+    TABLE: (
+        "all dialogues again, one a row, with `document` and `tools` as JSON texts, so that "
+        "every column has one type: for `datasets.load_dataset`"
+    ),
+    "items.jsonl": "for each dialogue, the hash of the verified revision and the stages it passed",
+    DRAWS: (
+        "for each draw whose items are all reviewed, the ids it was made from, in the order "
+        "in which they were hashed, and which were drawn"
+    ),
     "SHA256SUMS": "checksums for `sha256sum --check`",
     "manifest.json": "every file's checksum, the protocol, the draws, the counts",
 }
 
 
 def write_card(release: Release, data_files: Sequence[str], not_native: int = 0) -> str:
-    """The card, in Markdown. ``data_files``: the files of dialogues.
+    """Return the card, in Markdown. ``data_files``: the files of dialogues.
 
-    ``not_native``: how many dialogues have fields that no native record holds.
+    ``not_native``: how many dialogues have fields that no native record has.
     """
     frozen = release.frozen
     counts, project = frozen["counts"], frozen["project"]
@@ -65,7 +69,7 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
         f"{counted(counts['entries'], 'entry', 'entries')} (a dialogue up to and including one of its tasks), "
         f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}.",
         *_not_native(not_native),
-        "## What is in it",
+        "## Contents",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
         "## How it was verified",
         _protocol(release),
@@ -77,18 +81,20 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
             for name, title in _BREAKDOWNS
             if counts.get(name)
         ),
-        "## Checking it",
-        "Every file's SHA-256 stands in `manifest.json` and `SHA256SUMS`. With Assay, "
-        "`manage.py verify_release ARCHIVE` checks the whole archive offline.",
+        "## Verify this release",
+        (
+            "`manifest.json` and `SHA256SUMS` contain the SHA-256 of every file. With Assay, "
+            "`manage.py verify_release ARCHIVE` checks the whole archive offline."
+        ),
         "## Not for training",
-        "Every record carries this canary; a model that can complete it has seen these data in training:",
+        "Every record contains this canary; a model that can complete it has seen this data in training:",
         f"    {release.canary}",
     ]
     return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
 
 
 def has_populations(release: Release) -> bool:
-    """Whether there are draws whose members the archive may name."""
+    """Return whether there are draws whose members the archive may name."""
     return bool(release.frozen["populations"])
 
 
@@ -96,13 +102,17 @@ def _not_native(dialogues: int) -> list[str]:
     if not dialogues:
         return []
     return [
-        f"Fields of {counted(dialogues, 'dialogue')} are not in the native records: the languages of one record say "
-        "different things there, the format has a field of that name, or a file’s number is that of a constraint added "
-        f"since. `dialogues.jsonl` has them; `items.jsonl` names them under `{NOT_NATIVE}`."
+        (
+            f"Some fields of {counted(dialogues, 'dialogue')} are not in the native records: the "
+            "languages of one record differ there, the format has a field of that name, or a "
+            "file has the number of a constraint that was added later. `dialogues.jsonl` has "
+            f"these fields; `items.jsonl` lists them under `{NOT_NATIVE}`."
+        )
     ]
 
 
-#: One configuration, which loads without a name. Without the types a loader takes texts that look like dates for times.
+#: One configuration, which loads without a name. Without the types, a loader takes texts that look like dates for
+#: times.
 _TABLE_CONFIG = [
     "configs:",
     "  - config_name: default",
@@ -124,7 +134,7 @@ def _listed(release: Release, data_files: Sequence[str]) -> list[str]:
 def _described(name: str, release: Release) -> str:
     if name in _FILES:
         return _FILES[name]
-    return f"the dialogues in the format {release.native_format}, as its published evaluators read them"
+    return f"the dialogues in the format {release.native_format}, for its published evaluators"
 
 
 def _protocol(release: Release) -> str:
@@ -147,14 +157,14 @@ def _protocol(release: Release) -> str:
 
 
 def _named(protocol: dict[str, Any]) -> str:
-    """The protocol's name and number, up to the bracket's last part."""
+    """Return the protocol's name and number, up to the bracket's last part."""
     preset, number = protocol["preset"], protocol["number"]
-    origin = f", which began as the preset {preset}" if preset else ""
+    origin = f", based on the preset {preset}" if preset else ""
     return f"the project's protocol “{_plain(protocol['name'])}” (version {number}{origin}"
 
 
 def _accuracy(figures: dict[str, Any]) -> list[str]:
-    """The accuracy curve, where there is one."""
+    """Return the accuracy curve, if there is one."""
     points = figures["accuracy"]["by_stage"]
     if not any(point["of"] for point in points):
         return []
@@ -162,12 +172,12 @@ def _accuracy(figures: dict[str, Any]) -> list[str]:
         f"| {_cell(point['title'])} | {point['right']:,} of {point['of']:,} | {_share(point['accuracy'])} |"
         for point in points
     ]
-    table = "\n".join(["| after | right | accuracy (95 % interval) |", "|---|---|---|", *rows])
-    return ["### Accuracy on the way", figures["notes"]["accuracy"], table]
+    table = "\n".join(["| after | correct | accuracy (95 % interval) |", "|---|---|---|", *rows])
+    return ["### Accuracy by stage", figures["notes"]["accuracy"], table]
 
 
 def _revisions(figures: dict[str, Any]) -> list[str]:
-    """Revised items by the rounds they needed, where the protocol had stages that repeat after a change."""
+    """Return revised items by the rounds they needed, if the protocol had stages that repeat after a change."""
     stages = [one for one in figures["revision_rounds"] if one["items"]]
     if not stages:
         return []
@@ -188,7 +198,7 @@ def _revisions(figures: dict[str, Any]) -> list[str]:
             *rows,
         ]
     )
-    return ["### Revised on the way", figures["notes"]["revision_rounds"], table]
+    return ["### Revisions by stage", figures["notes"]["revision_rounds"], table]
 
 
 def _share(figure: dict[str, Any]) -> str:
@@ -199,7 +209,7 @@ def _share(figure: dict[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text on one line that Markdown takes as it is."""
+    """Return a text on one line, escaped for Markdown."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in " ".join(text.split()))
 
 
@@ -208,6 +218,6 @@ def _cell(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A YAML string in double quotes."""
+    """Return a YAML string in double quotes."""
     escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,6 +1,6 @@
-"""What a release says of how it was verified: agreement between independent reviewers, and the accuracy curve.
+"""Figures on the quality of a release: agreement between independent reviewers, and the accuracy curve.
 
-Read once, when a release is frozen, and stored with it: the figures of a project go on changing.
+Computed once, when a release is frozen, and stored with it, since the project's figures keep changing.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,26 +13,36 @@ from reviews.services.statistics.accuracy import PointAccuracy, read_accuracy
 from reviews.services.statistics.agreement import hidden_patterns, read_agreement
 from reviews.services.statistics.revision_rates import read_revision_rounds
 
-#: Digits that are kept: more would only say that they were computed.
+#: Digits that are kept; more would be false precision.
 DIGITS = 6
 
 NOTES = {
-    "agreement": "Independent first looks of blind stages. Both reviewers saw the author's labels, so they agree more "
-    "than people would who began from nothing.",
-    "f1": "F1 on calls and edges is micro-averaged over tasks, one reviewer's against the other's: a definition of "
-    "Assay's own.",
-    "accuracy": "The share of finished dialogues that were, at the end of a stage, what was verified in the end. "
-    "Rejected ones count as wrong, unfinished ones are left out. Intervals are Wilson's, of 95 %.",
-    "revision_rounds": "Finished dialogues that were changed in a stage that goes on until reviewers change nothing, "
-    "by the number of rounds it took, of those that somebody looked at there. Intervals are Wilson's, of 95 %.",
+    "agreement": (
+        "First verdicts of independent reviewers in blind stages. Both reviewers saw the "
+        "author's labels, so they agree more than people who start from nothing."
+    ),
+    "f1": (
+        "F1 on calls and edges is micro-averaged over tasks, comparing one reviewer with the "
+        "other: Assay's own definition."
+    ),
+    "accuracy": (
+        "The share of finished dialogues whose version after a stage equals the verified "
+        "one. Rejected ones count as wrong, unfinished ones are left out. Wilson intervals, "
+        "95 %."
+    ),
+    "revision_rounds": (
+        "Finished dialogues that were changed in a stage that repeats until reviewers change "
+        "nothing, by the number of rounds, among those reviewed there. Wilson intervals, 95 "
+        "%."
+    ),
 }
 
 
 def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str, Any]:
-    """Accuracy, revisions and agreement of a project now, as JSON values.
+    """Return accuracy, revisions and agreement of a project now, as JSON values.
 
-    Known answers of gold items are left out as on the pages of people who are not to know them: beside those, figures
-    with them would say how each was verified. ``public``: keys of those that the release is about to open to all.
+    Gold answers are left out, as on pages for people who must not know them: comparing the two figures would tell how
+    each was verified. ``public``: keys of those that the release is about to publish.
     """
     accuracy = read_accuracy(project=project, hide_answers=True, public=public)
     less = hidden_patterns(project, public=public)

@@ -1,6 +1,6 @@
-"""Freezing: which dialogues enter a release, at which revision, and why the others do not.
+"""Freeze a release: decide which dialogues enter it, at which revision, and why the others do not.
 
-What is decided here is stored; an archive is built from that alone, so that it can be built again.
+What is decided here is stored; an archive is built from that alone, so it can be built again.
 """
 
 from collections import Counter
@@ -33,19 +33,19 @@ from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.gold_claims import language_variants
 from reviews.services.statistics.all_counts import fold_all
 
-#: Dialogues decided upon at a time.
+#: Dialogues decided at a time.
 SLICE = 500
-#: How hard an archive is compressed: half the work of zlib's usual 6, a sixth more bytes.
+#: Compression level of an archive: half the work of zlib's usual 6, a sixth more bytes.
 COMPRESSION = 4
-_KINDS = {"multi_turn": "dialogues of tasks", "constrained": "constrained dialogues"}
+_KINDS = {"multi_turn": "multi-turn dialogues", "constrained": "constrained dialogues"}
 _REASON = 300
 
 
 def freeze(running: Running, release: Release) -> None:
-    """Decide and store, in one transaction; then refuse a release that must not be.
+    """Decide and store, in one transaction; then refuse an invalid release.
 
-    Raises Invalid when nothing is verified, or when something was left out and must not be. What was left out, and
-    why, stays on record in that case too.
+    Raises Invalid if nothing is verified, or if something was left out although all were required. What was left out,
+    and why, is stored in that case too.
     """
     fold_all()
     with running.chunk() as chunk:
@@ -60,7 +60,7 @@ def freeze(running: Running, release: Release) -> None:
 
 
 def what_differs(release: Release) -> str:
-    """In what a release frozen now would differ from a frozen one, in words; blank where both hold the same."""
+    """Return how a release frozen now would differ from a frozen one, in words; blank if they are the same."""
     held = dict(ReleaseItem.objects.filter(release=release).values_list("dialogue", "revision"))
     more = other = 0
     for candidates, cycles, reasons in _Freezing(release).decide():
@@ -75,12 +75,12 @@ def what_differs(release: Release) -> str:
 
 
 def where_released(dialogue: Dialogue) -> str:
-    """Where everybody can read a dialogue's answer, or that it has one, as a sentence; blank where nowhere."""
+    """Return where everybody can read a dialogue's answer, or that it has one, as a sentence; blank if nowhere."""
     alike = language_variants(dialogue)
     held = ReleaseItem.objects.filter(dialogue__in=alike, release__frozen_at__isnull=False)
     version = held.order_by("-pk").values_list("release__version", flat=True).first()
     if version is not None:
-        return f"Release {version} holds {dialogue.external_id}: whoever has read it there knows the answer."
+        return f"Release {version} contains {dialogue.external_id}, so its readers know the answer."
     drawn = (
         DrawItem.objects.filter(dialogue__in=alike).order_by("pk").values_list("draw__created_at", flat=True).first()
     )
@@ -91,14 +91,15 @@ def where_released(dialogue: Dialogue) -> str:
     if version is None:
         return ""
     return (
-        f"{dialogue.external_id} had been in a draw when release {version} was frozen, and the release holds the hash "
-        "of all that were: whoever tries can tell that it has passed."
+        f"{dialogue.external_id} was in a draw when release {version} was frozen, and the "
+        "release contains the hash of the ids in it. Anyone can use that to find out that it "
+        "has passed."
     )
 
 
 def opened_by(release: Release) -> list[int]:
-    """Keys of the known answers that the release makes public: what it holds, what was in a draw, whose hash it holds,
-    and variants of either.
+    """Return keys of the gold answers that the release makes public: what it contains, what was in a draw whose hash it
+    contains, and variants of either.
     """
     answers = Dialogue.objects.filter(project=release.project_id, gold_role=GoldRole.ANSWER)
     held = ReleaseItem.objects.filter(release=release).values("dialogue")
@@ -109,13 +110,13 @@ def opened_by(release: Release) -> list[int]:
 
 
 def require_worth_releasing(release: Release) -> None:
-    """Raises Invalid when the frozen selection must not become an archive."""
+    """Raise Invalid if the frozen selection must not become an archive."""
     if release.item_count == 0:
-        raise Invalid("No dialogue of this project is verified and fit for release, so there is nothing to release.")
+        raise Invalid("No dialogue of this project is verified and ready for release.")
     if release.require_all and release.left_out_count:
         raise Invalid(
-            f"{counted(release.left_out_count, 'dialogue')} would be left out of release {release.version}, "
-            "and all were required; each is listed with its reason."
+            f"{counted(release.left_out_count, 'dialogue')} would be left out of "
+            f"release {release.version}, but all were required. Each is listed with its reason."
         )
 
 
@@ -131,20 +132,20 @@ class _Freezing:
         self._titles = stage_titles(self.project)
         self._writer = WRITERS[release.native_format]
         self._marks = CleanMarks(check_settings(self.project))
-        #: Whether the format holds whatever can have a mark.
+        #: Whether the format can represent every document that can have a mark.
         self._trusting = self._writer.holds_all and "multi_turn" in self._writer.kinds
         self._counts: dict[str, Counter[str]] = {
             name: Counter() for name in ("language", "policy", "topology", "information", "entry_switches", "tasks")
         }
         self._calls = 0
-        #: Numbers of the versions under which any stage of an item was passed.
+        #: Numbers of the protocol versions under which any stage of an item was passed.
         self._protocols: set[int] = set()
-        #: By the dialogue's id, what came of trying each of its validators.
+        #: By the dialogue's id, the results of trying each of its validators.
         self._validators: dict[str, list[dict[str, Any]]] = {}
 
     def decide(self) -> Iterator[tuple[list["_Candidate"], dict[int, Verified], dict[int, str]]]:
-        """The project's dialogues in slices: with the last cycle of each verified one, and why each stays out (blank
-        where it enters).
+        """Yield the project's dialogues in slices: with the last cycle of each verified one, and why each is left out
+        (blank if it enters).
         """
         for candidates in self._slices():
             cycles = verified_cycles(c.pk for c in candidates if c.status == DialogueStatus.VERIFIED)
@@ -178,7 +179,7 @@ class _Freezing:
             self.left_out += len(candidates) - len(entering)
 
     def summary(self) -> dict[str, Any]:
-        """What is true now and is to stand in the manifest."""
+        """Return the current facts for the manifest."""
         return {
             "frozen_at": self.now.isoformat(timespec="seconds"),
             "compression": COMPRESSION,
@@ -216,8 +217,8 @@ class _Freezing:
         }  # fmt: skip
 
     def _populations(self) -> list[list[Any]]:
-        """Stage and number of the draws whose populations are told: a blind reviewer would learn from one whose work
-        lies before them, and how it fared before.
+        """Return stage and number of the draws whose populations are published: not those that would tell a blind
+        reviewer about work before them, and its result.
         """
         unfinished = DrawItem.objects.filter(
             dialogue__status__in=[DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED]
@@ -237,15 +238,15 @@ class _Freezing:
         return [_Candidate(*row) for row in rows.order_by("pk").values_list(*_Candidate.__slots__)[:limit]]
 
     def _outside(self, candidate: "_Candidate", cycle: Verified | None, variants: dict[int, list[Variant]]) -> str:
-        """Why a dialogue stays out, whatever is in it; blank when its content decides."""
+        """Return why a dialogue is left out, whatever its content; blank if its content decides."""
         if candidate.status != DialogueStatus.VERIFIED:
             return self._unverified(candidate)
         if cycle is None:
-            return "Its last review has not ended in verification."
+            return "Its last review did not end in verification."
         return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
 
     def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
-        """Decide by the content: read, checked and written once, unless its mark says what would come of that."""
+        """Decide by the content: read, checked and written once, unless its mark gives the result."""
         closely = {cycle.revision for candidate, cycle in candidates if not self._known_clean(candidate, cycle)}
         revisions = Revision.objects.select_related("toolset_revision").in_bulk(closely)
         marked = []
@@ -269,11 +270,11 @@ class _Freezing:
             if mark != revision.clean_mark and labels == candidate.labels:
                 revision.clean_mark = mark
                 marked.append(revision)
-        # The next release need not look again.
+        # The next release need not check again.
         Revision.objects.bulk_update(marked, ["clean_mark"], batch_size=SLICE)
 
     def _known_clean(self, candidate: "_Candidate", cycle: Verified) -> bool:
-        """Whether today's checks have seen this content and found no error, and the format can hold it in any case."""
+        """Return whether today's checks have found no error in this content, and the format can represent it."""
         return (
             self._trusting
             and candidate.head_id == cycle.revision
@@ -281,12 +282,12 @@ class _Freezing:
         )
 
     def _found(self, candidate: "_Candidate") -> dict[str, Any]:
-        """What an item's own line says of its validators."""
+        """Return what an item's own line says about its validators."""
         tried = self._validators.get(candidate.external_id)
         return {} if tried is None else {"validators": tried}
 
     def _validator_summary(self) -> dict[str, Any]:
-        """The outcomes of all trials: counted, and one by one."""
+        """Return the results of all trials: counted, and one by one."""
         rows = [row for found in self._validators.values() for row in found]
         return {
             "validators": len(rows),
@@ -302,13 +303,13 @@ class _Freezing:
         at = f" at “{stage}”" if stage else ""
         match candidate.status:
             case DialogueStatus.CANDIDATE:
-                return f"Not reviewed yet: it waits{at}." if at else "Not reviewed yet."
+                return f"Not reviewed yet: waiting{at}." if at else "Not reviewed yet."
             case DialogueStatus.IN_REVIEW:
                 return f"In review{at}."
             case DialogueStatus.ESCALATED:
-                return f"Escalated: a senior reviewer has to decide{at}."
+                return f"Escalated: a senior reviewer must decide{at}."
             case DialogueStatus.POOLED:
-                return f"It waits for the draw{at}."
+                return f"Waiting for the draw{at}."
             case _:
                 ended = Cycle.objects.filter(dialogue=candidate.pk).order_by("-number").first()
                 why = f": {ended.reason}" if ended and ended.reason else "."
@@ -325,11 +326,11 @@ class _Freezing:
     def _unwritable(self, item: Item) -> str:
         if item.document["kind"] not in self._writer.kinds:
             words = _KINDS.get(item.document["kind"], item.document["kind"])
-            return f"The format {self.release.native_format} holds no {words}; release them in another format."
+            return f"The format {self.release.native_format} cannot represent {words}. Release them in another format."
         try:
             self._writer.write([item], canary=self.release.canary)
         except (ValueError, KeyError) as problem:
-            return f"The format {self.release.native_format} cannot hold it: {problem}"
+            return f"The format {self.release.native_format} cannot represent it: {problem}"
         return ""
 
     def _count(self, labels: "_Labels") -> None:
@@ -349,7 +350,7 @@ class _Freezing:
 
 
 class _Labels(NamedTuple):
-    """What is counted of a dialogue; blank where nothing is annotated."""
+    """Return the counted value of a dialogue; blank if nothing is annotated."""
 
     language: str
     policies: tuple[str, ...]
@@ -373,7 +374,7 @@ class _Labels(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class _Candidate:
-    """What a dialogue's row says of it: its content is read only where that is not enough."""
+    """Return the counts from a dialogue's row; its content is read only if needed."""
 
     pk: int
     external_id: str
@@ -394,6 +395,6 @@ class _Candidate:
 
     @property
     def labels(self) -> _Labels:
-        """The labels of the head, as they were read from it."""
+        """Return the labels of the head, as they were read from it."""
         policies, topologies, information = (tuple(text[1:-1].split(",")) if text else () for text in self.listed)
         return _Labels(self.language, policies, topologies, information, self.task_count, self.call_count)

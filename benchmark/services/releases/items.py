@@ -1,4 +1,4 @@
-"""Released dialogues as writers take them."""
+"""Released dialogues, as writers take them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from benchmark.core.formats.native_remainder import NATIVE, native, unknown
 from benchmark.core.formats.table import write_row
 from benchmark.models import NativeLine
 
-#: Under this key an item's line names the fields of its document that no native record of the release holds.
+#: Under this key, an item's line names the fields of its document that no native record of the release has.
 NOT_NATIVE = "not_in_native_record"
 _NEUTRAL = WRITERS["neutral"]
 
@@ -36,18 +36,18 @@ class Item:
     #: Both as they are stored, in JSON: the document's canonical text, and the list of tools.
     text: str
     tools_text: bytes
-    #: The line it was imported from; empty where it is not of the release's format.
+    #: The line it was imported from; empty if that is not in the release's format.
     line: str = ""
 
     @classmethod
     def of(cls, dialogue: Dialogue, revision: Revision, line: str = "") -> "Item":
-        """Needs the revision's toolset loaded."""
+        """Return the item. Needs the revision's toolset loaded."""
         tools = revision.toolset_revision.content
         return cls.read(dialogue.external_id, dialogue.variant_group, revision.content, tools, line)
 
     @classmethod
     def read(cls, external_id: str, variant_group: str, content: str, toolset: str, line: str = "") -> "Item":
-        """From what is stored of a dialogue, its revision, and the revision's toolset."""
+        """Build the item from the stored dialogue, its revision, and the revision's toolset."""
         document = load_text(content)
         tools, tools_text = _tools(toolset)
         return cls(
@@ -62,8 +62,8 @@ class Item:
         )
 
     def not_in(self, record: dict[str, Any]) -> list[str]:
-        """The places of what a native record does not hold as it is: of the fields that Assay does not know, and of the
-        files that belonged to no constraint, whose number is a constraint's now.
+        """Return the places that a native record does not represent: fields that Assay does not know, and files without
+        a constraint whose number is now a constraint's.
         """
         places = [
             f"/extra/{escape(key)}"
@@ -80,21 +80,21 @@ class Item:
         return places
 
     def neutral(self, canary: str) -> bytes:
-        """The neutral record as a line. What is stored as JSON goes out as it is stored."""
+        """Return the neutral record as a line. What is stored as JSON is written as it is stored."""
         record = _NEUTRAL.write([self], canary=canary)
         record |= {"document": orjson.Fragment(self.text), "tools": orjson.Fragment(self.tools_text)}
         return dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
     def row(self, canary: str) -> bytes:
-        """The dialogue as a line of the table."""
+        """Return the dialogue as a line of the table."""
         values = (self.external_id, self.language, self.variant_group, self.document["kind"], self.text)
         return write_row(*values, self.tools_text.decode(), canary)
 
 
 def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:
-    """The line by which a version is laid out: its own, or that of the latest one before it that was imported.
+    """Return the line that sets the layout of a version: its own, or that of the latest imported one before it.
 
-    ``dialogue`` and ``number``: the fields of the outer query that hold the version's dialogue and number.
+    ``dialogue`` and ``number``: the fields of the outer query with the version's dialogue and number.
     """
     lines = NativeLine.objects.filter(
         native_format=native_format, revision__dialogue=OuterRef(dialogue), revision__number__lte=OuterRef(number)
@@ -103,11 +103,11 @@ def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:
 
 
 def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int, str]:
-    """The content hash of each dialogue as it is read back from a release, by key.
+    """Return the content hash of each dialogue when it is read back from a release, by key.
 
     A release writes all that the published evaluators read, some of which the dialogue's own record did not have, and
-    in words of its own. Read again, such a record gives another document, though nothing has changed. ``groups``: keys
-    of the dialogues of one record each. What cannot be written in the format, or read back, is left out.
+    in its own words. Read again, such a record gives another document, although nothing has changed. ``groups``: keys
+    of the dialogues of one record each. Dialogues that cannot be written in the format, or read back, are left out.
     """
     groups = [list(keys) for keys in groups]
     rows = Dialogue.objects.filter(pk__in=[key for keys in groups for key in keys], head__isnull=False)
@@ -125,7 +125,7 @@ def _read_back(native_format: str, items: list[Item]) -> list[str]:
     writer, reader = WRITERS[native_format], READERS[native_format]
     try:
         record = writer.write(items, full=True)
-        # As it is laid out, since some fields repeat others as text, in the same order of keys.
+        # With its layout, since some fields repeat others as text, in the same order of keys.
         line = next((item.line for item in items if item.line), "")
         record = loads(lay_out(record, line) if line else dumps(record))
         return [content_hash(dialogue.text) for dialogue in reader.read(record)]

@@ -1,4 +1,4 @@
-"""Releases as people meet them: begin one, look at it, get its archive, build it again."""
+"""Start, show and check releases."""
 
 import logging
 import re
@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, User
@@ -33,18 +34,24 @@ def start_release(
     require_all: bool = False,
     wake_worker: bool = True,
 ) -> Release:
-    """Ask for a release of all verified dialogues. ``actor`` None is the command line.
+    """Start a job that freezes all verified dialogues. ``actor`` None is the command line.
 
-    Raises Denied for whoever is no administrator, Invalid for a version or format that cannot be, Conflict where the
-    project has that version.
+    Raises Denied for anyone but administrators, Invalid for an invalid version or format, Conflict if the project has
+    that version.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
     if native_format not in FORMATS:
-        raise Invalid(f"A release cannot be written as “{native_format}”; choose one of: {', '.join(FORMATS)}.")
+        raise Invalid(
+            _("A release cannot be written as “%(name)s”. Choose one of: %(formats)s.")
+            % {"name": native_format, "formats": ", ".join(FORMATS)}
+        )
     if VERSION.fullmatch(version) is None:
         raise Invalid(
-            "A version is made of letters, digits, dots, hyphens and underscores, at most 40, as in 1.0 or 2026-05."
+            _(
+                "A version has at most 40 letters, digits, dots, hyphens and underscores, and begins with a letter or "
+                "digit, for example 1.0 or 2026-05."
+            )
         )
     existing = find_release(project=project, version=version)
     if existing is not None:
@@ -70,13 +77,13 @@ def start_release(
     except IntegrityError:
         existing = find_release(project=project, version=version)
         if existing is None:
-            # Something else is wrong with the database, and not for people to mend.
+            # Something else is wrong with the database, which the user cannot correct.
             raise
         return _begun(existing, actor, native_format, require_all)
 
 
 def find_release(*, project: Project, version: str) -> Release | None:
-    """The release of that version, frozen or being frozen; failed ones do not count."""
+    """Return the release of that version, frozen or being frozen; failed ones do not count."""
     return (
         Release.objects.filter(project=project, version=version)
         .exclude(state=ReleaseState.FAILED)
@@ -86,75 +93,87 @@ def find_release(*, project: Project, version: str) -> Release | None:
 
 
 def list_releases(*, actor: User, project: Project) -> QuerySet[Release]:
-    """The project's releases that its members may see."""
+    """Return the project's releases that the actor may see."""
     return Release.objects.visible_to(actor).filter(project=project).select_related("job", "requester")
 
 
 def load_release(*, actor: User, project: Project, public_id: str) -> Release:
-    """One release with its job. Raises Hidden."""
+    """Return one release with its job. Raises Hidden."""
     release = list_releases(actor=actor, project=project).filter(public_id=public_id).first()
     if release is None:
-        raise Hidden("There is no such release in this project.")
+        raise Hidden(_("There is no such release in this project."))
     release.project = project
     return release
 
 
 def oversees(*, actor: User, project: Project) -> bool:
-    """Whether the actor may know what a release left out: it names what is verified and in no release."""
+    """Return whether the actor may know what a release left out: that reveals what is verified and in no release."""
     return Project.objects.overseen_by(actor).filter(pk=project.pk).exists()
 
 
 def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOutDialogue]:
-    """What a release leaves out. Raises Denied for who may be tested: known answers and gold items would show."""
+    """Return what a release leaves out. Raises Denied for people who may be tested: it would reveal gold items."""
     if not oversees(actor=actor, project=release.project):
-        raise Denied("What a release leaves out is for administrators and senior reviewers of the project.")
+        raise Denied(_("Only administrators and senior reviewers of the project can see what a release leaves out."))
     return LeftOutDialogue.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
 
 
 def archive_name(release: Release) -> str:
-    """What the archive is called when it is downloaded."""
+    """Return the file name of the archive for downloads."""
     return f"{release.project.slug}-release-{release.version}.zip"
 
 
 def archive_path(release: Release) -> Path:
-    """Where the archive of a frozen release lies. Raises Conflict while there is none, and where it is gone or
-    damaged: nobody is given other bytes than were frozen.
+    """Return the path of a frozen release's archive. Raises Conflict if it does not exist yet, is gone or is damaged:
+    only the frozen bytes are ever served.
     """
     if release.state != ReleaseState.FROZEN:
-        raise Conflict(f"Release {release.version} has no archive: {release.get_state_display().lower()}.")
+        raise Conflict(
+            _("Release %(version)s has no archive yet. Its state: %(state)s.")
+            % {"version": release.version, "state": release.get_state_display()}
+        )
     damage = archive_damage(release, sha256_as_stored)
     if damage:
         _LOG.error("The archive of release %s of %s %s.", release.version, release.project.slug, damage)
         raise Conflict(
-            f"The archive of release {release.version} {damage}; an operator can build it again with manage.py "
-            "freeze_release --again, from the same data and with the same checksum."
+            _(
+                "The archive of release %(version)s %(damage)s. An operator can build it again with manage.py "
+                "freeze_release --again, from the same data and with the same checksum."
+            )
+            % {"version": release.version, "damage": damage}
         )
     return full_path(release.archive)
 
 
 def archive_damage(release: Release, sha256: Callable[[Path], str] = sha256_of) -> str:
-    """What is wrong with the stored archive of a frozen release, to follow its name; blank where it is as recorded."""
+    """Return what is wrong with the stored archive of a frozen release, to follow its name; blank if nothing is."""
     path = full_path(release.archive)
     if not path.is_file():
-        return "is gone from the server"
+        return _("is gone from the server")
     size = path.stat().st_size
     if size != release.archive_bytes:
-        return f"is damaged: {size:,} of {release.archive_bytes:,} bytes"
-    return "" if sha256(path) == release.sha256 else "is damaged: its bytes are not those of its SHA-256"
+        return _("is damaged: %(size)s of %(bytes)s bytes") % {
+            "size": f"{size:,}",
+            "bytes": f"{release.archive_bytes:,}",
+        }
+    return "" if sha256(path) == release.sha256 else _("is damaged: its SHA-256 has changed")
 
 
 def archive_problems(project: Project) -> Iterator[str]:
-    """The project's releases whose archive is not the one that was frozen, as sentences; reads each archive."""
+    """Yield sentences for the project's releases whose archive differs from the frozen one; reads each archive."""
     for release in Release.objects.filter(project=project, state=ReleaseState.FROZEN).order_by("pk"):
         damage = archive_damage(release)
         if damage:
-            yield f"release {release.version}: its archive {damage}"
+            yield f"Release {release.version}: its archive {damage}"
 
 
 def _begun(release: Release, actor: User | None, native_format: str, require_all: bool) -> Release:
-    """The release that is there, for whoever asked for just that by a first click. Raises Conflict for all others."""
+    """Return the release if the same person has just asked for the same. Raises Conflict for anyone else."""
     if release.state == ReleaseState.FROZEN:
-        raise Conflict(f"Release {release.version} exists; releases are never edited. Choose the next version.")
+        raise Conflict(
+            _("Release %(version)s already exists. Releases are never edited; choose the next version.")
+            % {"version": release.version}
+        )
     if (release.requester, release.native_format, release.require_all) != (actor, native_format, require_all):
-        raise Conflict(f"Release {release.version} is being frozen at this moment.")
+        raise Conflict(_("Release %(version)s is being frozen.") % {"version": release.version})
     return release

@@ -1,4 +1,6 @@
-"""Running a release: freeze what is in it, build the archive aside, let it appear. Killed anywhere, it goes on."""
+"""Run a release: freeze its contents, build the archive aside, publish it. It can continue after being
+killed anywhere.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,14 +21,14 @@ from benchmark.services.releases.trails import verified_cycles
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
 from reviews.services.gold.settings import retire_with
 
-#: Dialogues between two looks at whether the job is still ours.
+#: Dialogues between two checks whether the job is still ours.
 _BEAT = 500
 #: Dialogues whose validators are looked at together.
 _READ_AT_ONCE = 100
 
 
 def give_up(job: Job) -> None:
-    """What a release that failed or was cancelled leaves behind: only its row, and what was left out and why."""
+    """Clean up after a failed or cancelled release: only its row, and what was left out and why, stay."""
     release = Release.objects.filter(job=job).first()
     if release is None or release.state == ReleaseState.FROZEN:
         return
@@ -37,7 +39,7 @@ def give_up(job: Job) -> None:
 
 @job_kind("release", "Release", discard=give_up, untrusted=True)
 def run_release(running: Running) -> dict[str, Any]:
-    """Runner of the job kind ``release``."""
+    """Run a job of the kind ``release``."""
     release = Release.objects.select_related("project", "requester").get(job=running.job)
     if release.state != ReleaseState.FROZEN:
         if not running.checkpoint.get("frozen"):
@@ -46,7 +48,7 @@ def run_release(running: Running) -> dict[str, Any]:
         require_worth_releasing(release)
         _build(running, release)
         release.refresh_from_db()
-    # Here, and not with the last chunk: this is also where an attempt comes to that finds the release frozen.
+    # Here, and not with the last chunk: an attempt that finds the release frozen also comes here.
     _clear(_folder(release), keep=full_path(release.archive))
     return {
         "items": release.item_count,
@@ -57,8 +59,8 @@ def run_release(running: Running) -> dict[str, Any]:
 
 
 def _try_what_waits(running: Running, project: Project) -> None:
-    """Try the validators of verified cases. Where no code can be run they stay untried, and their cases are left out
-    with that reason.
+    """Try the validators of verified cases. If no code can be run they stay untried, and their cases are left out for
+    that reason.
     """
     try:
         for subject in _subjects(project):
@@ -80,7 +82,7 @@ def _subjects(project: Project) -> Iterator[Subject]:
 def _build(running: Running, release: Release) -> None:
     folder = _folder(release)
     folder.mkdir(parents=True, exist_ok=True)
-    # Each attempt builds under a name of its own: one that was thought dead may still be writing.
+    # Each attempt builds under its own name: one that was considered dead may still be writing.
     aside = folder / f"attempt-{running.attempt}.zip"
     final = folder / f"release-{release.version}.zip"
     total = release.item_count
@@ -94,12 +96,12 @@ def _build(running: Running, release: Release) -> None:
         build_archive(release, aside, progress=progress)
         sha256, size = sha256_of(aside), aside.stat().st_size
     except FileNotFoundError:
-        # Whoever took the job over has finished, and removed what we were writing: then this raises Lost.
+        # If another process took the job over, it has finished and removed our file: then this raises Lost.
         running.beat()
         raise
     with running.chunk() as chunk:
-        # Under the job's lock: nobody else can be doing this. A crash right after the renaming leaves a whole archive
-        # that no row names; the next attempt puts the same bytes in its place.
+        # Under the job's lock: nobody else can be doing this. A crash right after the renaming leaves a complete
+        # archive without a row; the next attempt writes the same bytes in its place.
         aside.replace(final)
         sync_folder(folder)
         Release.objects.filter(pk=release.pk).update(
@@ -108,11 +110,11 @@ def _build(running: Running, release: Release) -> None:
             archive_bytes=size,
             sha256=sha256,
         )
-        # Known answers become public here, and not before: a release that fails, or is cancelled, ends no item.
+        # Gold answers become public only here: a release that fails, or is cancelled, retires no item.
         retire_with(
             actor=release.requester,
             dialogue_ids=opened_by(release),
-            reason=f"Public in release {release.version}.",
+            reason=f"Published in release {release.version}.",
         )
         append_event(
             actor=release.requester,
@@ -124,10 +126,10 @@ def _build(running: Running, release: Release) -> None:
 
 
 def hand_out(release: Release, target: Path) -> None:
-    """Put the archive of a frozen release at ``target``. Where the stored one is gone or damaged, it is built again
-    first, so that the release's page has it, too.
+    """Copy the archive of a frozen release to ``target``. If the stored one is gone or damaged, it is first built
+    again, so that the release's page has it, too.
 
-    Raises Invalid where building gives other bytes than were frozen.
+    Raises Invalid if the rebuilt archive differs from the frozen one.
     """
     stored = full_path(release.archive)
     if not (stored.is_file() and sha256_of(stored) == release.sha256):
@@ -143,8 +145,8 @@ def _build_again(release: Release, stored: Path) -> None:
     if sha256_of(aside) != release.sha256:
         aside.unlink()
         raise Invalid(
-            f"Release {release.version} cannot be built again with the checksum it was frozen with: the stored "
-            "archive is gone or damaged, and this version of the program writes it differently."
+            f"Release {release.version} cannot be built again with its checksum: the stored "
+            "archive is gone or damaged, and this version of Assay writes it differently."
         )
     aside.replace(stored)
 
@@ -155,7 +157,7 @@ def _writing(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        raise Invalid(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise Invalid(f"Can't write {path}: {error.strerror or error}.") from None
 
 
 def _folder(release: Release) -> Path:

@@ -1,4 +1,4 @@
-"""The trail of a released item: which stages it passed, who reviewed it (by pseudonym), with what verdict."""
+"""The trail of a released item: the stages it passed, its reviewers (by pseudonym) and their verdicts."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from reviews.models import Cycle, CycleState, Review, StageRun
 
 @dataclass(slots=True, frozen=True)
 class Verified:
-    """The last cycle of a dialogue, where it ended in verification, and of the verified revision what is short."""
+    """The last cycle of a dialogue, if it ended in verification, and the short fields of the verified revision."""
 
     cycle: int
     dialogue: int
@@ -26,7 +26,7 @@ class Verified:
 
 
 def verified_cycles(dialogue_ids: Iterable[int]) -> dict[int, Verified]:
-    """By dialogue; without those whose last cycle ended otherwise, or with no revision."""
+    """Return the ends by dialogue; without those whose last cycle ended otherwise, or without a revision."""
     last: dict[int, tuple[Any, ...]] = {}
     cycles = Cycle.objects.filter(dialogue_id__in=list(dialogue_ids)).order_by("number")
     for row in cycles.values_list(
@@ -47,12 +47,14 @@ def verified_cycles(dialogue_ids: Iterable[int]) -> dict[int, Verified]:
 
 
 def protocols_of(trail: dict[str, Any]) -> set[int]:
-    """The numbers of the protocol versions that a trail names."""
+    """Return the numbers of the protocol versions that a trail names."""
     return {trail["protocol"], *(stage["protocol"] for stage in trail["stages"])}
 
 
 def write_trails(cycles: Iterable[Verified]) -> dict[int, dict[str, Any]]:
-    """The trail of each cycle, by the cycle's key, as JSON values. Times are left out: they would tell people apart."""
+    """Return the trail of each cycle, by the cycle's key, as JSON values. Times are left out: they could identify
+    people.
+    """
     cycles = list(cycles)
     keys = [cycle.cycle for cycle in cycles]
     reviews: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -86,7 +88,7 @@ def write_trails(cycles: Iterable[Verified]) -> dict[int, dict[str, Any]]:
         "exit_revision__content_hash",
     ):  # fmt: skip
         if settled_at is None:
-            # Each that was not settled was broken off, by one of the moves that left it no place.
+            # Each stage that was not settled was interrupted by one of the moves that removed it.
             later = broken = next(breaks[cycle_id], None)
         else:
             later, broken = next((move for move in moves[cycle_id] if move.at > settled_at), None), None
@@ -112,8 +114,8 @@ def write_trails(cycles: Iterable[Verified]) -> dict[int, dict[str, Any]]:
 
 
 class _Move(NamedTuple):
-    """That a cycle went over to another version of the protocol, when, from which one, and why that broke off what was
-    under way; blank where that went on.
+    """Return that a cycle moved to another version of the protocol: when, from which one, and why that interrupted its
+    stage; blank if it did not.
     """
 
     at: datetime
@@ -122,7 +124,7 @@ class _Move(NamedTuple):
 
 
 def _moves(cycles: list[Verified]) -> dict[int, list[_Move]]:
-    """By cycle, in order. The first version of a protocol is one to which nothing moves."""
+    """Return the moves by cycle, in order. Nothing moves to the first version of a protocol."""
     cycle_of = {cycle.dialogue: cycle.cycle for cycle in cycles if cycle.protocol_number > 1}
     out: dict[int, list[_Move]] = defaultdict(list)
     events = Event.objects.filter(dialogue__in=list(cycle_of), kind__in=["cycle.begun", "cycle.migrated"])
@@ -131,7 +133,7 @@ def _moves(cycles: list[Verified]) -> dict[int, list[_Move]]:
     ):
         moves = out[cycle_of[dialogue]]
         if kind == "cycle.begun":
-            # The cycle asked for is the last one.
+            # The cycle in question is the last one.
             moves.clear()
         else:
             moves.append(_Move(at, before["protocol"], "" if after["action"] == Action.STAY else after["why"]))

@@ -120,13 +120,13 @@ def test_an_uploaded_file_goes_when_its_import_has_ended_long_ago_and_its_report
         os.utime(file, (long_ago().timestamp(),) * 2)
 
     removed = retention.tidy_up()
-    assert (removed["uploaded files of imports"], removed["files of uploads that were cut off"]) == (1, 2)
+    assert (removed["uploaded files of imports"], removed["files of interrupted uploads"]) == (1, 2)
     assert [file.exists() for file in (*files, orphan, begun)] == [False, True, True, False, True]
     assert list(tmp_path.iterdir()) == [coming]
     assert [may_repeat(ImportBatch.objects.get(pk=batch.pk)) for batch in (old, recent)] == ["", "for_real"]
     client.force_login(team.administrator)
     page = client.get(f"/p/{team.project.slug}/imports/{old.public_id}/").content.decode()
-    assert "The uploaded file has been removed" in page
+    assert "The uploaded file has expired and was removed" in page
     assert "Import for real" not in page
     assert ImportBatch.objects.get(pk=old.pk).notes.count() == 1
     assert full_path(f"imports/{old.public_id}.report.jsonl").exists()

@@ -400,10 +400,10 @@ def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(
     client.force_login(team.administrator)
     page = client.get(f"/p/{team.project.slug}/imports/{failed.public_id}/").content.decode()
     assert "The file is empty." in page
-    assert "Taking back" not in page  # It has: nothing goes on any more.
+    assert "Rolling back" not in page  # It has: nothing goes on any more.
     assert repeat_import(actor=team.administrator, batch=failed).dry_run is True
 
-    with pytest.raises(Conflict, match="nothing to repeat"):
+    with pytest.raises(Conflict, match="Nothing to repeat"):
         repeat_import(actor=team.administrator, batch=fresh(real))
     with pytest.raises(Denied):
         repeat_import(actor=team.annotator, batch=dry)
@@ -446,7 +446,7 @@ def test_a_file_that_is_removed_while_somebody_repeats_is_named_without_its_plac
     with pytest.raises(Invalid) as refused:
         repeat_import(actor=team.administrator, batch=dry)
     assert dry.filename in refused.value.sentence
-    assert "upload it again" in refused.value.sentence
+    assert "Upload it again" in refused.value.sentence
     assert str(stored.parent) not in refused.value.sentence
 
 
@@ -472,7 +472,7 @@ def test_a_dry_run_by_which_nothing_would_come_in_offers_nothing_for_real(
     client.force_login(team.administrator)
     for content, words in (
         (b'{"id": 1}\n{\n', "Nothing can be imported."),
-        (as_lines([candidate("kept")]), "every record is in the project as it is"),
+        (as_lines([candidate("kept")]), "every record is already in the project"),
     ):
         if b"kept" in content:
             run_import(content=content, filename="a.jsonl")

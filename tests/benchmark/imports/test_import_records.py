@@ -255,7 +255,7 @@ def test_a_label_or_draft_of_somebody_is_work_that_an_import_names(team: Team, r
     dry = run_import(records, revise=True, dry_run=True)
     said = {entry["id"]: entry["message"] for entry in report_of(dry) if entry["check"] == "import.worked_on"}
     assert set(said) == {labelled.external_id, drafted.external_id}
-    assert "was edited by hand" in said[labelled.external_id]
+    assert "was edited" in said[labelled.external_id]
     assert "is being edited" in said[drafted.external_id]
     assert dry.revised == 2
 
@@ -517,7 +517,7 @@ def test_a_dialogue_is_replaced_by_no_other_language(team: Team, run_import: Run
     assert (counters(batch), groups()) == ((1, 0, 0, 0, 1, 0), [("pair", "en", "")])
     assert Dialogue.objects.get().head_id == head
     [note] = [one for one in report_of(batch) if one["check"] == "import.language"]
-    assert "has “pair” in the language en, and the record has it in zh" in note["message"]
+    assert "has “pair” in the language en, but the record has it in zh" in note["message"]
     # Where the Chinese one came first, a record of both would bring it in once more.
     run_import([chinese | {"id": "other"}], native_format="wild")
     batch = run_import([bilingual() | {"id": "other"}], native_format="wild", revise=revising)
@@ -543,7 +543,7 @@ def test_a_group_that_the_project_does_not_have_is_said_to_be_left_out(team: Tea
     assert counters(batch) == (3, 1, 0, 2, 0, 0)
     [note] = [one for one in report_of(batch) if one["check"] == "import.variant_group"]
     assert (note["line"], note["id"], note["severity"]) == (1, "a", "warning")
-    assert note["message"].startswith("The project has “a” in no variant group, and the record puts it in the variant ")
+    assert note["message"].startswith("The project has “a” in no variant group, but the record puts it in the variant ")
 
 
 def test_a_record_of_one_language_of_a_pair_is_not_warned_of(team: Team, run_import: RunImport) -> None:

@@ -145,7 +145,7 @@ def test_an_import_whose_worker_is_killed_while_it_takes_back_loses_no_record(
         rows = Dialogue.objects.filter(batch=batch.job_id).order_by("pk")
         until(lambda: rows.count() > held, "the second thousand")
         stay = Dialogue.objects.select_for_update().get(pk=rows.values_list("pk", flat=True)[held])
-        until(lambda: "Taking back" in fresh(batch).job.progress_note, "taking back")
+        until(lambda: "Rolling back" in fresh(batch).job.progress_note, "taking back")
         until(lambda: rows.count() == count - 1000, "the first thousand taken back")
         kill(worker)
     assert Dialogue.objects.filter(pk=stay.pk).exists()

@@ -227,7 +227,7 @@ def test_kinds_that_a_format_cannot_hold_are_left_out_with_the_reason(team: Team
     for dialogue in Dialogue.objects.all():
         verify(team, dialogue)
     cases, talks = run_release(team, native_format="cctu"), run_release(team, "1.1", native_format="wild")
-    for release, left, words in ((cases, "talk", "dialogues of tasks"), (talks, "7", "constrained dialogues")):
+    for release, left, words in ((cases, "talk", "multi-turn dialogues"), (talks, "7", "constrained dialogues")):
         assert release.item_count == 1
         row = LeftOutDialogue.objects.get(release=release)
         assert row.dialogue.external_id == left

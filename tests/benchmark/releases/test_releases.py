@@ -211,7 +211,7 @@ def test_what_waits_for_a_draw_is_left_out_and_not_called_approved(team: Team, p
     item.refresh_from_db()
     # Under wild nobody but its author has looked at it, and no audit will.
     assert item.get_status_display() == LABELS["status"][item.status].text == "Waiting for the draw"
-    assert LeftOutDialogue.objects.get(release=run_release(team)).reason == f"It waits for the draw at “{stage}”."
+    assert LeftOutDialogue.objects.get(release=run_release(team)).reason == f"Waiting for the draw at “{stage}”."
 
 
 def test_verified_content_with_errors_is_left_out(team: Team) -> None:
@@ -562,14 +562,14 @@ def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(building, "checksum", lambda text: "0" * 64)
     release = run_release(team)
     assert (release.state, release.job.state) == ("failed", "failed")
-    assert "dialogue a is not what its checksum says" in release.job.error
+    assert "The stored data of dialogue a does not match its checksum" in release.job.error
 
 
 def test_damaged_tools_are_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_verified(team, "a")
     tools = '{"tools"'
     monkeypatch.setattr(building, "checksum", lambda text: "0" * 64 if text.startswith(tools) else content_hash(text))
-    assert "the tools of dialogue a is not what its checksum says" in run_release(team).job.error
+    assert "the tools of dialogue a does not match its checksum" in run_release(team).job.error
 
 
 class TestKilled:
@@ -731,10 +731,10 @@ def test_an_archive_with_another_bit_is_not_served(
     path.write_bytes(content)
     for address in addresses:
         refused = client.get(address)
-        assert (refused.status_code, b"its bytes are not those of its SHA-256" in refused.content) == (409, True)
+        assert (refused.status_code, b"its SHA-256 has changed" in refused.content) == (409, True)
         assert b"freeze_release --again" in refused.content
     assert "release 1.0 of" in caplog.text
-    problem = "release 1.0: its archive is damaged: its bytes are not those of its SHA-256"
+    problem = "Release 1.0: its archive is damaged: its SHA-256 has changed"
     assert list(history_problems(team.project)) == [problem]
 
     hand_out(release, tmp_path / "out.zip")
@@ -778,7 +778,7 @@ def test_a_release_begun_by_a_second_click_is_one_release(team: Team) -> None:
     ask = {"project": team.project, "version": "1.0", "native_format": "wild", "wake_worker": False}
     release = start_release(actor=team.administrator, **ask)
     assert start_release(actor=team.administrator, **ask) == release
-    with pytest.raises(Conflict, match="is being frozen at this moment"):
+    with pytest.raises(Conflict, match="is being frozen"):
         start_release(actor=team.administrator, **ask | {"require_all": True})
     assert Job.objects.filter(kind="release").count() == 1
 
@@ -790,7 +790,7 @@ def test_a_second_click_at_the_same_moment_is_told_from_a_fault(team: Team, monk
     looks = iter([None, release, None, release])
     monkeypatch.setattr(requests, "find_release", lambda **which: next(looks))
     assert start_release(version="1.0", **ask) == release
-    with pytest.raises(Conflict, match="is being frozen at this moment"):
+    with pytest.raises(Conflict, match="is being frozen"):
         start_release(version="1.0", **ask | {"native_format": "c3"})
     monkeypatch.setattr(requests, "find_release", lambda **which: None)
     with pytest.raises(IntegrityError):
@@ -887,7 +887,7 @@ def test_a_release_says_how_sure_it_is(team: Team) -> None:
         "name": "", "n": 3, "value": 1.0, "low": pytest.approx(0.438503, abs=1e-6), "high": 1.0, "undefined": "",
     }  # fmt: skip
     card = members(release)["README.md"].decode()
-    assert "### Accuracy on the way" in card
+    assert "### Accuracy by stage" in card
     assert "| 3 of 3 | 100.0 % (43.9 to 100.0) |" in card
 
 
@@ -933,8 +933,7 @@ def test_the_card_names_the_protocol_of_the_project(team: Team) -> None:
     make_verified(team, "a")
     card = members(run_release(team))["README.md"].decode()
     assert (
-        f"By the project's protocol “Harbour checks” (version {version.number}, which began as the preset c3, SHA-256"
-        in card
+        f"By the project's protocol “Harbour checks” (version {version.number}, based on the preset c3, SHA-256" in card
     )
 
 
