@@ -8,7 +8,7 @@ class BenchmarkConfig(AppConfig):
         # Importing these modules registers their kinds of jobs.
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
-        from benchmark.core.formats.outdated import forget_outdated
+        from benchmark.core.formats.outdated_remainder import forget_outdated
         from benchmark.services.imports import near_duplicates, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.freezing import where_released

@@ -12,13 +12,14 @@ from annotator.models.content import (
     ToolsetRevision,
     Waiver,
 )
+from annotator.models.events import Event
+from annotator.models.jobs import Job, JobCancellation, JobState, PeriodicTask
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.outdated import GuidelineChange, OutdatedDialogue
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
 from annotator.models.replays import Replay
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
-from annotator.models.work import Event, Job, JobCancellation, JobState, PeriodicTask
 
 __all__ = [
     "MAILED_BY_DEFAULT",

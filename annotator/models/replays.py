@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from annotator.models.content import Dialogue, Draft, Revision
 from annotator.models.exact import ExactJSONField
+from annotator.models.jobs import Job
 from annotator.models.keys import new_public_id
 from annotator.models.people import Project, User
-from annotator.models.work import Job
 
 
 class ReplayQuerySet(models.QuerySet["Replay"]):

@@ -14,9 +14,9 @@ from reviews.models.gold import GoldItem, GoldRate, GoldScore
 from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHistoryPending
 from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
 from reviews.models.review_sessions import ReviewSession, SessionDecision
+from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling, Verdict
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
 from reviews.models.slots import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
-from reviews.models.verdicts import Review, ReviewDraft, ReviewError, Ruling, Verdict
 from reviews.models.workload import WorkloadCount, WorkloadPending
 
 __all__ = [

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotator.models import Dialogue, User
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import StageRun
-from reviews.models.verdicts import Review
+from reviews.models.reviews import Review
 
 
 class CommentQuerySet(models.QuerySet["Comment"]):

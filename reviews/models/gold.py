@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import StageRun
-from reviews.models.verdicts import Review
+from reviews.models.reviews import Review
 
 
 class GoldRate(models.Model):

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from annotator.models import Project, User
-from reviews.models.verdicts import Review
+from reviews.models.reviews import Review
 
 
 class ReviewSession(models.Model):

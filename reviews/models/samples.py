@@ -17,7 +17,7 @@ class Draw(models.Model):
     stage = models.CharField(max_length=40)
     number = models.PositiveIntegerField()
     fraction = models.FloatField()
-    #: Version of the algorithm in ``reviews.core.protocols.drawing``.
+    #: Version of the algorithm in ``reviews.core.protocols.random_draws``.
     algorithm = models.PositiveSmallIntegerField(default=1)
     seed = models.CharField(max_length=64)
     #: SHA-256 of the canonical population: [[external id, owner's pseudonym] …] in order.

@@ -3,7 +3,7 @@
 from django.db import models
 
 from annotator.models import Project
-from reviews.models.verdicts import Review
+from reviews.models.reviews import Review
 
 
 class WorkloadCount(models.Model):

@@ -17,7 +17,7 @@ from annotator.services.notices.notices import unread_notices
 from annotator.services.projects import may_create_projects
 from annotator.views.pages import PageRequest, project_page
 from reviews.core.protocols import EntryMode
-from reviews.core.protocols.drawing import ROUNDS
+from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
 from reviews.services.queue import progress
 from reviews.services.sampling import draws

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from annotator.models import Dialogue, Job, JobState, Project
 from annotator.services.dialogues.revisions import ensure_toolset_revision
 from annotator.services.jobs import jobs
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.archives.verifying import verify_archive
 from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case
 from tests.factories import begin, claim_and_submit, make_dialogue

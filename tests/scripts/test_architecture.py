@@ -21,7 +21,7 @@ def test_every_folder_of_the_cores_and_services_is_described() -> None:
         for app in ("annotator", "reviews", "benchmark")
         for part in ("core", "services")
         for path in (ROOT / app / part).iterdir()
-        if path.is_dir() and path.name != "__pycache__"
+        if (path / "__init__.py").is_file()
     }
     assert folders <= described, folders - described
     gone = {name for name in described if not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists()}

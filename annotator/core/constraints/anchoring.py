@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from annotator.core.constraints.case import Case, title
-from annotator.core.constraints.claims import named_tools, read_claim
+from annotator.core.constraints.sentence_claims import named_tools, read_claim
 from annotator.core.findings import Finding
 from annotator.core.schema.value_words import cut
 

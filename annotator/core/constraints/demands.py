@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from annotator.core.constraints.claims import MAX_LENGTH
+from annotator.core.constraints.sentence_claims import MAX_LENGTH
 
 _ARTICLE = (
     r"(?:(?:a|an|the|one|any|at least|single|valid|well-formed|complete|properly|formatted|structured|proper)\s+)*"

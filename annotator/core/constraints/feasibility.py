@@ -19,10 +19,10 @@ from annotator.core.constraints.case import (
     Case,
     title,
 )
-from annotator.core.constraints.claims import named_tools, named_units, read_claim
 from annotator.core.constraints.contradictions import contradictions
 from annotator.core.constraints.resource import CallBounds, CallsPerTool, RoundBounds
 from annotator.core.constraints.response import LengthBounds
+from annotator.core.constraints.sentence_claims import named_tools, named_units, read_claim
 from annotator.core.constraints.taxonomy import constraint_problems, find_category
 from annotator.core.constraints.wording import above, named
 from annotator.core.findings import Finding

@@ -16,7 +16,7 @@ def can_rebase(op: Op, seen: Document, current: Document) -> bool:
     True for an operation that makes no sense anyway: ``apply`` has the sentence for it.
     """
     name = op.get("op")
-    about = _ABOUT.get(name) if isinstance(name, str) else None
+    about = ABOUT.get(name) if isinstance(name, str) else None
     anchor = op.get("anchor", "")
     if about is None or not isinstance(anchor, str):
         return True
@@ -163,7 +163,7 @@ def _env_info(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 #: What each operation is about.
-_ABOUT: dict[str, About] = {
+ABOUT: dict[str, About] = {
     "set": _value,
     "set_language": lambda op, anchor, parts: ["/language"],
     "set_env_info": _env_info,

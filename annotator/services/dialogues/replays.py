@@ -10,7 +10,7 @@ from annotator.core.constraints.trajectory_parser import check_size, read_trajec
 from annotator.core.schema import SchemaProblem, canonical, content_hash
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Job, Replay, Revision, User
-from annotator.models.work import JOB_ENDED
+from annotator.models.jobs import JOB_ENDED
 from annotator.services.jobs.jobs import start_job
 
 #: Replays that one person may have under way at once.

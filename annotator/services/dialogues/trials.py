@@ -14,8 +14,8 @@ from annotator.core.sandbox.sharing import shared_sandbox
 from annotator.core.validators.trial import KEPT_TEXT, Outcome, Subject, judged, subject_of, subjects_of, verdict_of
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Job, Project, Revision, User, ValidatorTrial
+from annotator.models.jobs import JOB_ENDED
 from annotator.models.trials import TrialRows
-from annotator.models.work import JOB_ENDED
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 
 KIND = "validators"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from annotator.core.constraints.taxonomy import find_category
 from annotator.core.schema import Problem, SchemaProblem
-from benchmark.core.formats.cctu_check_files import CHECK_CODE, is_folder, mark, paths_of
+from benchmark.core.files.cctu_check_files import CHECK_CODE, is_folder, mark, paths_of
 from benchmark.core.formats.cctu_reading import RecordReader
 from benchmark.core.formats.cctu_remainder import BEYOND, take_beyond
 from benchmark.core.formats.cctu_writing import FILE, NO_FILES, plain_fields, write_record

@@ -8,7 +8,7 @@ from annotator.core.constraints.taxonomy import labelled
 from annotator.core.schema import Problem, SchemaProblem, read_document
 from annotator.core.schema.canonical import canonical, normalise
 from annotator.core.schema.constrained import MAX_CODE, MAX_CONSTRAINTS
-from benchmark.core.formats.cctu_check_files import CHECK_CODE, is_file_name, unmark
+from benchmark.core.files.cctu_check_files import CHECK_CODE, is_file_name, unmark
 from benchmark.core.formats.cctu_remainder import BEYOND, put_beyond
 from benchmark.core.formats.cctu_writing import (
     ENTRY,

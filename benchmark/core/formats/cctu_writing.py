@@ -8,7 +8,7 @@ from annotator.core.constraints.reading_case import constraints_of
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.canonical import normalise
 from annotator.core.validators import FORMS
-from benchmark.core.formats.cctu_check_files import is_file_name
+from benchmark.core.files.cctu_check_files import is_file_name
 from benchmark.core.formats.interface import DialogueLike
 from benchmark.core.formats.native_remainder import native
 

@@ -14,8 +14,8 @@ from annotator.core.comparison.placing import copied
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads, same
 from annotator.core.schema.layout import lay_out, on_one_line
+from benchmark.core.files.reading import RawLine, parse_line
 from benchmark.core.formats import CANARY, READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.files import RawLine, parse_line
 from benchmark.core.formats.labels import wild_policy_word
 from benchmark.core.formats.native_remainder import NATIVE, native
 from benchmark.core.formats.openai_writing import round_of, turns_of

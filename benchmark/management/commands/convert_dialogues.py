@@ -9,10 +9,10 @@ from django.core.management.base import CommandParser
 
 from annotator.core.schema.exact_json import dumps
 from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop, require_different_files
+from benchmark.core.archives.archive import DeterministicZip
+from benchmark.core.files.reading import RecordError, read_lines
 from benchmark.core.formats import READERS, WRITERS
-from benchmark.core.formats.archive import DeterministicZip
 from benchmark.core.formats.converting import Converted, Converter
-from benchmark.core.formats.files import RecordError, read_lines
 from benchmark.services.stored_files import written_whole
 
 #: Rejected records listed on standard error.

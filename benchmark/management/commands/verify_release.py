@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotator.core.wording import counted
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.archives.verifying import verify_archive
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 
 

@@ -17,9 +17,9 @@ from annotator.core.schema import Problem, SchemaProblem, canonical, content_has
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
+from benchmark.core.files.cctu_check_files import CHECK_CODE
+from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
-from benchmark.core.formats.cctu_check_files import CHECK_CODE
-from benchmark.core.formats.files import RawLine, RecordError, parse_line
 
 #: Seconds of computing allowed for one record. Published records take a hundredth of one.
 MAX_SECONDS = 5.0

@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Job, JobState, Project, User
+from annotator.models.jobs import JOB_ENDED
 from annotator.models.keys import new_public_id
-from annotator.models.work import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
+from benchmark.core.files.reading import EXTENSIONS
 from benchmark.core.formats import READERS
-from benchmark.core.formats.files import EXTENSIONS
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.report import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store

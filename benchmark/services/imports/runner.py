@@ -16,8 +16,8 @@ from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Lost, Running, job_kind, start_job
 from annotator.services.jobs.outages import DATABASE
+from benchmark.core.files.reading import RawLine, RecordError, read_lines
 from benchmark.core.formats import WRITERS
-from benchmark.core.formats.files import RawLine, RecordError, read_lines
 from benchmark.models import ImportBatch
 from benchmark.services.imports.classification import Sorter
 from benchmark.services.imports.discarding import discard_all, discard_slice

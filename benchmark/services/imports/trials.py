@@ -6,7 +6,7 @@ from typing import Any
 
 from annotator.core.validators.trial import subjects_of
 from annotator.models import Job, Revision
-from annotator.models.work import JOB_ENDED
+from annotator.models.jobs import JOB_ENDED
 from annotator.services.dialogues.revisions import refresh_findings
 from annotator.services.dialogues.trials import BUDGET, ensure_tried
 from annotator.services.jobs.jobs import Running, job_kind, start_job

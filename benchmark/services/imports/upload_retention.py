@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
-from annotator.models.work import JOB_ENDED
+from annotator.models.jobs import JOB_ENDED
 from annotator.services.jobs.retention import remove_files, retention
 from benchmark.models import ImportBatch
 from benchmark.services.stored_files import full_path

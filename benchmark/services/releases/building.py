@@ -19,13 +19,13 @@ from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out
 from annotator.errors import Invalid
 from annotator.models import ToolsetRevision
+from benchmark.core.archives.archive import DeterministicZip, WrittenFile
+from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
+from benchmark.core.archives.table import TABLE
+from benchmark.core.files.limits import Limits
 from benchmark.core.formats import WRITERS
-from benchmark.core.formats.archive import DeterministicZip, WrittenFile
 from benchmark.core.formats.interface import CANARY
-from benchmark.core.formats.limits import Limits
-from benchmark.core.formats.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
-from benchmark.core.formats.table import TABLE
 from benchmark.models import Release, ReleaseItem
 from benchmark.services.releases.card import DRAWS, has_populations, write_card
 from benchmark.services.releases.items import NOT_NATIVE, Item, line_of

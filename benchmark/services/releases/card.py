@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotator.core.wording import counted
-from benchmark.core.formats.table import ROW_COLUMNS, TABLE
+from benchmark.core.archives.table import ROW_COLUMNS, TABLE
 from benchmark.models import Release
 from benchmark.services.releases.items import NOT_NATIVE
 

@@ -12,11 +12,11 @@ from annotator.core.schema import SchemaProblem, content_hash, load_text
 from annotator.core.schema.exact_json import dumps, escape, load_stored, loads, same
 from annotator.core.schema.layout import lay_out
 from annotator.models import Dialogue, Revision
+from benchmark.core.archives.table import write_row
+from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.formats import READERS, WRITERS
-from benchmark.core.formats.cctu_check_files import CHECK_CODE
 from benchmark.core.formats.cctu_writing import LOOSE, numbered
 from benchmark.core.formats.native_remainder import NATIVE, native, unknown
-from benchmark.core.formats.table import write_row
 from benchmark.models import NativeLine
 
 #: Under this key, an item's line names the fields of its document that no native record of the release has.

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from annotator.models import Event
-from reviews.core.protocols.moving import Action
+from reviews.core.protocols.version_mapping import Action
 from reviews.models import Cycle, CycleState, Review, StageRun
 
 

@@ -1,6 +1,5 @@
 """Review protocols as data. Pure: no Django here, so a notebook can read one and recompute its draws."""
 
-from reviews.core.protocols.drawing import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.core.protocols.outcomes import Combination, combinations, decide, offered_verdicts
 from reviews.core.protocols.presets import MAJORITY_OF_THREE, PRESETS, ImpossibleOption, load_preset
 from reviews.core.protocols.protocol import (
@@ -21,6 +20,7 @@ from reviews.core.protocols.protocol import (
     Verdict,
     read_protocol,
 )
+from reviews.core.protocols.random_draws import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.core.protocols.validation import validate
 
 __all__ = [

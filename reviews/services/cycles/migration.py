@@ -3,7 +3,7 @@
 Adopting a protocol changes nothing of what has begun. ``preview_migration`` says what would become of each item under
 the version in force; ``start_migration`` does it, in a job that takes one item a transaction, so that people go on
 working meanwhile and a stopped job leaves each item either as it was or moved. Where each goes is decided by
-``reviews.core.protocols.moving``.
+``reviews.core.protocols.version_mapping``.
 """
 
 from collections import Counter as Tally
@@ -21,7 +21,7 @@ from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 from reviews.core.protocols import EntryMode, StageKind
-from reviews.core.protocols.moving import Action, Destination, destination
+from reviews.core.protocols.version_mapping import Action, Destination, destination
 from reviews.models import (
     Claim,
     ClaimState,

@@ -30,7 +30,7 @@ from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 from reviews.core.protocols import Allotment, Candidate, EntryMode, Stage, draw_round, draw_sample, population_hash
-from reviews.core.protocols.drawing import ALGORITHM, ROUNDS, SEEN, UNSEEN
+from reviews.core.protocols.random_draws import ALGORITHM, ROUNDS, SEEN, UNSEEN
 from reviews.models import Draw, DrawItem, ProtocolVersion, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
 from reviews.services.sampling.not_drawn import settle_as_not_drawn, verify_all, wait_for_next_round

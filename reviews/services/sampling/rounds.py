@@ -21,8 +21,8 @@ from annotator.models.content import GoldRole
 from annotator.services.history.events import append_event
 from reviews.core.agreement import Figure, wilson
 from reviews.core.protocols import Outcome, Protocol, Stage
-from reviews.core.protocols.drawing import ROUNDS
 from reviews.core.protocols.pairing import History, Look, pair_up, share_out
+from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.absence import absent_people

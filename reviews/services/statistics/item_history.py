@@ -27,7 +27,7 @@ from annotator.services.history.event_chain import in_portions
 from reviews.core.agreement import Closeness
 from reviews.core.agreement.item_history import VERIFIED, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.core.protocols import Outcome
-from reviews.core.protocols.drawing import ROUNDS
+from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Cycle, CycleState, ItemHistory, ItemHistoryCount, ItemHistoryPending, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
 from reviews.services.statistics.audits import IS_ERROR

@@ -6,7 +6,7 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 
 from reviews.core import charts
-from reviews.core.protocols.drawing import ROUNDS
+from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
 from reviews.services.sampling.rounds import RoundFigures
 from reviews.views.statistics.layout import Column, Table, bounds

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotator.core.decisions import (
+from annotator.core.decision_tree import (
     Blocked,
     TaskGraph,
     TrajectoryProblem,

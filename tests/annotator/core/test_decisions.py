@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotator.core.decisions import (
+from annotator.core.decision_tree import (
     BRANCHES_SHOWN,
     Blocked,
     TaskGraph,

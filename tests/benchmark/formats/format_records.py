@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical
+from benchmark.core.files.reading import RawLine, RawRecord, RecordError, parse_line, read_lines
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.files import RawLine, RawRecord, RecordError, parse_line, read_lines
 
 
 def read_records(stream: BinaryIO, filename: str, **options: Any) -> Iterator[RawRecord | RecordError]:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical, load_text, read_document, value_hash
+from benchmark.core.files.cctu_check_files import mark, paths_of, unmark
+from benchmark.core.files.reading import RawRecord, RecordError
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.cctu_check_files import mark, paths_of, unmark
-from benchmark.core.formats.files import RawRecord, RecordError
-from benchmark.core.formats.outdated import forget_outdated
+from benchmark.core.formats.outdated_remainder import forget_outdated
 from benchmark.services.releases.items import Item
 from tests.annotator.case_documents import CODE, call, case
 from tests.benchmark.conftest import as_zip

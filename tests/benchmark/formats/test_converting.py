@@ -12,9 +12,9 @@ from django.core.management.base import CommandError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmark.core.files.reading import RawLine
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.converting import Converter
-from benchmark.core.formats.files import RawLine
 from tests.benchmark.formats import cctu_records
 from tests.benchmark.formats.format_records import (
     bilingual_wild_record,

@@ -8,7 +8,7 @@ import pytest
 
 from annotator.core.schema import canonical, load_text
 from benchmark.core.formats import READERS, WRITERS
-from benchmark.core.formats.outdated import forget_outdated
+from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.benchmark.formats.format_records import openai_record, problems_of, read, rewrite, same, wild_record
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from annotator.core.schema import canonical, load_text, read_document
 from annotator.core.schema.exact_json import same
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
-from benchmark.core.formats.outdated import forget_outdated
+from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.benchmark.formats.format_records import openai_record, read, wild_record
 
 Document = dict[str, Any]

@@ -10,13 +10,13 @@ import pytest
 
 from annotator.core.schema import read_document
 from annotator.models import Revision
+from benchmark.core.archives.verifying import verify_archive
+from benchmark.core.files.reading import RawLine
 from benchmark.core.formats import READERS, WRITERS, ReadDialogue
 from benchmark.core.formats.converting import Converter
-from benchmark.core.formats.files import RawLine
 from benchmark.core.formats.labels import WILD_INFORMATION
 from benchmark.core.formats.native_remainder import NATIVE
-from benchmark.core.formats.outdated import forget_outdated
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.formats.outdated_remainder import forget_outdated
 from benchmark.services.releases.requests import archive_path
 from tests.annotator.case_documents import LIMIT, ROUNDS
 from tests.benchmark.conftest import make_verified, run_release

@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from benchmark.core.formats.outdated import forget_outdated
+from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.factories import make_document
 
 

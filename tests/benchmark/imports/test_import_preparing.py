@@ -9,7 +9,7 @@ import pytest
 
 from annotator.core.checks import run_checks
 from annotator.core.schema.reading import load_text
-from benchmark.core.formats.files import RawLine, RecordError
+from benchmark.core.files.reading import RawLine, RecordError
 from benchmark.services.imports import preparing
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Preparer, Setup
 from benchmark.services.imports.processes import Preparers

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Event, Finding, Job, Revision
 from annotator.services.jobs import jobs
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.archives.verifying import verify_archive
 from benchmark.models import ImportBatch, Release, ReleaseItem
 from benchmark.services.imports.report import read_report, report_path
 from benchmark.services.releases.requests import archive_path, start_release

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Job, Membership, Project
 from annotator.services.dialogues.revisions import lock_dialogue, revise
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.archives.verifying import verify_archive
 from benchmark.models import ImportBatch, Release
 from reviews.services.protocols.versions import current_version
 from tests.benchmark.conftest import (

@@ -10,7 +10,7 @@ import pytest
 
 from annotator.core.validators import subjects_of
 from annotator.models import Job, User, ValidatorTrial
-from annotator.models.work import JOB_ENDED
+from annotator.models.jobs import JOB_ENDED
 from annotator.services.dialogues import trials
 from annotator.services.jobs import jobs
 from tests.annotator.case_documents import CODE, with_constraint

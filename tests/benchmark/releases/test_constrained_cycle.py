@@ -13,7 +13,7 @@ from annotator.models import Dialogue, Finding, Role, ValidatorTrial
 from annotator.models.content import DialogueStatus
 from annotator.services.dialogues.revisions import move_head
 from annotator.services.jobs import jobs
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.archives.verifying import verify_archive
 from benchmark.demo import constrained_cases
 from benchmark.demo.project import FOLDER
 from benchmark.models import ImportBatch, LeftOutDialogue, Release

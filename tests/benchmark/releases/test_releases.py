@@ -19,7 +19,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.core import capacity
-from annotator.core.checks import clean
+from annotator.core.checks import clean_marks as clean
 from annotator.core.schema import content_hash
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Job, Revision, User
@@ -30,8 +30,8 @@ from annotator.services.dialogues.variants import match_variants
 from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
 from annotator.views.slow import AT_ONCE
+from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.formats import READERS, WRITERS
-from benchmark.core.formats.verifying import verify_archive
 from benchmark.models import ImportBatch, LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services import stored_files
 from benchmark.services.releases import building, freezing, requests, runner

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.core.protocols import Allotment, Candidate, draw_round, draw_sample, population_hash
-from reviews.core.protocols.drawing import allot
+from reviews.core.protocols.random_draws import allot
 from tests.conftest import ROOT
 
 SEED = "5eed"

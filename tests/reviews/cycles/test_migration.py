@@ -11,8 +11,8 @@ from annotator.services.history.events import broken_links
 from annotator.services.jobs import jobs
 from reviews.core.agreement import PatternCounts
 from reviews.core.protocols import Protocol, load_preset, read_protocol
-from reviews.core.protocols.moving import Action, destination
 from reviews.core.protocols.presets import MAJORITY_OF_THREE
+from reviews.core.protocols.version_mapping import Action, destination
 from reviews.models import Claim, ClaimState, Cycle, DrawItem, ProtocolVersion, Review, Slot, SlotState, StageRun
 from reviews.services.cycles.migration import JOB, MigrationPreview, preview_migration, start_migration
 from reviews.services.cycles.start import supersede_cycle

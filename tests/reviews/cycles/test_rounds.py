@@ -10,7 +10,7 @@ from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
 from annotator.services.history.events import broken_links
 from reviews.core.agreement import Visit
-from reviews.core.protocols.drawing import ROUNDS
+from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Cycle, Draw, DrawItem, Slot, SlotState, StageRun, StageRunState
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_preset

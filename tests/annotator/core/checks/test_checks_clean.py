@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import annotator
-from annotator.core.checks import CheckSettings, CleanMarks, clean
+from annotator.core.checks import CheckSettings, CleanMarks
+from annotator.core.checks import clean_marks as clean
 from tests.annotator.case_documents import case
 from tests.annotator.core.checks.check_cases import findings, good
 

@@ -11,9 +11,9 @@ import pytest
 from annotator.core.constraints import Constraint, read_constraint
 from annotator.core.constraints.anchoring import find_spans, sentences
 from annotator.core.constraints.case import Case
-from annotator.core.constraints.claims import read_claim
 from annotator.core.constraints.demands import read_demands
 from annotator.core.constraints.feasibility import feasibility_findings, needed_calls
+from annotator.core.constraints.sentence_claims import read_claim
 from annotator.core.sandbox.results import CallResult, Status
 from annotator.core.validators.trial import Outcome, Subject, judged
 

@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from annotator.core.editing import OPERATIONS, EditProblem, apply, can_rebase
+from annotator.core.editing.rebasing import ABOUT
 from tests.annotator.document_cases import on, trip
 
 T1 = "/tasks/t1"
@@ -134,3 +135,9 @@ def test_an_edit_that_makes_no_sense_is_left_to_be_refused(op):
     assert can_rebase(op, trip(), later({"op": "set_language", "value": "zh"}))
     with pytest.raises(EditProblem):
         apply(trip(), op)
+
+
+@pytest.mark.parametrize("op", sorted(OPERATIONS))
+def test_every_operation_says_what_it_is_about(op: str) -> None:
+    # Otherwise it would be applied to whatever another window has made of the place.
+    assert op in ABOUT

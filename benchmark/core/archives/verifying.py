@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from annotator.core.schema import SchemaProblem, canonical, content_hash
-from benchmark.core.formats import CANARY, READERS, guess_format
-from benchmark.core.formats.archive_agreement import Follower, hold_against
-from benchmark.core.formats.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
-from benchmark.core.formats.gzips import Readable
-from benchmark.core.formats.limits import Budget, Limits, SourceError
-from benchmark.core.formats.manifest import (
+from benchmark.core.archives.consistency import Follower, hold_against
+from benchmark.core.archives.manifest import (
     ITEMS,
     MANIFEST,
     SUMS,
     Manifest,
     ManifestFile,
-    is_safe_path,
     read_item,
     read_manifest,
     sum_lines,
 )
-from benchmark.core.formats.record_lines import LineError, parse_record, split_lines, too_long
-from benchmark.core.formats.table import TABLE
-from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
+from benchmark.core.archives.table import TABLE
+from benchmark.core.files.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
+from benchmark.core.files.gzips import Readable
+from benchmark.core.files.limits import Budget, Limits, SourceError
+from benchmark.core.files.record_lines import LineError, parse_record, split_lines, too_long
+from benchmark.core.files.safe_paths import is_safe_path
+from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
+from benchmark.core.formats import CANARY, READERS, guess_format
 
 MAX_PROBLEMS = 200
 _MAX_MANIFEST = 64 << 20

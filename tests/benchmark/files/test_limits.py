@@ -19,7 +19,7 @@ import benchmark
 import reviews
 from annotator.core.checks import Finding
 from annotator.core.comparison import added_alike, discrepancies, merge, value_text
-from annotator.core.constraints import claims
+from annotator.core.constraints import sentence_claims as claims
 from annotator.core.constraints.anchoring import MAX_PROMPT, MAX_SPANS, anchor_findings, nearest, sentences
 from annotator.core.constraints.behavior import MAX_CHAIN, MAX_NAMED
 from annotator.core.constraints.reading_case import case_of
@@ -35,7 +35,7 @@ from annotator.presentation.components.json_text import pretty_json
 from annotator.presentation.document import present
 from annotator.presentation.markdown import render_markdown
 from annotator.services.projects import MAX_GUIDELINE
-from benchmark.core.formats.files import RawLine
+from benchmark.core.files.reading import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
 from benchmark.services.imports.preparing import Chunk, PreparedRecord, Preparer, Setup, TookTooLong, patience
 from reviews.services.adjudication.dispute_anchors import PlaceRow
@@ -346,9 +346,9 @@ LONG = 30_000
 SHORT = {
     "annotator.core.checks.observations._ERROR_TEXT": ("match", LONG),
     "annotator.core.checks.placeholders._WHOLE": ("fullmatch", 260),
-    "annotator.core.constraints.claims._BETWEEN": ("finditer", claims.MAX_LENGTH),
-    "annotator.core.constraints.claims._UPPER": ("finditer", claims.MAX_LENGTH),
-    "annotator.core.constraints.claims._LOWER": ("finditer", claims.MAX_LENGTH),
+    "annotator.core.constraints.sentence_claims._BETWEEN": ("finditer", claims.MAX_LENGTH),
+    "annotator.core.constraints.sentence_claims._UPPER": ("finditer", claims.MAX_LENGTH),
+    "annotator.core.constraints.sentence_claims._LOWER": ("finditer", claims.MAX_LENGTH),
     "annotator.core.constraints.demands._JSON_WHOLE": ("search", claims.MAX_LENGTH),
     "annotator.core.constraints.demands._MORE": ("match", claims.MAX_LENGTH),
     "annotator.core.constraints.demands._OPEN_PLACE": ("search", 80),
@@ -356,7 +356,7 @@ SHORT = {
     "annotator.core.schema.type_words._OF": ("fullmatch", 80),
     "annotator.core.schema.type_words._SEPARATOR": ("finditer", 80),
     "reviews.services.adjudication.review_sessions._ADDRESS": ("fullmatch", LONG),
-    "benchmark.core.formats.cctu_check_files._PATH": ("fullmatch", LONG),
+    "benchmark.core.files.cctu_check_files._PATH": ("fullmatch", LONG),
 }
 PIECES = (
     "a", "0", " ", "\n", ".?", "-", "*", '"', "[", "<", "/", "一", "a_", "0,",

@@ -6,7 +6,6 @@ verified revision and the stages it passed.
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
@@ -15,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import in_words
+from benchmark.core.files.safe_paths import is_safe_path
 
 MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
@@ -25,21 +25,6 @@ VERSION = 1
 _Model = TypeVar("_Model", bound=BaseModel)
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-
-
-def is_safe_path(path: str) -> bool:
-    """Tell whether a path in an archive is relative, plain, and leads nowhere else."""
-    parts = PurePosixPath(path).parts
-    return (
-        bool(parts)
-        and path.isprintable()
-        and len(path) <= 500
-        and not path.startswith("/")
-        and "\\" not in path
-        and ":" not in path
-        and path == "/".join(parts)
-        and not {".", ".."} & set(parts)
-    )
 
 
 def _safe(path: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO
 
-from benchmark.core.formats.limits import Budget, Limits, SourceError
+from benchmark.core.files.limits import Budget, Limits, SourceError
 
 _END = struct.Struct("<4s4H2LH")
 _END_SIGNATURE = b"PK\x05\x06"

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.core.formats import files
-from benchmark.core.formats import record_lines as format_lines
-from benchmark.core.formats.files import Limits, RawRecord, RecordError
-from benchmark.core.formats.record_lines import LineError, parse_record
+from benchmark.core.files import reading as files
+from benchmark.core.files import record_lines as format_lines
+from benchmark.core.files.reading import Limits, RawRecord, RecordError
+from benchmark.core.files.record_lines import LineError, parse_record
+from tests.benchmark.files.test_files import errors, lines, read, zipped
 from tests.benchmark.formats.format_records import read_records
-from tests.benchmark.formats.test_files import errors, lines, read, zipped
 
 MIB = 1 << 20
 
@@ -484,7 +484,7 @@ def test_a_line_of_100_mb_is_skipped_without_being_held() -> None:
 
 _MEASURED = """
 import resource, sys
-from benchmark.core.formats.files import RawLine, parse_line, read_lines
+from benchmark.core.files.reading import RawLine, parse_line, read_lines
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 count = 0
 with open(sys.argv[1], "rb") as stream:

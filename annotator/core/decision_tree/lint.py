@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from annotator.core.decisions.task import STATE_BOUND, CallCard, TaskGraph
-from annotator.core.decisions.tree import write_path
+from annotator.core.decision_tree.task import STATE_BOUND, CallCard, TaskGraph
+from annotator.core.decision_tree.tree import write_path
 from annotator.core.graph import Path, PublishedCode, PublishedLint, lint_published, optimal_paths, paths
 
 #: Examples shown, and calls examined to find them: at most a second of work.

@@ -13,13 +13,13 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
-from benchmark.core.formats.cctu_check_files import CheckFileError, CheckFiles, is_check_file
-from benchmark.core.formats.file_signatures import GZIP, ZIP, refuse_content, refuse_zip
-from benchmark.core.formats.gzips import GzipStream, Readable, open_gzip
-from benchmark.core.formats.json_lists import ListError, elements
-from benchmark.core.formats.limits import Budget, Limits, SourceError, shown_size
-from benchmark.core.formats.record_lines import BOM, LineError, has_too_many_values, parse_record, split_lines, too_long
-from benchmark.core.formats.zips import open_member, open_zip, refusal, shown_name
+from benchmark.core.files.cctu_check_files import CheckFileError, CheckFiles, is_check_file
+from benchmark.core.files.file_signatures import GZIP, ZIP, refuse_content, refuse_zip
+from benchmark.core.files.gzips import GzipStream, Readable, open_gzip
+from benchmark.core.files.json_lists import ListError, elements
+from benchmark.core.files.limits import Budget, Limits, SourceError, shown_size
+from benchmark.core.files.record_lines import BOM, LineError, has_too_many_values, parse_record, split_lines, too_long
+from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
 
 __all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
 

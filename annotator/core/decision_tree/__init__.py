@@ -1,16 +1,16 @@
 """A task's decision tree for pages: steps taken, branches pruned, trajectories followed."""
 
-from annotator.core.decisions.lint import LintView, look_at_published
-from annotator.core.decisions.replay import Replay, ReplayRow, replay
-from annotator.core.decisions.task import Blocked, CallCard, TaskGraph, read_task
-from annotator.core.decisions.trajectories import (
+from annotator.core.decision_tree.lint import LintView, look_at_published
+from annotator.core.decision_tree.replay import Replay, ReplayRow, replay
+from annotator.core.decision_tree.task import Blocked, CallCard, TaskGraph, read_task
+from annotator.core.decision_tree.trajectories import (
     MAX_TRAJECTORY_CALLS,
     Trajectory,
     TrajectoryProblem,
     read_trajectory,
     write_trajectory,
 )
-from annotator.core.decisions.tree import (
+from annotator.core.decision_tree.tree import (
     BRANCHES_SHOWN,
     BranchRow,
     Level,

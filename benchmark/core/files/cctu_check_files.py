@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from annotator.core.schema.exact_json import loads
-from benchmark.core.formats.limits import Budget, Limits
-from benchmark.core.formats.manifest import is_safe_path
-from benchmark.core.formats.zips import open_member, refusal
+from benchmark.core.files.limits import Budget, Limits
+from benchmark.core.files.safe_paths import is_safe_path
+from benchmark.core.files.zips import open_member, refusal
 
 CHECK_CODE = "check_code"
 #: Longest of these files that is read, in bytes.

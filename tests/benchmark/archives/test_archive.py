@@ -17,21 +17,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical, content_hash
-from benchmark.core.formats import WRITERS
-from benchmark.core.formats.archive import DeterministicZip
-from benchmark.core.formats.limits import Limits
-from benchmark.core.formats.manifest import (
+from benchmark.core.archives.archive import DeterministicZip
+from benchmark.core.archives.manifest import (
     ITEMS,
     MANIFEST,
     SUMS,
     build_manifest,
     dump,
-    is_safe_path,
     read_manifest,
     sum_lines,
 )
-from benchmark.core.formats.table import TABLE, write_row
-from benchmark.core.formats.verifying import verify_archive
+from benchmark.core.archives.table import TABLE, write_row
+from benchmark.core.archives.verifying import verify_archive
+from benchmark.core.files.limits import Limits
+from benchmark.core.files.safe_paths import is_safe_path
+from benchmark.core.formats import WRITERS
 from tests.benchmark.formats.format_records import read, wild_record
 
 CANARY = "assay-canary-0123456789"

@@ -1,6 +1,6 @@
 """What a file is by its first bytes, to say so when its name says something else."""
 
-from benchmark.core.formats.record_lines import BOM
+from benchmark.core.files.record_lines import BOM
 
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")

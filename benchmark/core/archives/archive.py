@@ -21,7 +21,7 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Self
 
-from benchmark.core.formats.manifest import is_safe_path
+from benchmark.core.files.safe_paths import is_safe_path
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.core.decisions.task import CallCard
+from annotator.core.decision_tree.task import CallCard
 from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.schema import SchemaProblem, canonical
 

@@ -3,7 +3,7 @@
 import zlib
 from typing import Protocol
 
-from benchmark.core.formats.limits import Budget, SourceError
+from benchmark.core.files.limits import Budget, SourceError
 
 _PIECE = 1 << 16
 #: 16 more than the window: expect a gzip header and check the sum at the end.

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.core.formats.files import Limits, RawRecord, RecordError
-from benchmark.core.formats.record_lines import split_lines
+from benchmark.core.files.reading import Limits, RawRecord, RecordError
+from benchmark.core.files.record_lines import split_lines
 from tests.benchmark.formats.format_records import read_records
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from annotator.core.decisions.task import CallCard, TaskGraph
+from annotator.core.decision_tree.task import CallCard, TaskGraph
 from annotator.core.graph import Batch, Branch, Count, NotLegal, Path, after, legal_batches, optimal_paths
 
 #: Branches on a page, pruned ones listed below a step, optimal paths added at a time, and their maximum.

@@ -1,4 +1,4 @@
-"""Long work, work that comes round, and what happened: jobs, periodic tasks and events."""
+"""Jobs and periodic tasks."""
 
 from collections.abc import Callable
 from typing import Self
@@ -97,47 +97,3 @@ class PeriodicTask(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class EventQuerySet(models.QuerySet["Event"]):
-    def visible_to(self, user: User) -> Self:
-        """What happened in the user's projects, but for what belongs to somebody else's unsettled blind review."""
-        return self.filter(Q(sealed=False) | Q(actor=user), project__in=Project.objects.visible_to(user))
-
-
-class Event(models.Model):
-    """Who did what, when, before and after. Append-only; hash-chained per dialogue."""
-
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="events", db_index=False, db_constraint=False
-    )
-    dialogue = models.ForeignKey(
-        "annotator.Dialogue", on_delete=models.PROTECT, null=True, related_name="events", db_index=False
-    )
-    #: Place in the dialogue's chain, from 1; null for events of the project as a whole.
-    number = models.PositiveIntegerField(null=True)
-    actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
-    kind = models.CharField(max_length=60)
-    before = models.JSONField(default=dict)
-    after = models.JSONField(default=dict)
-    created_at = models.DateTimeField()
-    #: True while it would tell a blind reviewer about a colleague's work. Not part of the hash.
-    sealed = models.BooleanField(default=False)
-    previous_hash = models.CharField(max_length=64, blank=True)
-    hash = models.CharField(max_length=64)
-
-    objects = EventQuerySet.as_manager()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["dialogue", "number"], name="event_number_once_per_dialogue"),
-        ]
-        indexes = [
-            models.Index(fields=["project", "-id"], name="event_by_project"),
-            # What was set, who came and went, jobs: few among the many of dialogues.
-            models.Index(fields=["project", "kind", "-id"], condition=Q(dialogue=None), name="event_of_project"),
-            models.Index(fields=["project", "-id"], condition=Q(dialogue=None), name="event_of_no_dialogue"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} at {self.created_at:%Y-%m-%d %H:%M}"

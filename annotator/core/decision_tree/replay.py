@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.core.decisions.task import CallCard, TaskGraph
-from annotator.core.decisions.trajectories import Trajectory
-from annotator.core.decisions.tree import subtract, write_path
+from annotator.core.decision_tree.task import CallCard, TaskGraph
+from annotator.core.decision_tree.trajectories import Trajectory
+from annotator.core.decision_tree.tree import subtract, write_path
 from annotator.core.graph import Count, Deviation, MatchState, Obstacle, Report
 
 #: Up to so many possible states, the remaining paths are counted at each step.

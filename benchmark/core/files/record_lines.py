@@ -6,8 +6,8 @@ from typing import Any
 
 from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.core.schema.exact_json import JsonError, holds_more_values, loads
-from benchmark.core.formats.gzips import Readable
-from benchmark.core.formats.limits import shown_size
+from benchmark.core.files.gzips import Readable
+from benchmark.core.files.limits import shown_size
 
 BOM = b"\xef\xbb\xbf"
 

@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from benchmark.core.formats import record_lines
-from benchmark.core.formats.limits import shown_size
+from benchmark.core.files import record_lines
+from benchmark.core.files.limits import shown_size
 
 #: Signs before the end of a text within which an error may come from its being cut there.
 _CUT = 16
