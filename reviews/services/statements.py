@@ -1,153 +1,22 @@
-"""Statements written out, for claim and submit: everything else asks the ORM.
+"""Statements written out for claim and submit, where the ORM has none or takes too long; everything else asks the ORM.
 
-The join of the work, the lock of the memberships and the queues each cost more than 15 % of claim and submit without
-this. The others cost 4 to 9 % each, and a third together: without them eight people would hand in fewer than 85 items
-a second, where 100 are promised. Times are of one core of which a claim and its submission take 10 ms. A test holds
-each statement against the ORM's query (tests/reviews/queue/test_statements.py).
+A test holds each of them against the ORM's query (tests/reviews/queue/test_statements.py).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import connection
 
-from annotator.models import Dialogue, Project, Revision, ToolsetRevision, User
-from annotator.services.database.joined import Part, read_joined
-from annotator.services.database.statements import Value, clock, locked, read_clock, rows, write
-from reviews.models import Claim, Cycle, Priority, ProtocolVersion, Slot, SlotState, StageRun
-
-_WORK = (
-    Part("c", Claim),
-    Part("s", Slot),
-    Part("n", StageRun),
-    Part("d", Dialogue, without=("search_text",)),
-    Part("p", Project),
-    Part("y", Cycle),
-    Part("v", ProtocolVersion, without=("definition",)),
-    Part("r", Revision),
-    Part("t", ToolsetRevision),
-)
-_WORK_FROM = (
-    "FROM reviews_claim c JOIN reviews_slot s ON s.id = c.slot_id JOIN reviews_stagerun n ON n.id = s.stage_run_id "
-    "JOIN annotator_dialogue d ON d.id = s.dialogue_id JOIN annotator_project p ON p.id = s.project_id "
-    "JOIN reviews_cycle y ON y.id = s.cycle_id JOIN reviews_protocolversion v ON v.id = s.protocol_id "
-    "JOIN annotator_revision r ON r.id = s.revision_id "
-    "JOIN annotator_toolsetrevision t ON t.id = r.toolset_revision_id "
-    "WHERE s.public_id = %s AND c.person_id = %s AND s.state <> 'hidden' AND EXISTS (SELECT 1 "
-    "FROM annotator_membership m WHERE m.project_id = s.project_id AND m.user_id = c.person_id AND m.ended_at IS NULL)"
-)
-
-
-def read_claim(*, person: User, slot: str, token: str | None = None) -> tuple[Claim, datetime] | None:
-    """The person's latest claim on the slot with this public id (or the one with this token), and what time it is.
-
-    With all that hangs on the slot, as ``select_related`` reads it: the ORM takes four times as long to put so many
-    tables together, and every page, edit and submission begins with this.
-    """
-    named = "" if token is None else "AND c.token = %s"
-    values: list[Value] = [slot, person.pk] if token is None else [slot, person.pk, token]
-    found = read_joined(_WORK, f"{_WORK_FROM} {named} ORDER BY c.id DESC LIMIT 1", values, last=clock())
-    if not found:
-        return None
-    claim, held, run, dialogue, project, cycle, protocol, revision, toolset_revision, now = found[0]
-    claim.slot, claim.project = held, project
-    held.stage_run, held.dialogue, held.project, held.cycle = run, dialogue, project, cycle
-    held.protocol, held.revision = protocol, revision
-    dialogue.project, revision.toolset_revision = project, toolset_revision
-    return claim, read_clock(now)
-
-
-def lock_memberships(*, person: User, project: Project) -> list[tuple[str, datetime, bool]]:
-    """Lock a person's live memberships of a project: (role, what time it is, whether anything may restrain claims).
-
-    Every claim and every submission begins with this: to put the two conditions together takes the ORM 1.5 ms.
-    """
-    held = rows(
-        locked(
-            f"SELECT m.role, {clock()}, EXISTS (SELECT 1 FROM reviews_pause p "  # noqa: S608 - no value is in it
-            "WHERE p.project_id = m.project_id AND p.ended_at IS NULL) OR EXISTS (SELECT 1 FROM "
-            "reviews_assignmentrules r WHERE r.project_id = m.project_id AND r.most_held IS NOT NULL) "
-            "FROM annotator_membership m "
-            "WHERE m.project_id = %s AND m.user_id = %s AND m.ended_at IS NULL ORDER BY m.id",
-            "FOR NO KEY UPDATE OF m",
-        ),
-        [project.pk, person.pk],
-    )
-    return [(role, read_clock(now), bool(limited)) for role, now, limited in held]
-
-
-def own_or_overdue_claims(*, person: User, project: Project, now: datetime) -> list[int]:
-    """Keys of the live claims of a project that are the person's, or have run out.
-
-    Every claim looks at them first: the ORM takes 0.6 ms more.
-    """
-    found = rows(
-        "SELECT id FROM reviews_claim "
-        "WHERE project_id = %s AND state = 'live' AND (person_id = %s OR expires_at <= %s)",
-        [project.pk, person.pk, now],
-    )
-    return [key for (key,) in found]
-
-
-def lock_dialogue_and_slot(slot: Slot, *, person: User) -> tuple[int | None, bool]:
-    """Lock a slot's dialogue, then the slot, and bring up to date what may have changed of both since they were read.
-
-    Returns the key of the guideline in force, and whether the person has filled in a form. Every submission does this
-    while others wait for the dialogue: the ORM takes four statements, and 2 ms more.
-    """
-    dialogue = slot.dialogue
-    statement = (
-        "SELECT d.status, d.stage, d.owner_id, d.head_id, (SELECT g.id FROM annotator_guideline g "
-        "WHERE g.project_id = d.project_id ORDER BY g.number DESC LIMIT 1), "
-        "EXISTS (SELECT 1 FROM reviews_reviewdraft f WHERE f.slot_id = s.id AND f.person_id = %s), "
-        "s.state, s.holder_id, s.reserved_for_id, s.owner_id, s.protocol_id "
-        "FROM annotator_dialogue d JOIN reviews_slot s ON s.dialogue_id = d.id WHERE s.id = %s"
-    )
-    # In the order in which they are named.
-    [row] = rows(locked(statement, "FOR UPDATE OF d, s"), [person.pk, slot.pk])
-    dialogue.status, dialogue.stage, dialogue.owner_id, dialogue.head_id, guideline, has_form, *again = row
-    slot.state, slot.holder_id, slot.reserved_for_id, slot.owner_id, slot.protocol_id = again
-    return guideline, bool(has_form)
-
-
-def read_positions(
-    *, person: User, project: Project
-) -> tuple[list[tuple[str, int, int]], list[tuple[str, float, str]]]:
-    """The person's cursors, (stage, position, taken), and where gold items are in use, (stage, rate, secret).
-
-    Every claim asks for both: the ORM takes three statements, and 0.8 ms more.
-    """
-    found = rows(
-        "SELECT FALSE, stage, position, taken, 0.0, '' FROM reviews_queuecursor "
-        "WHERE person_id = %s AND project_id = %s UNION ALL "
-        "SELECT DISTINCT TRUE, i.stage, 0, 0, coalesce(r.rate, 0.0), coalesce(r.secret, '') "
-        "FROM reviews_golditem i LEFT JOIN reviews_goldrate r ON r.project_id = i.project_id AND r.stage = i.stage "
-        "WHERE i.project_id = %s AND i.retired_at IS NULL",
-        [person.pk, project.pk, project.pk],
-    )
-    return (
-        [(stage, position, taken) for gold, stage, position, taken, *_ in found if not gold],
-        [(stage, float(rate), secret) for gold, stage, _, _, rate, secret in found if gold],
-    )
-
-
-def read_versions(project: Project) -> list[ProtocolVersion]:
-    """All versions of the project's protocol, newest first, their definitions left out.
-
-    Every claim asks for them: the ORM takes 0.4 ms more.
-    """
-    found = rows(
-        "SELECT id, number, content_hash FROM reviews_protocolversion WHERE project_id = %s ORDER BY number DESC",
-        [project.pk],
-    )
-    return [ProtocolVersion.from_db(connection.alias, ["id", "number", "content_hash"], row) for row in found]
+from annotator.models import Project, User
+from annotator.services.database.statements import Value, rows, write
+from reviews.models import Priority, Slot, SlotState
 
 
 def move_cursor(*, person: User, slot: Slot) -> None:
     """Remember that the person has got as far as this slot in its queue, and claimed once more.
 
-    Every claim ends with this: the ORM takes two statements the first time, and 0.4 ms more each time.
+    The ORM has no statement that adds to a row, or writes it where there is none.
     """
     write(
         "INSERT INTO reviews_queuecursor (person_id, project_id, stage, position, taken) VALUES (%s, %s, %s, %s, 1) "

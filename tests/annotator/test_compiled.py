@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import Event, Membership, Project, Role, User
-from annotator.services.database.compiled import compiled, compiled_update
+from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.history.events import append_event
 from tests.factories import give_role, make_project, make_user
 
@@ -43,7 +43,7 @@ def events(project_id: int, least: int) -> QuerySet[Event, Any]:
 
 
 @compiled_update
-def rename(user_id: int, name: str, since: datetime | None) -> tuple[QuerySet[User], dict[str, Any]]:
+def rename(user_id: int, name: str, since: datetime | None) -> Change:
     return User.objects.filter(pk=user_id, is_active=True), {"display_name": name, "tokens_since": since}
 
 

@@ -19,6 +19,8 @@ from annotator.services.database import statements
 
 Given = ParamSpec("Given")
 Row = TypeVar("Row")
+#: Rows, and what their fields become.
+Change = tuple[QuerySet[Any, Any], Mapping[str, Any]]
 
 #: Where a connection keeps what was made of each query.
 _KEPT = "assay_compiled"
@@ -73,7 +75,7 @@ class compiled_update(Generic[Given]):
     Like ``update`` it returns how many there were.
     """
 
-    def __init__(self, function: Callable[Given, tuple[QuerySet[Any, Any], Mapping[str, Any]]]) -> None:
+    def __init__(self, function: Callable[Given, Change]) -> None:
         self.function = function
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> int:

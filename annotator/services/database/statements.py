@@ -1,21 +1,22 @@
-"""Statements written out, for the few paths on which people wait for one another: claim and submit.
+"""Prepared statements, for the few paths on which people wait for one another: claim and submit.
 
-The ORM builds each statement anew, and on these paths that costs several times what the database does to execute it.
-Everything else goes through the ORM.
+The ORM puts each statement together anew, and on these paths that takes several times as long as the database takes to
+execute it. ``compiled`` does so once for each query; rows are inserted and updated by ``insert`` and ``update``.
 
-On PostgreSQL they are prepared: to plan the search for the next item takes it ten times as long as to carry it out,
-and what is prepared is planned once a connection. (Not so the ORM's statements: the best plan of a text search, say,
-depends on the word.)
+On PostgreSQL they are prepared, so each connection plans them once: to plan the search for the next item takes ten
+times as long as to carry it out. (Other statements of the ORM are not: the best plan of a text search depends on the
+word.)
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Expression
 from django.utils import timezone
 
 Row = tuple[Any, ...]
@@ -86,28 +87,24 @@ def _is_stored(instance: models.Model, key: Any) -> None:
     instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
 
 
-def locked(statement: str, how: str = "FOR UPDATE") -> str:
-    """The statement, locking the rows it finds until the transaction ends.
+class Clock(Expression):
+    """The database's time when the statement began. SQLite has no clock but this machine's, and rounds it."""
 
-    On SQLite a transaction holds the only write lock from its beginning, so there is nothing to add.
-    """
-    return f"{statement} {how}" if connection.features.has_select_for_update else statement
+    output_field = models.DateTimeField()
 
+    def as_sql(self, compiler: Any, connection: BaseDatabaseWrapper) -> Any:
+        return ("statement_timestamp()" if connection.vendor == "postgresql" else "NULL"), []
 
-def clock() -> str:
-    """The database's clock, as an expression. Only where ``read_clock`` can read it back."""
-    return "statement_timestamp()" if connection.vendor == "postgresql" else "NULL"
-
-
-def read_clock(value: datetime | None) -> datetime:
-    """What ``clock()`` said. SQLite has no clock but this machine's."""
-    return timezone.now() if value is None else value
+    def convert_value(self, value: datetime | None, expression: Any, connection: Any) -> datetime:
+        return timezone.now() if value is None else value
 
 
 def database_time() -> datetime:
     """What time the database has."""
-    [(now,)] = rows(f"SELECT {clock()}")
-    return read_clock(now)
+    if _database().vendor != "postgresql":
+        return timezone.now()
+    [(now,)] = rows("SELECT statement_timestamp()")
+    return cast(datetime, now)
 
 
 @lru_cache(maxsize=64)

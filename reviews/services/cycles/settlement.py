@@ -4,15 +4,17 @@ from functools import partial
 from itertools import combinations
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotator.core.comparison import discrepancies, same_content
 from annotator.models import Revision
+from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import update
 from annotator.services.dialogues.revisions import move_head
 from reviews.core.agreement import RunFacts
 from reviews.core.protocols import Outcome, Stage, StageKind, decide
-from reviews.models import Review, SlotState, StageRun, StageRunState, Verdict
+from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, Verdict
 from reviews.services.cycles.sending_back import judge_owner
 from reviews.services.feedback.giving import report_audit_error, report_ruling
 from reviews.services.sampling.draws import tend_rounds
@@ -33,12 +35,21 @@ def settle_if_complete(context: CycleContext, run: StageRun, stage: Stage, lates
         outcome = _settle(context, run, stage, [latest])
         latest.sealed = False
         return outcome
-    if run.slots.exclude(state=SlotState.DONE).exists():
+    if _unfinished(run.pk):
         return None
-    reviews = Review.objects.filter(stage_run=run).select_related("made_revision").order_by("slot__index")
-    outcome = _settle(context, run, stage, list(reviews))
+    outcome = _settle(context, run, stage, _reviews(run.pk))
     latest.sealed = False
     return outcome
+
+
+@compiled
+def _unfinished(run_id: int) -> QuerySet[Slot, int]:
+    return Slot.objects.filter(stage_run=run_id).exclude(state=SlotState.DONE).values_list("pk", flat=True)[:1]
+
+
+@compiled
+def _reviews(run_id: int) -> QuerySet[Review]:
+    return Review.objects.filter(stage_run=run_id).select_related("made_revision").order_by("slot__index")
 
 
 def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
@@ -30,7 +30,7 @@ from reviews.services.queue.order import (
     read_versions,
 )
 from reviews.services.queue.pauses import FREE, ClaimLimits, read_claim_limits
-from reviews.services.statements import own_or_overdue_claims, take_first
+from reviews.services.statements import take_first
 
 #: Overdue claims that one call to claim looks at.
 OVERDUE = 8
@@ -223,7 +223,7 @@ def _resume_or_take_over(
     limits: ClaimLimits,
 ) -> Claim | None:
     """What the actor holds, else what somebody let expire. Raises Conflict where nothing new is given to them."""
-    found = own_or_overdue_claims(person=actor, project=project, now=now)
+    found = _own_or_overdue(project.pk, actor.pk, now)
     if not found:
         if limits != FREE:
             _check_limits(actor, project, limits, stages, now)
@@ -251,6 +251,12 @@ def _resume_or_take_over(
             _hold(actor, slot)
             return _new_claim(actor=actor, slot=slot, stage=stage_of(slot))
     return None
+
+
+@compiled
+def _own_or_overdue(project_id: int, person_id: int, now: datetime) -> QuerySet[Claim, int]:
+    live = Claim.objects.filter(project=project_id, state=ClaimState.LIVE)
+    return live.filter(Q(person=person_id) | Q(expires_at__lte=now)).values_list("pk", flat=True)
 
 
 def _new_claim(*, actor: User, slot: Slot, stage: Stage) -> Claim:

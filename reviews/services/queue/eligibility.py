@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotator.errors import Hidden
-from annotator.models import Project, Role, User
+from annotator.models import Membership, Project, Role, User
 from annotator.services.access.permissions import OVERSEERS
+from annotator.services.database.compiled import compiled
+from annotator.services.database.statements import Clock
 from reviews.core.protocols import AuthorRule, Stage, StageKind
-from reviews.models import Slot
-from reviews.services.statements import lock_memberships
+from reviews.models import AssignmentRules, Pause, Slot
 
 
 def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], datetime]:
@@ -34,11 +37,20 @@ def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     """The same, and whether the project pauses anything or limits what one may hold: rarely, so it is only a hint."""
     if not actor.is_active:
         raise Hidden("There is no such project, or you are not a member of it.")
-    held = lock_memberships(person=actor, project=project)
+    held = _lock_memberships(project.pk, actor.pk)
     if not held:
         raise Hidden("There is no such project, or you are not a member of it.")
     _, now, limited = held[0]
     return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited)
+
+
+@compiled
+def _lock_memberships(project_id: int, person_id: int) -> QuerySet[Membership, Any]:
+    pauses = Pause.objects.filter(project=OuterRef("project"), ended_at=None)
+    limits = AssignmentRules.objects.filter(project=OuterRef("project"), most_held__isnull=False)
+    held = Membership.objects.live().filter(project=project_id, user=person_id).order_by("pk")
+    held = held.select_for_update(no_key=True).annotate(limited=Exists(pauses) | Exists(limits))
+    return held.values_list("role", Clock(), "limited")
 
 
 class HeldSlot(NamedTuple):

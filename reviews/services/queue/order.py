@@ -14,13 +14,15 @@ beyond the cursors looks once more from the beginning, and every hour all cursor
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField, Value
 
 from annotator.models import Project, User
 from annotator.services.access.permissions import OVERSEERS
+from annotator.services.database.compiled import compiled
 from reviews.core.protocols import Stage
-from reviews.models import Claim, Priority, ProtocolVersion, QueueCursor, Slot, SlotState
+from reviews.models import Claim, GoldItem, GoldRate, Priority, ProtocolVersion, QueueCursor, Slot, SlotState
 from reviews.services import statements
 from reviews.services.protocols.versions import parse
 from reviews.services.statements import Cursors, Queue
@@ -65,7 +67,12 @@ def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], sta
 
 def read_versions(project: Project) -> list[ProtocolVersion]:
     """All versions of the project's protocol, newest first, their definitions left out."""
-    return statements.read_versions(project)
+    return _versions(project.pk)
+
+
+@compiled
+def _versions(project_id: int) -> QuerySet[ProtocolVersion]:
+    return ProtocolVersion.objects.filter(project=project_id).only("number", "content_hash").order_by("-number")
 
 
 @dataclass(frozen=True)
@@ -81,12 +88,24 @@ class QueuePositions:
 
 def read_positions(*, actor: User, project: Project) -> QueuePositions:
     """The actor's place in each queue."""
-    mine, gold = statements.read_positions(person=actor, project=project)
+    found = _positions(project.pk, actor.pk)
+    mine = [(stage, position, taken) for stage, position, taken, *_ in found if position is not None]
     return QueuePositions(
         cursors={stage: position for stage, position, _ in mine},
         taken={stage: taken for stage, _, taken in mine},
-        gold={stage: (rate, secret) for stage, rate, secret in gold},
+        gold={stage: (rate or 0.0, secret or "") for stage, position, _, rate, secret in found if position is None},
     )
+
+
+@compiled
+def _positions(project_id: int, person_id: int) -> QuerySet[Any, Any]:
+    """(stage, position, taken, None, None) of each cursor; (stage, None, None, rate, secret) where gold is in use."""
+    none = Value(None, TextField())
+    mine = QueueCursor.objects.filter(project=project_id, person=person_id)
+    items = GoldItem.objects.filter(project=project_id, retired_at=None).order_by()
+    rates = GoldRate.objects.filter(project=OuterRef("project"), stage=OuterRef("stage"))
+    gold = items.values_list("stage", none, none, Subquery(rates.values("rate")), Subquery(rates.values("secret")))
+    return mine.values_list("stage", "position", "taken", none, none).union(gold)
 
 
 def rewound_to_released(*, actor: User, project: Project, cursors: Cursors) -> dict[str, int]:

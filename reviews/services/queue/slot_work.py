@@ -1,13 +1,18 @@
 """The work on one slot: a person's claim on it, what is under review, and what the stage asks for."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotator.errors import Conflict, Hidden
-from annotator.models import Dialogue, User
+from annotator.models import Dialogue, Membership, User
+from annotator.services.database.compiled import compiled
+from annotator.services.database.statements import Clock
 from reviews.core.protocols import Protocol, Stage
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from reviews.services.protocols.versions import parse
-from reviews.services.statements import read_claim
 
 
 @dataclass(frozen=True)
@@ -46,18 +51,12 @@ def load_claim(*, actor: User, slot: str, token: str | None = None) -> Claim:
 
     All that hangs on the slot comes with it. Raises Hidden for what they never held.
     """
-    found = read_claim(person=actor, slot=slot, token=token) if actor.is_active else None
-    if found is None:
-        raise Hidden("There is no such item, or you do not hold it.")
-    return found[0]
+    return _read_claim(actor, slot, token)[0]
 
 
 def load_slot_work(*, actor: User, public_id: str) -> Work:
     """The actor's hold on a slot. Raises Hidden for what they never held, Conflict (saying why) for what they lost."""
-    found = read_claim(person=actor, slot=public_id) if actor.is_active else None
-    if found is None:
-        raise Hidden("There is no such item, or you do not hold it.")
-    claim, now = found
+    claim, now = _read_claim(actor, public_id, None)
     slot = claim.slot
     if claim.state == ClaimState.SUBMITTED:
         verdict = Review.objects.get(slot=slot).get_verdict_display()
@@ -79,3 +78,41 @@ def load_slot_work(*, actor: User, public_id: str) -> Work:
         protocol=protocol,
         expired=claim.state == ClaimState.EXPIRED or claim.expires_at <= now,
     )
+
+
+def _read_claim(actor: User, slot: str, token: str | None) -> tuple[Claim, datetime]:
+    """The claim with all that hangs on its slot, and what time it is. Raises Hidden."""
+    found: list[Any] = []
+    if actor.is_active:
+        found = _latest_claim(actor.pk, slot) if token is None else _claim_by_token(actor.pk, slot, token)
+    if not found:
+        raise Hidden("There is no such item, or you do not hold it.")
+    [claim] = found
+    # What was read once need not be fetched again.
+    claim.project = claim.slot.dialogue.project = claim.slot.project
+    return claim, claim.now
+
+
+@compiled
+def _latest_claim(person_id: int, slot: str) -> QuerySet[Claim]:
+    return _claims(person_id, slot).order_by("-pk")[:1]
+
+
+@compiled
+def _claim_by_token(person_id: int, slot: str, token: str) -> QuerySet[Claim]:
+    return _claims(person_id, slot).filter(token=token)
+
+
+def _claims(person_id: int, slot: str) -> QuerySet[Claim]:
+    """The person's claims on a slot that they may see (``Slot.objects.visible_to``)."""
+    member = Membership.objects.live().filter(project=OuterRef("project"), user=person_id)
+    claims = Claim.objects.filter(Exists(member), person=person_id, slot__public_id=slot)
+    claims = claims.exclude(slot__state=SlotState.HIDDEN).select_related(
+        "slot__project",
+        "slot__stage_run",
+        "slot__dialogue",
+        "slot__cycle",
+        "slot__protocol",
+        "slot__revision__toolset_revision",
+    )
+    return claims.defer("slot__dialogue__search_text", "slot__protocol__definition").annotate(now=Clock())

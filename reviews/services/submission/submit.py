@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from annotator.core.schema import SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
-from annotator.models import Dialogue, Draft, Revision, Role, User
+from annotator.models import Dialogue, Draft, Guideline, Revision, Role, User
 from annotator.services.access.permissions import OVERSEERS
-from annotator.services.database.compiled import compiled_update
+from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.database.statements import insert, update
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import create_revision, refresh_findings
@@ -40,7 +40,6 @@ from reviews.services.protocols.versions import parse
 from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import lock_membership, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
-from reviews.services.statements import lock_dialogue_and_slot
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import Submission, offered_verdicts, prepare
 from reviews.services.transitions.moves import CycleContext
@@ -173,7 +172,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
     roles, now = lock_membership(actor=actor, project=dialogue.project)
-    guideline, has_form = _lock_and_read_again(actor, slot)
+    guideline, has_form = lock_and_read_again(actor, slot)
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
         return _already_submitted(Review.objects.get(slot=slot), sent)
     seconds = _end_claim(actor, roles, slot, claim, now)
@@ -251,17 +250,36 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     return review
 
 
-def _lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
+def lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
     """Lock the dialogue, then the slot, and see what has become of them since they were read.
 
     Returns the id of the guideline in force, and whether the actor has filled in a form.
     """
-    guideline, has_form = lock_dialogue_and_slot(slot, person=actor)
+    [now] = _lock_dialogue_and_slot(slot.pk, actor.pk)
+    for name in _OF_SLOT:
+        setattr(slot, name, getattr(now, name))
+    for name in _OF_DIALOGUE:
+        setattr(slot.dialogue, name, getattr(now.dialogue, name))
     if slot.cycle.protocol_id != slot.protocol_id:
         # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
         slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=slot.protocol_id)
         slot.cycle.protocol_id = slot.protocol_id
-    return guideline, has_form
+    return now.guideline, now.has_form
+
+
+#: What may have changed of a slot, and of its dialogue, since they were read.
+_OF_SLOT = ("state", "holder_id", "reserved_for_id", "owner_id", "protocol_id")
+_OF_DIALOGUE = ("status", "stage", "owner_id", "head_id")
+
+
+@compiled
+def _lock_dialogue_and_slot(slot_id: int, person_id: int) -> QuerySet[Any]:
+    guidelines = Guideline.objects.filter(project=OuterRef("project")).order_by("-number")
+    forms = ReviewDraft.objects.filter(slot=OuterRef("pk"), person=person_id)
+    # Locked in the order in which they are named.
+    slots = Slot.objects.select_for_update(of=("dialogue", "self")).filter(pk=slot_id).select_related("dialogue")
+    slots = slots.only(*_OF_SLOT, *(f"dialogue__{name}" for name in _OF_DIALOGUE))
+    return slots.annotate(guideline=Subquery(guidelines.values("pk")[:1]), has_form=Exists(forms))
 
 
 def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:
@@ -291,7 +309,7 @@ def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, no
 
 
 @compiled_update
-def _submit_live_claim(claim_id: int, now: datetime) -> tuple[QuerySet[Claim], dict[str, Any]]:
+def _submit_live_claim(claim_id: int, now: datetime) -> Change:
     live = Claim.objects.filter(pk=claim_id, state=ClaimState.LIVE)
     return live, {"state": ClaimState.SUBMITTED, "ended_at": now}
 
@@ -311,7 +329,7 @@ def _close_draft(actor: User, slot: Slot, submission: Submission, now: datetime)
 
 
 @compiled_update
-def _submit_draft(draft_id: int, version: int, now: datetime) -> tuple[QuerySet[Draft], dict[str, Any]]:
+def _submit_draft(draft_id: int, version: int, now: datetime) -> Change:
     checked = Draft.objects.filter(pk=draft_id, version=version, closed_at=None)
     return checked, {"closed_at": now, "outcome": "submitted"}
 

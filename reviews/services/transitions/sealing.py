@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotator.models import Dialogue, Event, Project, Revision, User, Waiver
+from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.dialogues.revisions import unseal
 from reviews.models import Claim, Comment, Review, Slot, StageRun, StageRunState
 from reviews.services.feedback.comments import notify_unsealed
@@ -42,13 +43,33 @@ def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bo
     for fix in fixes:
         fix.dialogue = dialogue
     unseal(fixes)
-    for model in (Review, Event, Waiver):
-        model._default_manager.filter(dialogue=dialogue, sealed=True).update(sealed=False)
+    for open_rows in (_open_reviews, _open_events, _open_waivers):
+        open_rows(dialogue.pk)
     # Whoever comments holds the dialogue: between these two nobody does.
-    comments = Comment.objects.filter(dialogue=dialogue, sealed=True)
-    opened = list(comments.order_by("pk").values_list("pk", flat=True))
-    comments.filter(pk__in=opened).update(sealed=False)
+    opened = _sealed_comments(dialogue.pk)
+    if opened:
+        Comment.objects.filter(pk__in=opened).update(sealed=False)
     notify_unsealed(dialogue, opened)
+
+
+@compiled_update
+def _open_reviews(dialogue_id: int) -> Change:
+    return Review.objects.filter(dialogue=dialogue_id, sealed=True), {"sealed": False}
+
+
+@compiled_update
+def _open_events(dialogue_id: int) -> Change:
+    return Event.objects.filter(dialogue=dialogue_id, sealed=True), {"sealed": False}
+
+
+@compiled_update
+def _open_waivers(dialogue_id: int) -> Change:
+    return Waiver.objects.filter(dialogue=dialogue_id, sealed=True), {"sealed": False}
+
+
+@compiled
+def _sealed_comments(dialogue_id: int) -> QuerySet[Comment, int]:
+    return Comment.objects.filter(dialogue=dialogue_id, sealed=True).order_by("pk").values_list("pk", flat=True)
 
 
 def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is written out by hand says the same as the ORM's query."""
+"""What claim and submit read and lock; what is written out by hand says the same as the ORM's query."""
 
 import random
 from collections import Counter
@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 
-from annotator.errors import DomainError
+from annotator.errors import DomainError, Hidden
 from annotator.models import Dialogue, Membership, Role, User
 from annotator.services.database.statements import rows
 from reviews.models import Claim, GoldItem, QueueCursor, ReviewDraft, Slot
 from reviews.services import statements
-from reviews.services.protocols.versions import adopt_preset, roles_of_members
+from reviews.services.protocols.versions import roles_of_members
 from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, release, skip, stage_of
-from reviews.services.queue.eligibility import refusal
-from reviews.services.queue.order import other_started_slot, queues_for
+from reviews.services.queue.eligibility import lock_eligibility, refusal
+from reviews.services.queue.order import QueuePositions, other_started_slot, queues_for, read_positions, read_versions
 from reviews.services.queue.pauses import pause, set_rules
+from reviews.services.queue.slot_work import load_claim
+from reviews.services.submission.submit import lock_and_read_again
 from tests.factories import STAGES, Team, claim_and_submit, give_role, make_item, open_slot
 from tests.reviews.gold.gold_team import always, gold_team, make_gold, take
 
@@ -44,63 +46,56 @@ def test_a_claim_is_read_with_its_work_as_the_orm_reads_it(team: Team) -> None:
     latest = claim_slot(actor=person, slot=slot)
     everything = Claim.objects.select_related(*WORK).defer("slot__protocol__definition", "slot__dialogue__search_text")
     for token, claim in ((None, latest), (earlier.token, earlier), (latest.token, latest)):
-        read = statements.read_claim(person=person, slot=slot.public_id, token=token)
-        assert read is not None
-        assert dict(fields(read[0])) == dict(fields(everything.get(pk=claim.pk)))
+        read = load_claim(actor=person, slot=slot.public_id, token=token)
+        assert dict(fields(read)) == dict(fields(everything.get(pk=claim.pk)))
 
 
 def test_a_claim_is_read_by_its_holder_alone_while_they_see_the_slot(team: Team) -> None:
     person, slot = team.annotator, open_slot(make_item(team, "self_check_single"))
     claim = claim_slot(actor=person, slot=slot)
-    assert statements.read_claim(person=team.annotators[1], slot=slot.public_id, token=claim.token) is None
-    assert statements.read_claim(person=person, slot=slot.public_id, token="another") is None
+    for other, token in ((team.annotators[1], claim.token), (person, "another")):
+        with pytest.raises(Hidden):
+            load_claim(actor=other, slot=slot.public_id, token=token)
     for hide in (
         lambda: Slot.objects.filter(pk=slot.pk).update(state="hidden", holder=None),
         lambda: person.memberships.update(ended_at=claim.created_at),
     ):
         hide()
-        seen = Slot.objects.visible_to(person).filter(pk=slot.pk).exists()
-        read = statements.read_claim(person=person, slot=slot.public_id)
-        assert (read is not None, seen) == (False, False)
+        assert not Slot.objects.visible_to(person).filter(pk=slot.pk).exists()
+        for wanted in (None, claim.token):
+            with pytest.raises(Hidden):
+                load_claim(actor=person, slot=slot.public_id, token=wanted)
         Slot.objects.filter(pk=slot.pk).update(state="claimed", holder=person)
 
 
-def test_memberships_are_locked_as_the_orm_finds_them(team: Team) -> None:
+def test_a_member_is_locked_with_their_live_roles_and_whether_claims_are_limited(team: Team) -> None:
     person, project = give_role(team.project, team.annotator, Role.SENIOR_REVIEWER), team.project
     Membership.objects.create(project=project, user=person, role=Role.ADMINISTRATOR, ended_at=timezone.now())
 
-    def read() -> list[tuple[str, bool]]:
-        return [(role, limited) for role, _, limited in statements.lock_memberships(person=person, project=project)]
+    def limited() -> bool:
+        with transaction.atomic():
+            member = lock_eligibility(actor=person, project=project)
+        assert member.roles == {Role.ANNOTATOR, Role.SENIOR_REVIEWER}
+        assert abs(member.now - timezone.now()) < timedelta(minutes=1)
+        return member.limited
 
-    live = Membership.objects.filter(project=project, user=person, ended_at=None).order_by("pk")
-    assert read() == [(role, False) for role in live.values_list("role", flat=True)]
+    assert not limited()
     made, _ = pause(actor=team.administrator, project=project, stage="expert")
-    assert {limited for _, limited in read()} == {True}
+    assert limited()
     made.delete()
-    assert {limited for _, limited in read()} == {False}
+    assert not limited()
     set_rules(actor=team.administrator, project=project, most_held=2, absent_days=None)
-    assert {limited for _, limited in read()} == {True}
-    assert statements.lock_memberships(person=team.outsider, project=project) == []
+    assert limited()
+    with pytest.raises(Hidden), transaction.atomic():
+        lock_eligibility(actor=team.outsider, project=project)
 
 
-def test_ones_own_and_overdue_claims_are_those_the_orm_finds(team: Team) -> None:
-    for person in (*team.annotators, team.annotator):
-        claim_slot(actor=person, slot=open_slot(make_item(team, "self_check_single")))
-    now, live = timezone.now(), Claim.objects.filter(project=team.project, state="live")
-    live.filter(person=team.annotators[1]).update(expires_at=now - timedelta(hours=1))
-    release(actor=team.annotator, token=live.filter(person=team.annotator)[0].token)
-    wanted = live.filter(models.Q(person=team.annotator) | models.Q(expires_at__lte=now))
-    found = statements.own_or_overdue_claims(person=team.annotator, project=team.project, now=now)
-    assert sorted(found) == sorted(wanted.values_list("pk", flat=True))
-    assert len(found) == 2
-
-
-def test_dialogue_and_slot_are_brought_up_to_date_as_the_orm_reads_them(team: Team) -> None:
+def test_dialogue_and_slot_are_brought_up_to_date_as_they_are_locked(team: Team) -> None:
     person, seen = team.annotator, lock_slot(open_slot(make_item(team, "self_check_multi")).pk)
     assert seen.dialogue.status
     Dialogue.objects.filter(pk=seen.dialogue_id).update(status="escalated", stage="expert", owner=team.senior)
     Slot.objects.filter(pk=seen.pk).update(state="claimed", holder=person, reserved_for=person, owner=team.senior)
-    guideline, has_form = statements.lock_dialogue_and_slot(seen, person=person)
+    guideline, has_form = lock_and_read_again(person, seen)
     now = Slot.objects.select_related("dialogue").get(pk=seen.pk)
     for one, other in ((seen, now), (seen.dialogue, now.dialogue)):
         assert {name: getattr(one, name) for name in one.__dict__ if name[0] != "_"} == {
@@ -109,35 +104,26 @@ def test_dialogue_and_slot_are_brought_up_to_date_as_the_orm_reads_them(team: Te
     assert (guideline, has_form) == (None, False)
     ReviewDraft.objects.create(slot=seen, person=person)
     first, latest = (team.project.guidelines.create(number=number, text="Text.") for number in (1, 2))
-    assert statements.lock_dialogue_and_slot(seen, person=person) == (latest.pk, True)
-    assert statements.lock_dialogue_and_slot(seen, person=team.senior) == (latest.pk, False)
+    assert lock_and_read_again(person, seen) == (latest.pk, True)
+    assert lock_and_read_again(team.senior, seen) == (latest.pk, False)
     assert first.pk != latest.pk
 
 
-def test_turns_are_those_the_orm_finds() -> None:
+def test_positions_are_those_of_the_cursors_and_the_gold_items_in_use() -> None:
     team = gold_team()
     person, project = team.annotators[3], team.project
     make_gold(team)
-    assert statements.read_positions(person=person, project=project) == ([], [("cross_check", 0.0, "")])
+    assert read_positions(actor=person, project=project) == QueuePositions({}, {}, {"cross_check": (0.0, "")})
     always(team, 0.25)
     make_item(team, "self_check_single")
     claim = claim_next(actor=person, project=project)
     assert claim is not None
-    mine, gold = statements.read_positions(person=person, project=project)
-    cursors = QueueCursor.objects.filter(person=person, project=project)
-    assert mine == list(cursors.values_list("stage", "position", "taken")) == [(claim.stage, claim.slot.position, 1)]
-    [(stage, rate, secret)] = gold
+    read = read_positions(actor=person, project=project)
+    assert (read.cursors, read.taken) == ({claim.stage: claim.slot.position}, {claim.stage: 1})
+    [(stage, (rate, secret))] = read.gold.items()
     assert (stage, rate, bool(secret)) == ("cross_check", 0.25, True)
     GoldItem.objects.update(retired_at=timezone.now())
-    assert statements.read_positions(person=person, project=project) == (mine, [])
-
-
-def test_versions_are_those_the_orm_finds(team: Team) -> None:
-    adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
-    wanted = team.project.protocol_versions.order_by("-number").values_list("pk", "number", "content_hash")
-    found = statements.read_versions(team.project)
-    assert [(one.pk, one.number, one.content_hash) for one in found] == list(wanted)
-    assert len(found) == 2
+    assert read_positions(actor=person, project=project).gold == {}
 
 
 def test_a_cursor_moves_and_counts(team: Team) -> None:
@@ -189,7 +175,7 @@ def test_queues_offer_what_python_would_not_refuse(seed: int) -> None:
     members, said = roles_of_members(team.project), Counter[bool]()
     for person in people:
         roles = frozenset(map(Role, members[person.pk]))
-        queues = queues_for(roles=roles, versions=statements.read_versions(team.project), stage=None)
+        queues = queues_for(roles=roles, versions=read_versions(team.project), stage=None)
         offered = set[int]()
         if queues:
             heads, values = statements.candidates(person, team.project, queues, {}, 1000)
