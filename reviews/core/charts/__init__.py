@@ -1,15 +1,17 @@
-"""Charts as SVG text: drawn on the server, coloured by the style sheet. Pure: no Django here.
+"""Charts as shapes, which ``templates/reviews/statistics/chart.html`` writes as SVG. Pure: no Django here.
 
-What comes out holds classes and presentation attributes of place alone (the content policy forbids styles), all text
-escaped. Each chart has a title and a description; the numbers themselves belong in a table beside it.
+Colours come from the style sheet. Each chart has a title and a description; the numbers themselves belong in a table
+beside it.
 """
 
 from reviews.core.charts.bars import Bar, Panel, bar_panels, row_bars
 from reviews.core.charts.curves import Line, Mark, curve
 from reviews.core.charts.intervals import Interval, Span, interval_rows, span_rows
+from reviews.core.charts.svg import Drawing
 
 __all__ = [
     "Bar",
+    "Drawing",
     "Interval",
     "Line",
     "Mark",

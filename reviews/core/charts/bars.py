@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviews.core.charts.svg import drawing, element, fluid, share, steps_to, text, text_width
+from reviews.core.charts.svg import Drawing, drawing, element, fluid, share, steps_to, text, text_width
 
 _LEFT = 52.0
 _PANEL = 84.0
@@ -27,7 +27,7 @@ class Panel:
     counts: Sequence[int]
 
 
-def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], title: str, description: str) -> str:
+def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], title: str, description: str) -> Drawing:
     """One panel below the other over common times, all on one scale, so that their heights can be compared."""
     plot = min(max(560.0, 40.0 * len(times)), 1160.0)
     ticks = steps_to(max((count for panel in panels for count in panel.counts), default=1), about=3)
@@ -61,7 +61,7 @@ def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], titl
     return drawing(name, width=_LEFT + plot + 24, height=bottom + 28, title=title, description=description, parts=parts)
 
 
-def row_bars(name: str, *, rows: Sequence[Bar], title: str, description: str) -> str:
+def row_bars(name: str, *, rows: Sequence[Bar], title: str, description: str) -> Drawing:
     """Rows in the order given, as wide as there is room: name and count on a line above each bar."""
     most = max((row.count for row in rows), default=0) or 1
     parts = []

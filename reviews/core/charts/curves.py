@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reviews.core.charts.svg import LINE, drawing, element, text, text_width, wrapped
+from reviews.core.charts.svg import LINE, Drawing, Shape, drawing, element, text, text_width, wrapped
 
 #: The marks of the lines, so that they are told apart without colour as well.
 _SHAPES = ("disc", "diamond")
@@ -27,7 +27,7 @@ class Line:
     marks: Sequence[Mark]
 
 
-def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str, description: str) -> str:
+def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str, description: str) -> Drawing:
     """The lines over ``points`` (the names under the axis), at most two. All lines have a mark for each point."""
     step, left, high = (104.0 if len(points) <= 7 else 76.0), 52.0, 220.0
     top, right = (46.0 if len(lines) > 1 else 20.0), 16.0
@@ -53,10 +53,10 @@ def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str
     return drawing(name, width=left + plot + right, height=height, title=title, description=description, parts=parts)
 
 
-def _line(line: Line, place: int, count: int, step: float, left: float, top: float, high: float) -> list[str]:
+def _line(line: Line, place: int, count: int, step: float, left: float, top: float, high: float) -> list[Shape]:
     css = f"series-{place + 1}"
     aside = 0.0 if count == 1 else (place - (count - 1) / 2) * 14
-    parts: list[str] = []
+    parts: list[Shape] = []
     path: list[str] = []
     for number, mark in enumerate(line.marks):
         if mark.value is None:
@@ -75,7 +75,7 @@ def _line(line: Line, place: int, count: int, step: float, left: float, top: flo
     return parts
 
 
-def _legend(lines: Sequence[Line], left: float) -> list[str]:
+def _legend(lines: Sequence[Line], left: float) -> list[Shape]:
     """Above the plot: at the lines' ends the names would lie on one another, since the lines meet there."""
     parts, x = [], left + 8
     for place, line in enumerate(lines):
@@ -87,7 +87,7 @@ def _legend(lines: Sequence[Line], left: float) -> list[str]:
     return parts
 
 
-def _shape(kind: str, x: float, y: float, css: str) -> str:
+def _shape(kind: str, x: float, y: float, css: str) -> Shape:
     if kind == "diamond":
         return element("path", f"chart-mark {css}", d=f"M{x:.1f} {y - 5:.1f}l5 5l-5 5l-5-5z")
     return element("circle", f"chart-mark {css}", cx=x, cy=y, r=4.5)

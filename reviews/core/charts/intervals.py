@@ -6,7 +6,7 @@ As wide as there is room: each row has its name and figure on a line above what 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reviews.core.charts.svg import LINE, element, fluid, share, steps_to, text
+from reviews.core.charts.svg import LINE, Drawing, Shape, element, fluid, share, steps_to, text
 
 _ROW = 42.0
 
@@ -35,7 +35,7 @@ class Span:
 
 def interval_rows(
     name: str, *, rows: Sequence[Interval], title: str, description: str, least: float = 0.0, most: float = 1.0
-) -> str:
+) -> Drawing:
     """Figures on an axis from ``least`` to ``most``; it grows downwards to -1 where an interval does."""
     if any(value is not None and value < least for row in rows for value in (row.value, row.low)):
         least = -1.0
@@ -60,7 +60,7 @@ def interval_rows(
     return fluid(name, height=height, title=title, description=description, parts=parts)
 
 
-def span_rows(name: str, *, rows: Sequence[Span], unit: str, title: str, description: str) -> str:
+def span_rows(name: str, *, rows: Sequence[Span], unit: str, title: str, description: str) -> Drawing:
     """Quartiles from 0 up, in ``unit``: a bar from the lower to the upper, a stroke at the median."""
     ticks = steps_to(max((row.high for row in rows), default=1.0))
 
@@ -80,7 +80,7 @@ def span_rows(name: str, *, rows: Sequence[Span], unit: str, title: str, descrip
 
 def _frame(
     rows: int, ticks: Sequence[float], words: Callable[[float], str], at: Callable[[float], float]
-) -> tuple[list[str], float]:
+) -> tuple[list[Shape], float]:
     """Grid lines with their words, a line for each row, and how high the drawing becomes."""
     bottom = _ROW * rows + 4
     parts = [
@@ -98,5 +98,5 @@ def _frame(
     return parts, bottom + LINE + 6
 
 
-def _head(name: str, label: str, y: float, css: str) -> list[str]:
+def _head(name: str, label: str, y: float, css: str) -> list[Shape]:
     return [text(name, 0, y - 13, "chart-name"), text(label, share(1), y - 13, css, anchor="end")]

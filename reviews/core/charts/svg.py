@@ -1,8 +1,9 @@
-"""Writing SVG: elements, escaped text, labels that are broken into lines, round steps for an axis."""
+"""The shapes of a drawing, labels that are broken into lines, round steps for an axis."""
 
 import math
 import unicodedata
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 #: Height of a line of text, and about how wide a letter is, in units of the drawing (pixels at its natural size).
 LINE = 15.0
@@ -14,44 +15,57 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if value != int(value) else str(int(value))
 
 
-def element(name: str, css: str = "", **places: float | str) -> str:
-    """An element without content; ``places``: coordinates, or texts such as a path."""
-    return f"<{name}{_attributes(css, places)}/>"
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A line, rect, circle or path, or a text; ``at``: its coordinates by the names that SVG has for them."""
+
+    kind: str
+    css: str
+    at: Mapping[str, str]
+    text: str = ""
+    #: Of a text: where it is on its line: start, middle or end.
+    anchor: str = "start"
 
 
-def text(content: str, x: float | str, y: float, css: str = "", *, anchor: str = "start") -> str:
-    """A line of text on its base line; ``anchor`` is start, middle or end."""
-    places: dict[str, float | str] = {"x": x, "y": y}
-    if anchor != "start":
-        places["text_anchor"] = anchor
-    return f"<text{_attributes(css, places)}>{escape(content)}</text>"
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A whole drawing. ``name`` makes its ids, so it is unique on a page; letters, digits and hyphens only.
+
+    Without a ``width`` it is as wide as there is room: across, its shapes are placed in per cent (``share``) of all but
+    a margin.
+    """
+
+    name: str
+    title: str
+    description: str
+    height: str
+    shapes: Sequence[Shape]
+    width: str = ""
 
 
-def drawing(name: str, *, width: float, height: float, title: str, description: str, parts: list[str]) -> str:
-    """The whole SVG. ``name`` makes its ids, so it is unique on a page; letters, digits and hyphens only."""
-    size = f'width="{number(width)}" height="{number(height)}" viewBox="0 0 {number(width)} {number(height)}"'
-    return _whole(name, "chart", size, title, description, parts)
+def element(kind: str, css: str, **places: float | str) -> Shape:
+    """Return a shape; ``places``: coordinates, or texts such as a path."""
+    return Shape(kind, css, {name: at if isinstance(at, str) else number(at) for name, at in places.items()})
 
 
-def fluid(name: str, *, height: float, title: str, description: str, parts: list[str]) -> str:
-    """The same as wide as there is room: across, the parts are placed in per cent (``share``) of all but a margin."""
-    inside = f'<svg class="chart-plot" x="3%" width="94%" height="{number(height)}">{"".join(parts)}</svg>'
-    size = f'width="100%" height="{number(height)}"'
-    return _whole(name, "chart fluid", size, title, description, [inside])
+def text(content: str, x: float | str, y: float, css: str, *, anchor: str = "start") -> Shape:
+    """Return a line of text on its base line."""
+    return Shape("text", css, element("text", css, x=x, y=y).at, content, anchor)
+
+
+def drawing(name: str, *, width: float, height: float, title: str, description: str, parts: Sequence[Shape]) -> Drawing:
+    """Return a drawing of this size."""
+    return Drawing(name, title, description, number(height), parts, number(width))
+
+
+def fluid(name: str, *, height: float, title: str, description: str, parts: Sequence[Shape]) -> Drawing:
+    """Return a drawing as wide as there is room."""
+    return Drawing(name, title, description, number(height), parts)
 
 
 def share(part: float) -> str:
     """A place or a width across a fluid drawing: 0 to 1 as per cent."""
     return f"{number(100 * part)}%"
-
-
-def _whole(name: str, css: str, size: str, title: str, description: str, parts: list[str]) -> str:
-    ids = f"{name}-title {name}-desc"
-    return (
-        f'<svg class="{css}" {size} role="img" aria-labelledby="{ids}">'
-        f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-desc">{escape(description)}</desc>'
-        f"{''.join(parts)}</svg>"
-    )
 
 
 def text_width(content: str) -> float:
@@ -91,11 +105,3 @@ def steps_to(largest: float, about: int = 4) -> list[float]:
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
     step = max(1, math.ceil(step))
     return [float(step * place) for place in range(math.ceil(largest / step) + 1)]
-
-
-def _attributes(css: str, places: dict[str, float | str]) -> str:
-    named = f' class="{escape(css)}"' if css else ""
-    return named + "".join(
-        f' {name.replace("_", "-")}="{escape(value) if isinstance(value, str) else number(value)}"'
-        for name, value in places.items()
-    )

@@ -49,7 +49,7 @@ def rounds_table(stages: Sequence[StageRevisions]) -> Table:
     )
 
 
-def rounds_chart(stages: Sequence[StageRevisions]) -> str:
+def rounds_chart(stages: Sequence[StageRevisions]) -> charts.Drawing:
     """Draw the revision rate of each stage with its interval."""
     rows = [
         charts.Interval(stage.title, rate.value, rate.low, rate.high, _said(stage, rate))

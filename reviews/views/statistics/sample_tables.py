@@ -43,7 +43,7 @@ def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> 
     return whole if sizes else whole.without("population", "unseen", "drawn")
 
 
-def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> str:
+def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> charts.Drawing:
     """Draw the share of each round that needed no changes: WildToolBench's accuracy by iteration."""
     marks = [
         charts.Mark(

@@ -48,7 +48,7 @@ def curve_table(points: Sequence[PointAccuracy], key: str = "accuracy-by-stage",
     )
 
 
-def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> str:
+def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> charts.Drawing:
     """Draw the same as a chart, with a line without messages only if it differs."""
     lines = [charts.Line(_("All content"), [_mark(one.figure) for one in points])]
     if any(one.message for one in points):
@@ -66,7 +66,7 @@ def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> str:
     )
 
 
-def round_charts(stages: Sequence[StageRounds]) -> list[tuple[StageRounds, str, Table]]:
+def round_charts(stages: Sequence[StageRounds]) -> list[tuple[StageRounds, charts.Drawing, Table]]:
     """Return chart and table of each stage that had more than one round."""
     out = []
     for place, one in enumerate(stages):
@@ -178,7 +178,7 @@ def _statistic() -> list[Column]:
     return [Column("statistic", _("Statistic"), "words", "figure.name"), *figure_columns("number", "figure")]
 
 
-def agreement_chart(label: str, figures: Sequence[Figure]) -> str:
+def agreement_chart(label: str, figures: Sequence[Figure]) -> charts.Drawing:
     """Draw the statistics of one label with their intervals."""
     values = [_("undefined") if one.value is None else f"{one.value:.3f}" for one in figures]
     said = "; ".join(f"{_(one.name)} {value}" for one, value in zip(figures, values, strict=True))
@@ -269,7 +269,7 @@ def throughput_table(found: Throughput) -> Table:
     )
 
 
-def throughput_chart(found: Throughput) -> str:
+def throughput_chart(found: Throughput) -> charts.Drawing:
     """Draw the same as bars, with a panel for each stage."""
     details = {
         "total": f"{found.total:,}",
@@ -302,7 +302,7 @@ def time_table(times: Sequence[StageTime]) -> Table:
     )
 
 
-def time_chart(times: Sequence[StageTime]) -> str:
+def time_chart(times: Sequence[StageTime]) -> charts.Drawing:
     """Draw the same as bars from the lower to the upper quartile, with a line at the median."""
     medians = "; ".join(f"{one.title} {duration(one.median)}" for one in times)
     unit, size = ("min", 60) if max(one.high for one in times) >= 120 else ("s", 1)
@@ -324,7 +324,7 @@ def error_type_table(error_types: Sequence[ErrorTypeCount], titles: Mapping[str,
     return Table.listing(error_types, key=key, caption=caption, columns=columns)
 
 
-def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: str) -> str:
+def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: str) -> charts.Drawing:
     """Draw the same as bars, the most frequent first."""
     return charts.row_bars(
         key,

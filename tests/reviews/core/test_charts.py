@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 
 import pytest
+from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,8 +14,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 SHARE = st.floats(0, 1) | st.none()
 
 
-def parsed(chart: str) -> ET.Element:
-    return ET.fromstring(chart.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))  # noqa: S314 - ours
+def parsed(chart: charts.Drawing) -> ET.Element:
+    svg = render_to_string("reviews/statistics/chart.html", {"chart": chart})
+    return ET.fromstring(svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))  # noqa: S314 - ours
 
 
 def curve(*marks: charts.Mark, name: str = "x") -> ET.Element:
