@@ -50,7 +50,7 @@ def parameters(world: World, name: str) -> frozenset[str]:
 def test_an_unknown_filter_is_refused_with_what_there_is(world: World, name: str) -> None:
     response = ask(world, name, {WRONG: "1"})
     assert response.status_code == 400
-    assert f"There is no filter “{WRONG}” here" in response.text_seen
+    assert f"Unknown filter: “{WRONG}”." in response.text_seen
     for known in parameters(world, name):
         assert f"“{known}”" in response.text_seen
 
@@ -58,7 +58,7 @@ def test_an_unknown_filter_is_refused_with_what_there_is(world: World, name: str
 def test_the_api_speaks_json_alone_and_says_that_format_is_no_filter(world: World) -> None:
     response = ask(world, "api-project-list", {"format": "xml"})
     assert response.status_code == 400
-    assert "There is no filter “format” here" in response.text_seen
+    assert "Unknown filter: “format”." in response.text_seen
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -74,8 +74,8 @@ def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(world: Wo
         # 404: there is no such version, person, draw or table; 422: what was typed is no day, or no number.
         assert response.status_code in (400, 404, 422), parameter
         if response.status_code == 400:
-            sentences = ("it is one of “", "there is nothing to choose from yet", "is no day for", "There is no filter")
-            sentences += (f"“{parameter}” is no place in this list",)
+            sentences = ("Use one of: “", "There are no values to choose from yet", "Use a date like", "Unknown filter")
+            sentences += (f"“{parameter}” is not a valid page of this list",)
             assert any(words in response.text_seen for words in sentences), parameter
 
 
@@ -83,8 +83,8 @@ def test_a_page_says_what_is_wrong_and_can_be_used_all_the_same(world: World) ->
     page = ask(world, "dialogue-list", {"status": "nonsense", "language": "zh", "colour": "red"})
     assert page.status_code == 400
     alert = page.text_seen.partition('role="alert"')[2].partition("</main>")[0]
-    assert "There is no filter “colour” here" in alert
-    assert "“status” cannot be “nonsense”; it is one of “candidate”" in alert
+    assert "Unknown filter: “colour”." in alert
+    assert "“status” can’t be “nonsense”. Use one of: “candidate”" in alert
     # The filters that were right are kept, in the form and in what leads on from here.
     assert '<option value="zh" selected>' in page.text_seen
     assert "nonsense" not in page.text_seen.partition('role="search"')[2]
@@ -93,11 +93,11 @@ def test_a_page_says_what_is_wrong_and_can_be_used_all_the_same(world: World) ->
 def test_to_a_part_of_a_page_and_to_a_file_it_is_said_alone(world: World) -> None:
     part = ask(world, "dialogue-list", {"status": "nonsense"}, hx_request="true")
     assert part.status_code == 400
-    assert "cannot be “nonsense”" in part.text_seen
+    assert "can’t be “nonsense”" in part.text_seen
     assert 'id="results"' not in part.text_seen
     file = ask(world, "history-export", {"kind": "nonsense"})
     assert file.status_code == 400
-    assert "cannot be “nonsense”" in file.text_seen
+    assert "can’t be “nonsense”" in file.text_seen
 
 
 def test_an_unknown_value_selects_nothing_that_a_form_would_change(world: World) -> None:
@@ -106,7 +106,7 @@ def test_an_unknown_value_selects_nothing_that_a_form_would_change(world: World)
     sent = {"all": "1", "state": "waiting", "stage": "nonsense", "action": "prioritise", "to_priority": "0"}
     answer = client.post(address("assignment-plan", world.ids), sent)
     assert answer.status_code == 400
-    assert "“stage” cannot be “nonsense”" in unescape(answer.content.decode())
+    assert "“stage” can’t be “nonsense”" in unescape(answer.content.decode())
 
 
 def test_a_parameter_of_the_api_that_changes_something_is_not_passed_over(world: World) -> None:
@@ -115,7 +115,7 @@ def test_a_parameter_of_the_api_that_changes_something_is_not_passed_over(world:
     answer = client.post(address("api-import-list", world.ids) + "?dry_run=true", {})
     assert answer.status_code == 400
     assert answer.json()["error"] == "unknown_filter"
-    assert "There is no filter “dry_run” here; there is none." in answer.json()["sentence"]
+    assert "Unknown filter: “dry_run”. This page has no filters." in answer.json()["sentence"]
 
 
 def test_a_stranger_is_asked_to_sign_in_first(world: World) -> None:

@@ -1,21 +1,23 @@
-"""What a query string asks for. Whatever it names that does not exist is refused with what does, never passed over:
-a list that ignores a filter shows everything, and looks as if it had not.
+"""Filters in query strings. Unknown filters and values are refused with a list of the known ones, never ignored: a
+list that ignores a filter shows too much without saying so.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotator.errors import DomainError
 
-#: What mail programs and chats put behind a link; it asks for nothing.
+#: Prefix of parameters that mail programs and chats add to links.
 HARMLESS = "utm_"
-#: Names that a sentence lists.
+#: Names listed in a sentence.
 _MAX_NAMED = 40
 
 
 class UnknownFilter(DomainError):
-    """A query string names a filter, or a value of one, that does not exist; ``names`` are the parameters."""
+    """A query string has an unknown filter or value; ``names`` are the parameters."""
 
     status = 400
     code = "unknown_filter"
@@ -26,11 +28,14 @@ class UnknownFilter(DomainError):
 
 
 def refuse_unknown_names(query: Iterable[str], known: Collection[str]) -> None:
-    """Raise UnknownFilter where a query string has other names than those known."""
+    """Raise UnknownFilter if a query string has unknown names."""
     unknown = [name for name in query if name not in known and not name.startswith(HARMLESS)]
     if unknown:
-        there_is = f"there is {_listed(sorted(known))}" if known else "there is none"
-        raise UnknownFilter(f"There is no filter {_listed([name[:40] for name in unknown])} here; {there_is}.", unknown)
+        names = _listed([name[:40] for name in unknown])
+        if known:
+            sentence = _("Unknown filter: %(names)s. Use one of: %(known)s.")
+            raise UnknownFilter(sentence % {"names": names, "known": _listed(sorted(known))}, unknown)
+        raise UnknownFilter(_("Unknown filter: %(names)s. This page has no filters.") % {"names": names}, unknown)
 
 
 def one_of(
@@ -41,35 +46,44 @@ def one_of(
     *,
     required: bool = False,
 ) -> str:
-    """The value of a filter, ``otherwise`` where it is not set. Raises UnknownFilter for a value that is not known.
+    """Return the value of a filter, or ``otherwise`` if it is not set. Raises UnknownFilter for an unknown value.
 
-    ``known`` is only looked at, or called, where the filter is set or ``required``.
+    ``known`` is only used, or called, if the filter is set or ``required``.
     """
     value = str(query.get(name, "")).strip()
     if not value and not required:
         return otherwise
     there = list(known() if callable(known) else known)
     if value not in there:
-        choice = f"it is one of {_listed(there)}" if there else "there is nothing to choose from yet"
-        wrong = f"cannot be “{value[:40]}”" if value else "is missing"
-        raise UnknownFilter(f"“{name}” {wrong}; {choice}.", [name])
+        values = {"name": name, "value": value[:40], "known": _listed(there)}
+        if not value:
+            sentence = _("“%(name)s” is missing. Use one of: %(known)s.")
+        elif there:
+            sentence = _("“%(name)s” can’t be “%(value)s”. Use one of: %(known)s.")
+        else:
+            sentence = _("“%(name)s” can’t be “%(value)s”. There are no values to choose from yet.")
+        raise UnknownFilter(sentence % values, [name])
     return value
 
 
 def day_of(query: Mapping[str, Any], name: str) -> date | None:
-    """The day of a filter; None where it is not set. Raises UnknownFilter for what is no day."""
+    """Return the day of a filter, or None if it is not set. Raises UnknownFilter if it is not a date."""
     raw = str(query.get(name, "")).strip()
     try:
         return date.fromisoformat(raw) if raw else None
     except ValueError:
-        raise UnknownFilter(f"“{raw[:40]}” is no day for “{name}”; write it as in 2026-05-31.", [name]) from None
+        sentence = _("“%(name)s” can’t be “%(value)s”. Use a date like 2026-05-31.")
+        raise UnknownFilter(sentence % {"name": name, "value": raw[:40]}, [name]) from None
 
 
 def no_place(name: str) -> UnknownFilter:
-    """What to raise where a query string asks for a page of a list at a place that no list has given out."""
-    return UnknownFilter(f"“{name}” is no place in this list; leave it out to begin at the start.", [name])
+    """Return the error for an invalid page cursor in a query string."""
+    sentence = _("“%(name)s” is not a valid page of this list. Leave it out to go to the first page.")
+    return UnknownFilter(sentence % {"name": name}, [name])
 
 
 def _listed(names: Collection[str]) -> str:
     shown = ", ".join(f"“{name}”" for name in list(names)[:_MAX_NAMED])
-    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"
+    if len(names) <= _MAX_NAMED:
+        return shown
+    return _("%(names)s and %(count)d more") % {"names": shown, "count": len(names) - _MAX_NAMED}

@@ -1,8 +1,8 @@
-"""Pages by key: they cost the same at any depth, and what comes in meanwhile moves nothing.
+"""Pages by key: they cost the same at any depth, and new rows do not move them.
 
-Rows stand in the order of when they came in, and of their public ids where that is the same, so a list says nothing
-that its rows do not say. Keys of the database would tell what was written later than it seems. A cursor names a place
-in that order; it is signed, so that only places a list has given out can be asked for.
+Rows are ordered by time of creation and then by public id, so the order reveals nothing that the rows do not say.
+Database keys would reveal which rows were written later than they claim. A cursor is a signed place in that order, so
+only cursors from a list are accepted.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,22 @@ from annotator.services.database.filters import no_place
 
 Row = TypeVar("Row", bound=Model)
 
-#: The order of what has a public id.
+#: The order of rows with a public id.
 BY_TIME = ("created_at", "public_id")
-#: The order of what has none: rows that only those see who may know when each was written.
+#: The order of rows without one; their readers may know when each was written.
 BY_KEY = ("pk",)
 
 _SIGNER = signing.Signer(salt="annotator.keyset")
-#: No cursor is as long; what is longer is not looked at.
+#: Longer than any cursor.
 _MAX_LENGTH = 200
 _Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPage(Generic[Row]):
-    """Rows in the order they are shown, and the cursors of the pages beside them (None where there is none)."""
+    """The rows of a page, and the cursors of the previous and next pages (None if there is none)."""
 
     rows: list[Row]
-    #: Of the page that ends before these rows, and of the one that begins after them.
     before: str | None
     after: str | None
 
@@ -46,9 +45,9 @@ def read_page(
     newest_first: bool = False,
     by: tuple[str, ...] = BY_TIME,
 ) -> KeyPage[Row]:
-    """The ``size`` rows after a cursor, or those before it (nothing there: the first); without one, the first.
+    """Return the ``size`` rows after a cursor, or those before it; by default the first.
 
-    Raises UnknownFilter for a cursor that no list has given out.
+    Raises UnknownFilter for an invalid cursor.
     """
     for name, cursor in (("before", before), ("after", after)):
         if cursor and not is_cursor(cursor, by):
@@ -64,26 +63,23 @@ def read_page(
     more, found = len(found) > size, found[:size]
     earlier = None
     if start is not None:
-        # Beyond the last there is nothing; the way back is there all the same.
+        # After the last row there is nothing, but there is a way back.
         earlier = _seal(found[0], by) if found else _sign(_beside(start, below=newest_first))
     return KeyPage(found, before=earlier, after=_seal(found[-1], by) if more else None)
 
 
 def is_cursor(raw: str, by: tuple[str, ...] = BY_TIME) -> bool:
-    """Whether a list in this order has given the cursor out."""
+    """Whether the cursor comes from a list in this order."""
     return _open(raw, by) is not None
 
 
 def cursor_of(row: Model) -> str:
-    """The cursor of a row's own place, for ``up_to``."""
+    """Return the cursor of a row's own place, for ``up_to``."""
     return _seal(row, BY_TIME)
 
 
 def up_to(rows: QuerySet[Row], cursor: str | None) -> QuerySet[Row]:
-    """The rows that came in no later than the one the cursor is of; without one, all of them.
-
-    Raises UnknownFilter for a cursor that no list has given out.
-    """
+    """Return the rows up to the place of a cursor, or all rows. Raises UnknownFilter for an invalid cursor."""
     place = _open(cursor, BY_TIME)
     if cursor and place is None:
         raise no_place("through")
@@ -94,7 +90,7 @@ def _beyond(rows: QuerySet[Row], place: _Place | None, by: tuple[str, ...], *, d
     rows = rows.order_by(*(f"-{name}" if downwards else name for name in by))
     if place is None:
         return rows
-    # The first condition alone lets the database begin at the place instead of walking there.
+    # The extra condition lets the database start at the place instead of scanning to it.
     side = "lt" if downwards else "gt"
     return rows.filter(_past(place, by, side), **{f"{by[0]}__{side}e": place[0]})
 
@@ -108,7 +104,7 @@ def _past(place: _Place, by: tuple[str, ...], side: str) -> Q:
 
 
 def _beside(place: _Place, *, below: bool) -> _Place:
-    """A place just below, or above, whatever stands at this one."""
+    """Return a place just below or above this one."""
     if isinstance(place[0], int):
         return (place[0] - 1 if below else place[0] + 1,)
     return (place[0] if below else place[0] + timedelta(microseconds=1), "")

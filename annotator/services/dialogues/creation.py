@@ -1,4 +1,4 @@
-"""Writing many new dialogues at once, each with its first revision, its findings and its first event."""
+"""Write many new dialogues, each with its first revision, findings and first event."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from annotator.services.history.events import event_digest
 
 @dataclass(slots=True, frozen=True)
 class Written:
-    """The keys of a dialogue that was written, and of its first revision."""
+    """The keys of a written dialogue and its first revision."""
 
     dialogue_id: int
     revision_id: int
@@ -35,7 +35,7 @@ def write_dialogues(
 ) -> list[Written]:
     """Write new dialogues, each with its first revision, its findings and the first event of its chain.
 
-    Runs in the caller's transaction. Raises IntegrityError where an external id is taken.
+    Runs in the caller's transaction. Raises IntegrityError if an external id is taken.
     """
     if not rows:
         return []
@@ -97,7 +97,7 @@ _DIALOGUE_FIELDS = (
 
 
 def _moments(now: datetime, count: int) -> list[Any]:
-    """When each of so many rows came in: a microsecond after the one before, so that lists have them in this order."""
+    """Return so many moments, a microsecond apart, so that lists keep the order of the rows."""
     return [connection.ops.adapt_datetimefield_value(now + timedelta(microseconds=n)) for n in range(count)]
 
 

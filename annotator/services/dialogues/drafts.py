@@ -1,4 +1,4 @@
-"""Drafts: every edit is stored as it is made, can be undone, and is never silently overwritten."""
+"""Drafts: every edit is saved at once, can be undone, and is never silently overwritten."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import Conflict as MergeConflict
 from annotator.core.comparison import merge
@@ -18,19 +19,19 @@ from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, Us
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
 
-#: Steps that are kept: as far as undo reaches back, and as old as a window may be to have its edit rebased.
+#: Steps kept: the reach of undo, and the oldest version on which a window's edit can be rebased.
 KEPT_STEPS = 200
-#: Longest document that edits make, in characters: as long as a record of an import. Each edit may bring 200,000 more.
+#: Characters of the longest document that edits can make, as in imports. One edit adds up to 200,000.
 MAX_CONTENT = 16 << 20
-#: Of long documents so many steps are kept as have about so many characters in all (each holds two documents), and ten
-#: in any case: two hundred of the longest would take 6 GB of disk a draft.
+#: For long documents, fewer steps are kept, with about so many characters in total (each step has two documents), but
+#: at least ten: two hundred steps of the longest document would take 6 GB.
 KEPT_CHARACTERS = 64 << 20
 _KEPT_ALWAYS = 10
 
 
 @dataclass(frozen=True)
 class Edited:
-    """A draft after one edit, and the place to look at."""
+    """A draft after one edit, and the place that was edited."""
 
     draft: Draft
     anchor: str
@@ -44,15 +45,15 @@ def open_draft(
     branch: str,
     left: Callable[[], Collection[str]] = tuple,
 ) -> Draft:
-    """The actor's open draft on ``branch``, begun from ``base`` where there is none yet.
+    """Return the actor's open draft on ``branch``, created from ``base`` if there is none.
 
-    ``left``: branches to which nothing leads any more; where there is no draft yet, the newest of theirs goes on here.
+    ``left``: abandoned branches; if there is no draft yet, the newest of theirs moves to ``branch``.
     """
     draft = find_open_draft(actor=actor, dialogue=dialogue, branch=branch)
     if draft is None and (branches := left()):
         draft = _take_along(actor, dialogue, branch, branches)
     draft = draft or _begin(actor, dialogue, base, branch)
-    # What the caller has at hand need not be fetched again.
+    # The caller has these rows already.
     draft.dialogue = dialogue
     if draft.base_id == base.pk:
         draft.base = base
@@ -62,7 +63,7 @@ def open_draft(
 
 
 def find_open_draft(*, actor: User, dialogue: Dialogue, branch: str) -> Draft | None:
-    """The actor's open draft on ``branch``, if there is one."""
+    """Return the actor's open draft on ``branch``, if any."""
     return next(iter(_open_drafts(dialogue.pk, actor.pk, branch)), None)
 
 
@@ -73,7 +74,7 @@ def _open_drafts(dialogue_id: int, author_id: int, branch: str) -> QuerySet[Draf
 
 def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[str]) -> Draft | None:
     drafts = Draft.objects.filter(author=actor, dialogue=dialogue, closed_at=None, branch__in=left)
-    # One in which nothing was written is as good as none.
+    # Ignore drafts without edits.
     found = drafts.filter(steps__isnull=False).order_by("-updated_at").first()
     if found is None:
         return None
@@ -81,7 +82,7 @@ def _take_along(actor: User, dialogue: Dialogue, branch: str, left: Collection[s
         with transaction.atomic():
             Draft.objects.filter(pk=found.pk, closed_at=None).update(branch=branch)
     except IntegrityError:
-        # Another window of theirs was quicker.
+        # Another window of the same person was faster.
         pass
     return find_open_draft(actor=actor, dialogue=dialogue, branch=branch)
 
@@ -99,28 +100,28 @@ def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draf
         with transaction.atomic():
             insert([draft])
     except IntegrityError:
-        # Another window of theirs was quicker.
+        # Another window of the same person was faster.
         return Draft.objects.get(dialogue=dialogue, author=actor, branch=branch, closed_at=None)
     return draft
 
 
 def load_draft(*, actor: User, public_id: str, for_update: bool = False) -> Draft:
-    """The actor's own open draft, as long as they may see its dialogue. Raises Hidden."""
+    """Return the actor's own open draft of a dialogue that they may see. Raises Hidden."""
     drafts = Draft.objects.select_related("dialogue__project", "base", "toolset_revision")
     if for_update:
         drafts = drafts.select_for_update(of=("self",), no_key=True)
     visible = Dialogue.objects.visible_to(actor)
     draft = drafts.filter(author=actor, public_id=public_id, closed_at=None, dialogue__in=visible).first()
     if draft is None:
-        raise Hidden("There is no such draft of yours; it may have been submitted in another window.")
+        raise Hidden(_("This draft does not exist. You may have submitted it in another window."))
     return draft
 
 
 def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: int, edit_id: str = "") -> Edited:
-    """Apply one edit operation (see ``core.editing``). One with an ``edit_id`` already applied changes nothing.
+    """Apply one edit operation (see ``core.editing``). A known ``edit_id`` changes nothing.
 
-    ``seen`` is the version the page showed. Where another window has moved on, the edit is still applied if what it
-    touches is as the page saw it; else Conflict, and nothing changes. Raises Invalid with the editor's sentence.
+    ``seen``: the version that the page showed. If the draft has changed since, the edit is applied only if the edited
+    place is unchanged; otherwise raises Conflict. Raises Invalid with the editor's sentence.
     """
     edit_id = _readable(edit_id)
     with transaction.atomic():
@@ -130,8 +131,10 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
         document = draft.document()
         if seen != draft.version and not _untouched_since(draft, operation, seen, document):
             raise Conflict(
-                "This place was changed meanwhile, in another window or another field of this page. Nothing was "
-                "overwritten: choose which version stays.",
+                _(
+                    "This place was changed in another window or in another field of this page. Nothing was "
+                    "overwritten. Choose which version to keep."
+                ),
                 version=draft.version,
             )
         toolset = CompiledToolset.of(draft.toolset_revision.content)
@@ -142,30 +145,30 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
         except EditProblem as problem:
             raise Invalid(problem.message, anchor=problem.anchor, circle=list(problem.circle)) from None
         except SchemaProblem as problem:
-            raise Invalid(f"The edit cannot be stored: {problem}") from None
+            raise Invalid(_("The change can’t be saved: %(problem)s") % {"problem": problem}) from None
         if after != draft.content:
             _store(draft, operation, after, edit_id=edit_id)
     return Edited(draft, anchor)
 
 
 def undo(*, actor: User, draft: Draft, edit_id: str = "") -> Edited:
-    """Take the last edit back; once for each ``edit_id``. Raises Conflict when there is none."""
+    """Undo the last edit, once for each ``edit_id``. Raises Conflict if there is none."""
     return _step(actor=actor, draft=draft, back=True, edit_id=edit_id)
 
 
 def redo(*, actor: User, draft: Draft, edit_id: str = "") -> Edited:
-    """Make the last undone edit again; once for each ``edit_id``. Raises Conflict when there is none."""
+    """Redo the last undone edit, once for each ``edit_id``. Raises Conflict if there is none."""
     return _step(actor=actor, draft=draft, back=False, edit_id=edit_id)
 
 
 def undo_and_redo(draft: Draft) -> tuple[bool, bool]:
-    """Whether there is something to undo, and something to do again."""
+    """Return whether there is something to undo, and something to redo."""
     there = set(draft.steps.order_by().values_list("state", flat=True).distinct())
     return StepState.DONE in there, StepState.UNDONE in there
 
 
 def replace_draft(*, actor: User, draft: Draft, document: dict[str, Any], operation: str) -> Draft:
-    """Put a whole document into the draft (a merge, a reset), as one step that can be undone."""
+    """Replace the whole document of the draft (a merge, a reset) as one step that can be undone."""
     with transaction.atomic():
         draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
         after = canonical(document)
@@ -175,18 +178,17 @@ def replace_draft(*, actor: User, draft: Draft, document: dict[str, Any], operat
 
 
 def reset_draft(*, actor: User, draft: Draft) -> Draft:
-    """Back to the version it was begun from, as one step that can be undone."""
+    """Reset the draft to its base version as one step that can be undone."""
     return replace_draft(actor=actor, draft=draft, document=draft.base.document(), operation="reset")
 
 
 def rebase_draft(
     *, actor: User, draft: Draft, onto: Revision, choices: dict[str, str] | None = None, otherwise: str = ""
 ) -> tuple[Draft, list[MergeConflict]]:
-    """Merge the draft with a newer revision of its branch: three-way, from the version it was begun from.
+    """Merge the draft with a newer revision of its branch: three-way, from its base version.
 
-    With conflicts left undecided nothing is stored and they are returned. ``choices``: {anchor: "mine" | "theirs"};
-    ``otherwise`` is the choice for all the rest, where it is given.
-    Undoing the merge also takes back what the draft counts as begun from, so that it has to be merged again.
+    ``choices``: {anchor: "mine" | "theirs"}; ``otherwise``: the choice for all other conflicts. If undecided conflicts
+    remain, returns them and stores nothing. Undoing the merge restores the base, so that it has to be merged again.
     """
     with transaction.atomic():
         draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
@@ -206,15 +208,18 @@ def rebase_draft(
 
 
 def preview_rebase(*, draft: Draft, onto: Revision) -> list[MergeConflict]:
-    """The conflicts that merging the draft with ``onto`` would meet; nothing is stored."""
+    """Return the conflicts of merging the draft with ``onto``; stores nothing."""
     return merge(draft.base.document(), draft.document(), onto.document()).conflicts
 
 
 def _store(draft: Draft, operation: dict[str, Any], after: str, edit_id: str = "") -> None:
     if len(after) > max(MAX_CONTENT, len(draft.content)):
         raise Invalid(
-            f"The dialogue would have {len(after):,} characters; {MAX_CONTENT:,} are the most that is kept. Shorten "
-            "something else first."
+            _(
+                "With this change, the dialogue would have %(count)s characters. At most %(most)s are allowed. Shorten "
+                "another part first."
+            )
+            % {"count": f"{len(after):,}", "most": f"{MAX_CONTENT:,}"}
         )
     draft.steps.filter(state=StepState.UNDONE).update(state=StepState.GONE)
     _move(draft, after, operation=operation, edit_id=edit_id)
@@ -232,14 +237,14 @@ def _step(*, actor: User, draft: Draft, back: bool, edit_id: str) -> Edited:
         else:
             step = draft.steps.filter(state=StepState.UNDONE).order_by("version").first()
         if step is None:
-            raise Conflict("There is nothing to undo." if back else "There is nothing to do again.")
+            raise Conflict(_("There is nothing to undo.") if back else _("There is nothing to redo."))
         step.state = StepState.UNDONE if back else StepState.DONE
         step.save(update_fields=["state"])
         base = step.operation.get("base_before" if back else "base_after")
         if base is not None:
             _set_base(draft, Revision.objects.select_related("toolset_revision").get(pk=base))
         anchor = str(step.operation.get("anchor", ""))
-        # Versions only grow, so that another window notices.
+        # Versions only increase, so that other windows notice.
         _move(
             draft,
             step.before if back else step.after,
@@ -261,7 +266,7 @@ def _set_base(draft: Draft, base: Revision) -> None:
 def _move(
     draft: Draft, after: str, *, operation: dict[str, Any], edit_id: str = "", state: StepState = StepState.DONE
 ) -> None:
-    """The next version of the draft. Every version has its step: see ``_untouched_since``."""
+    """Store the next version of the draft. Every version has its step: see ``_untouched_since``."""
     draft.version += 1
     DraftStep.objects.create(
         draft=draft,
@@ -280,6 +285,6 @@ def _move(
 
 
 def _untouched_since(draft: Draft, operation: dict[str, Any], seen: int, current: dict[str, Any]) -> bool:
-    """Whether what the operation touches is now as it was in version ``seen``; False where that is not known."""
+    """Whether the edited place is unchanged since version ``seen``; False if that version is no longer known."""
     step = draft.steps.filter(version=seen + 1).first()
     return step is not None and can_rebase(operation, load_text(step.before), current)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from annotator.core.checks import all_checks
 from annotator.core.schema.documents import Information, Policy
 from annotator.models import Dialogue, Finding, OutdatedDialogue, Project, User
@@ -14,8 +16,8 @@ from annotator.services.database.keyset import KeyPage, read_page
 
 PAGE_SIZE = 50
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
-LANGUAGES = {"en": "English", "zh": "Chinese"}
-OUTDATED = {"1": "Outdated by a newer one"}
+LANGUAGES = {"en": _("English"), "zh": _("Chinese")}
+OUTDATED = {"1": _("Outdated by a newer guideline")}
 #: Names of the filters in a query string.
 NAMES = (
     "q",
@@ -30,12 +32,16 @@ NAMES = (
     "check",
     "outdated",
 )
-PROBLEMS = {"errors": "With errors", "warnings": "With warnings", "clean": "Without findings"}
+PROBLEMS = {
+    "errors": _("With errors"),
+    "warnings": _("With warnings"),
+    "clean": _("Without findings"),
+}
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What a list shows."""
+    """The filters of a list."""
 
     text: str = ""
     status: str = ""
@@ -47,12 +53,12 @@ class Filters:
     owner: str = ""
     problems: str = ""
     check: str = ""
-    #: "1": only work that a new guideline has outdated.
+    #: "1": only outdated work.
     outdated: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
-        """Filters from a query string's values; ``stages``: the keys of the project's. Raises UnknownFilter."""
+        """Read filters from a query string. ``stages``: the keys of the project's stages. Raises UnknownFilter."""
 
         def people() -> Iterable[str]:
             members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
@@ -74,13 +80,13 @@ class Filters:
 
     @property
     def active(self) -> dict[str, str]:
-        """The filters that are set, by their name in the query string."""
+        """The filters in use, by their name in the query string."""
         names = {**{name: name for name in self.__dataclass_fields__}, "text": "q"}
         return {names[name]: value for name, value in vars(self).items() if value}
 
 
 def searched(query: Mapping[str, Any]) -> str:
-    """What a query string searches for."""
+    """Return the search text of a query string."""
     return str(query.get("q", "")).replace("\x00", "").strip()[:200]
 
 
@@ -111,18 +117,18 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
     if filters.outdated:
         rows = rows.filter(pk__in=OutdatedDialogue.objects.filter(cleared_at=None).values("dialogue_id"))
     if filters.text:
-        # Who types a whole id, from a report or a release, means that dialogue; ids stand in no text.
+        # A complete id means that dialogue; ids are not part of the search text.
         named = rows.filter(external_id=filters.text)
         rows = named if named.exists() else rows.matching(filters.text)
     return rows
 
 
 def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> DialogueQuerySet:
-    """The dialogues of a project that its lists show the actor, who is a member."""
-    # The project was loaded through what the actor may see; the join over memberships is not paid again per row.
+    """Return the dialogues of a project that the actor, a member, sees in lists."""
+    # Loading the project has checked membership, so no join is needed.
     rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
     if filters.owner and filters.owner != actor.public_id:
-        # Whose dialogue it is that one reviews blind would show by asking for each colleague's.
+        # Filtering by each colleague would reveal the owner of a dialogue that one reviews blind.
         rows = rows.filter(project__in=Project.objects.overseen_by(actor))
         for reviewed in REVIEWED_BLIND:
             rows = rows.exclude(pk__in=reviewed(actor, project))
@@ -130,7 +136,7 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
 
 
 def veil_owners(rows: list[Dialogue], *, actor: User) -> list[Dialogue]:
-    """The rows of a list, with owners hidden whom the actor must not know."""
+    """Hide the owners in a list whom the actor must not know."""
     blind = blind_to(actor=actor, dialogues=[row.pk for row in rows])
     return veil(rows, actor=actor, blind=blind, people=["owner"], of="pk")
 
@@ -144,7 +150,7 @@ def list_dialogues(
     before: str | None = None,
     size: int = PAGE_SIZE,
 ) -> KeyPage[Dialogue]:
-    """A page of the project's dialogues in the order they came in. Costs the same at any depth."""
+    """Return a page of the project's dialogues in order of import. Costs the same at any depth."""
     rows = shown_dialogues(actor=actor, project=project, filters=filters)
     page = read_page(rows, after=after, before=before, size=size)
     return replace(page, rows=veil_owners(page.rows, actor=actor))

@@ -1,4 +1,4 @@
-"""Work that a new guideline has outdated: flags on dialogues, as lists and pages read them."""
+"""Flags of dialogues whose work is outdated by a new guideline."""
 
 from collections.abc import Iterable
 
@@ -8,12 +8,12 @@ from annotator.models import Dialogue, OutdatedDialogue
 
 
 def open_flags(dialogue: Dialogue) -> list[OutdatedDialogue]:
-    """Why the dialogue's work is outdated, newest change first; empty where it is not."""
+    """Return the reasons why the dialogue's work is outdated, newest first."""
     rows = OutdatedDialogue.objects.filter(dialogue=dialogue, cleared_at=None).select_related("change__guideline")
     return list(rows.defer("change__guideline__text").order_by("-change"))
 
 
 def clear_outdated(dialogue_ids: Iterable[int]) -> int:
-    """Lift the flags of dialogues that begin anew; returns how many there were."""
+    """Clear the flags of dialogues that start over; returns how many."""
     rows = OutdatedDialogue.objects.filter(dialogue__in=list(dialogue_ids), cleared_at=None)
     return rows.update(cleared_at=timezone.now())

@@ -1,9 +1,12 @@
-"""The job that runs a replay. Only workers run it: the code of tools and validators is untrusted."""
+"""The job that runs a replay. Only workers run it, since the code of tools and validators is untrusted."""
 
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotator.core.constraints.execution import Returned, run_trajectory
 from annotator.core.constraints.run_record import record_of
@@ -16,14 +19,14 @@ from annotator.models import Replay
 from annotator.services.dialogues.replays import document_of, key_of
 from annotator.services.jobs.jobs import Running, job_kind
 
-#: Seconds all code of one replay may take; what comes after is not tried. Other jobs wait no longer than this.
+#: Seconds for all code of one replay; later calls are not tried. Other jobs wait at most this long.
 MAX_SECONDS = 30.0
-#: Seconds between two signs of life.
+#: Seconds between heartbeats.
 _BEAT = 3.0
-#: After so many calls of one tool that had to be stopped it is not tried any more.
+#: After so many stopped calls, a tool is not tried again.
 _MAX_STOPPED = 2
 _STOPPED = (Status.TIMEOUT_CPU, Status.TIMEOUT_WALL, Status.MEMORY, Status.CRASHED, Status.OUTPUT_LIMIT)
-_OUT_OF_TIME = f"Not tried: the code of this replay has taken more than {MAX_SECONDS:.0f} seconds."
+_OUT_OF_TIME = f"Not tried: the code of this replay took more than {MAX_SECONDS:.0f} seconds."
 
 
 class _Sandbox(Protocol):
@@ -32,32 +35,32 @@ class _Sandbox(Protocol):
     ) -> list[CallResult]: ...
 
 
-@job_kind("replay", "Replay", quiet=True, untrusted=True)
+@job_kind("replay", gettext_noop("Replay"), quiet=True, untrusted=True)
 def run_replay(running: Running) -> dict[str, Any]:
-    """Run one replay and store what came of it.
+    """Run one replay and store its result.
 
-    A draft is run as it is by now. Raises Conflict where there is nothing to run any more, and where the sandbox is
-    not available.
+    A draft is run in its current version. Raises Conflict if there is nothing left to run or the sandbox is not
+    available.
     """
     rows = Replay.objects.select_related("revision__toolset_revision", "draft__toolset_revision")
     replay = rows.filter(job=running.job).first()
     if replay is None:
-        raise Conflict("This replay has been removed; start it again.")
+        raise Conflict(_("This replay was removed. Start it again."))
     source = replay.revision or replay.draft
     assert source is not None  # noqa: S101 - a constraint of the table
     document = document_of(replay.revision, replay.draft)
     trajectory = document["reference_trajectory"] if replay.trajectory is None else replay.trajectory
     if not trajectory:
-        raise Conflict("The case has no reference trajectory any more; paste one, or look at the draft.")
+        raise Conflict(_("The case no longer has a reference trajectory. Add one, or paste a trajectory."))
     runner = SandboxRunner(document, running, total=sum(len(each.get("calls") or ()) for each in trajectory))
     try:
         run = run_trajectory(
             document, trajectory, toolset=CompiledToolset.of(source.toolset_revision.content), runner=runner
         )
     except SandboxUnavailable as why:
-        raise Conflict(f"The code could not be run. {why}") from None
+        raise Conflict(_("The code could not be run. %(reason)s") % {"reason": why}) from None
     except SchemaProblem as problem:
-        raise Invalid(f"The case cannot be replayed: {problem.problems[0].message}") from None
+        raise Invalid(_("The case can’t be replayed: %(problem)s") % {"problem": problem.problems[0].message}) from None
     record = record_of(run, implied_from=len(document["constraints"]))
     with running.chunk() as chunk:
         key = key_of(document, source.toolset_revision.content_hash, trajectory)
@@ -69,7 +72,7 @@ def run_replay(running: Running) -> dict[str, Any]:
 class SandboxRunner:
     """Runs a case's code in the sandbox of this worker (``annotator.core.constraints.execution.Runner``).
 
-    Every call of a tool gets a child of its own, because tools keep nothing between calls; the verdicts of one
+    Each call of a tool runs in a process of its own, because tools keep no state between calls; all verdicts of a
     validator share one. Raises SandboxUnavailable.
     """
 
@@ -90,7 +93,7 @@ class SandboxRunner:
         if source is None:
             return Returned("no_code", message=f"The case has no code for the tool {name}.")
         if self.stopped[name] >= _MAX_STOPPED:
-            words = f"Not tried: {_MAX_STOPPED} calls of {name} had to be stopped before."
+            words = f"Not tried: {_MAX_STOPPED} earlier calls of {name} had to be stopped."
             return Returned("not_tried", message=words)
         if self._late():
             return Returned("not_tried", message=_OUT_OF_TIME)
@@ -112,14 +115,14 @@ class SandboxRunner:
                 return [Returned("no_code", message=problem.problems[0].message) for _ in responses]
             source = form.source(parameters, function)
         else:
-            return [Returned("no_code", message="It has neither code nor a ready form.") for _ in responses]
+            return [Returned("no_code", message="It has neither code nor a built-in form.") for _ in responses]
         if self._late():
             return [Returned("not_tried", message=_OUT_OF_TIME) for _ in responses]
         results = self.sandbox.run(source, function, [Call((response,)) for response in responses])
         return [_returned(result, result.accepted) for result in results]
 
     def _late(self) -> bool:
-        """Whether there is no time left. Gives a sign of life now and then; raises Lost or Cancelled."""
+        """Whether time is up. Sends heartbeats; raises Lost or Cancelled."""
         now = time.monotonic()
         if self.running is not None and now - self.beaten > _BEAT:
             self.beaten = now

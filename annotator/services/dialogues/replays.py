@@ -1,10 +1,12 @@
-"""Replays: a trajectory of a constrained case run through its tools' code, by a worker, in the sandbox."""
+"""Replays: a worker runs a trajectory of a constrained case through its tools' code, in the sandbox."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.core.constraints.trajectory_parser import check_size, read_trajectory, read_value
 from annotator.core.schema import SchemaProblem, canonical, content_hash
@@ -13,11 +15,11 @@ from annotator.models import Dialogue, Draft, Job, Replay, Revision, User
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.jobs.jobs import start_job
 
-#: Replays that one person may have under way at once.
+#: Running replays of one person.
 MAX_RUNNING = 3
-#: Replays of one dialogue that are kept for one person; older ones go when a new one begins.
+#: Replays of one dialogue kept for one person; a new one removes the oldest.
 MAX_STORED = 20
-#: Parts of a case that decide what comes of a replay.
+#: Parts of a case that determine the result of a replay.
 _PARTS = ("constraints", "tool_codes", "unsolved_set", "answer")
 
 Rounds = list[dict[str, Any]]
@@ -32,24 +34,24 @@ def start_replay(
     trajectory: str | dict[str, Any] | list[Any] | None = None,
     wake_worker: bool = True,
 ) -> Replay:
-    """Ask for a trajectory of a revision, or of the actor's draft, to be run: the reference, or a ``trajectory`` given.
+    """Start a replay of a revision, or of the actor's draft, with its reference trajectory or the given one.
 
-    ``trajectory``: its text, or the JSON value (see ``constraints.trajectory_parser``). The same asked for again while
-    it is under way is the same replay. Raises Hidden, Denied for somebody else's draft, Invalid (with ``problems``)
-    for what cannot be run, Conflict where the actor has too many under way.
+    ``trajectory``: a text or a JSON value (see ``constraints.trajectory_parser``). A repeated request returns the
+    running replay. Raises Hidden, Denied for another person's draft, Invalid (with ``problems``), and Conflict if the
+    actor has too many running replays.
     """
     _require_right(actor, dialogue, revision, draft)
     document = document_of(revision, draft)
     if document["kind"] != "constrained":
-        raise Invalid("Only constrained cases can be replayed: other dialogues bring no code for their tools.")
+        raise Invalid(_("Only constrained cases can be replayed. Other dialogues have no tool code."))
     rounds = _read(trajectory) if trajectory is not None else None
     trajectory = rounds if rounds is not None else document["reference_trajectory"]
     if not trajectory:
-        raise Invalid("The case has no reference trajectory yet; add one, or paste a trajectory.")
+        raise Invalid(_("The case has no reference trajectory yet. Add one, or paste a trajectory."))
     _check_size(trajectory)
     key = key_of(document, _toolset_hash(revision, draft), trajectory)
     with transaction.atomic():
-        # Whoever asks twice at once waits here.
+        # One request of a person at a time.
         User.objects.select_for_update(no_key=True).get(pk=actor.pk)
         own = Replay.objects.filter(requester=actor)
         under_way = list(own.exclude(job__state__in=JOB_ENDED).select_related("job"))
@@ -57,7 +59,12 @@ def start_replay(
             if one.dialogue_id == dialogue.pk and one.key == key:
                 return one
         if len(under_way) >= MAX_RUNNING:
-            raise Conflict(f"You have {len(under_way)} replays under way; wait until one of them has ended.")
+            sentence = ngettext(
+                "You have %(count)d running replay. Wait until it has ended.",
+                "You have %(count)d running replays. Wait until one has ended.",
+                len(under_way),
+            )
+            raise Conflict(sentence % {"count": len(under_way)})
         _forget_old(own.filter(dialogue=dialogue))
         job = start_job(
             actor=actor, project=dialogue.project, kind="replay", parameters={"key": key}, wake_worker=wake_worker
@@ -75,7 +82,7 @@ def start_replay(
 
 
 def load_replay(*, actor: User, dialogue: Dialogue, public_id: str) -> Replay:
-    """A replay of the dialogue that the actor may see. Raises Hidden."""
+    """Return a replay of the dialogue that the actor may see. Raises Hidden."""
     rows = Replay.objects.visible_to(actor).filter(dialogue=dialogue, public_id=public_id)
     replay = (
         rows.select_related("job__cancellation", "revision", "draft")
@@ -83,14 +90,14 @@ def load_replay(*, actor: User, dialogue: Dialogue, public_id: str) -> Replay:
         .first()
     )
     if replay is None:
-        raise Hidden("There is no such replay of this dialogue, or it is not yours to see.")
+        raise Hidden(_("This replay does not exist, or you can’t see it."))
     return replay
 
 
 def last_replay(
     *, actor: User, dialogue: Dialogue, revision: Revision | None = None, draft: Draft | None = None
 ) -> Replay | None:
-    """The last replay of the reference trajectory of just this content that has ended well, if there is one."""
+    """Return the last successful replay of this content's reference trajectory, if any."""
     document = document_of(revision, draft)
     if not document.get("reference_trajectory"):
         return None
@@ -100,7 +107,7 @@ def last_replay(
 
 
 def own_replays(*, actor: User, dialogue: Dialogue) -> QuerySet[Replay]:
-    """The actor's replays of a dialogue, newest first, without their rounds; ``is_custom`` tells what ran."""
+    """Return the actor's replays of a dialogue, newest first, without rounds; ``is_custom``: a pasted trajectory."""
     rows = Replay.objects.visible_to(actor).filter(dialogue=dialogue, requester=actor)
     return (
         rows.select_related("job")
@@ -111,7 +118,7 @@ def own_replays(*, actor: User, dialogue: Dialogue) -> QuerySet[Replay]:
 
 
 def document_of(revision: Revision | None, draft: Draft | None) -> dict[str, Any]:
-    """The content that is run."""
+    """Return the document to run."""
     source = revision or draft
     if source is None:
         raise ValueError("a replay is of a revision or of a draft")
@@ -119,7 +126,7 @@ def document_of(revision: Revision | None, draft: Draft | None) -> dict[str, Any
 
 
 def key_of(document: dict[str, Any], toolset_hash: str, trajectory: Sequence[Any]) -> str:
-    """SHA-256 of all that decides what comes of a replay."""
+    """Return the SHA-256 of everything that determines the result of a replay."""
     parts = {part: document[part] for part in _PARTS}
     return content_hash(canonical(parts | {"toolset": toolset_hash, "trajectory": list(trajectory)}))
 
@@ -132,13 +139,13 @@ def _toolset_hash(revision: Revision | None, draft: Draft | None) -> str:
 
 def _require_right(actor: User, dialogue: Dialogue, revision: Revision | None, draft: Draft | None) -> None:
     if not Dialogue.objects.visible_to(actor).filter(pk=dialogue.pk).exists():
-        raise Hidden("There is no such dialogue in this project.")
+        raise Hidden(_("This dialogue does not exist in the project."))
     if draft is not None and (draft.author_id != actor.pk or draft.dialogue_id != dialogue.pk):
-        raise Denied("This draft is somebody else’s; replay a version of the dialogue instead.")
+        raise Denied(_("This draft belongs to somebody else. Replay a version of the dialogue instead."))
     if revision is not None:
         visible = Revision.objects.visible_to(actor).filter(dialogue=dialogue, pk=revision.pk)
         if not visible.exists():
-            raise Hidden("There is no such revision of this dialogue, or it is not yours to see yet.")
+            raise Hidden(_("This revision does not exist, or you can’t see it yet."))
 
 
 def _read(trajectory: str | dict[str, Any] | list[Any]) -> Rounds:
@@ -160,11 +167,12 @@ def _check_size(trajectory: Rounds) -> None:
 
 def _invalid(problem: SchemaProblem) -> Invalid:
     problems = [{"pointer": one.pointer, "message": one.message} for one in problem.problems]
-    return Invalid(f"The trajectory cannot be run: {problem.problems[0].message}", problems=problems)
+    sentence = _("The trajectory can’t be run: %(problem)s")
+    return Invalid(sentence % {"problem": problem.problems[0].message}, problems=problems)
 
 
 def _forget_old(replays: QuerySet[Replay]) -> None:
-    """Make room for one more; what was pasted goes with the replay."""
+    """Remove the oldest replays to make room for one more."""
     old = list(replays.order_by("-pk").values_list("pk", "job")[MAX_STORED - 1 :])
     ended = Job.objects.filter(pk__in=[job for _, job in old], state__in=JOB_ENDED)
     Replay.objects.filter(pk__in=[pk for pk, _ in old], job__in=ended).delete()

@@ -1,4 +1,4 @@
-"""Revisions: how content comes to be, moves the head, and is compared. Content is never changed in place."""
+"""Revisions: create them, move the head, check them. Content is never changed in place."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
 from annotator.core.checks import Finding as CheckFinding
@@ -22,12 +23,12 @@ from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 
-#: What edits a document before it follows another one: (document, the version before) → document (see `apps`).
+#: Edit a document before it is stored: (document, previous version) → document (see `apps`).
 BEFORE_STORING: list[Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = []
 
 
 def check_settings(project: Project) -> CheckSettings:
-    """How this project's checks run."""
+    """Return the settings of the project's checks."""
     rule: LongRangeRule = "wild" if project.long_range_rule == "wild" else "c3"
     return CheckSettings(long_range_rule=rule, severities=dict(project.check_settings))
 
@@ -35,7 +36,7 @@ def check_settings(project: Project) -> CheckSettings:
 def check_document(
     document: dict[str, Any], toolset_revision: ToolsetRevision, *, project: Project, stage: Stage
 ) -> list[CheckFinding]:
-    """What the checks say of a document, with what is known of trials of its validators."""
+    """Run the checks on a document, with the known trials of its validators."""
     settings = check_settings(project)
     if document["kind"] == "multi_turn":
         content = dumps(document).decode()
@@ -51,20 +52,20 @@ def _said_of(content: str, tools: str, settings: CheckSettings, stage: Stage) ->
     return tuple(run_checks(load_stored(content), CompiledToolset.of(tools), stage=stage, settings=settings))
 
 
-#: Characters of a document from which checking it may take seconds. Pages of it that come at once wait for the first:
-#: each would check the same. Few such documents are kept, each with its megabytes.
+#: From so many characters, checking may take seconds. Parallel requests wait for the first, since each would check the
+#: same. Results of few such documents are cached.
 _LONG = 200_000
 _LOCKS = [Lock() for _ in range(64)]
-# To read an item, to look it over and to hand it in are three requests about one content.
+# Reading, checking and submitting an item are three requests about the same content.
 _said_of_short, _said_of_long = lru_cache(maxsize=64)(_said_of), lru_cache(maxsize=4)(_said_of)
 
 
 def ensure_toolset_revision(
     *, actor: User | None, project: Project, tools: list[dict[str, Any]], name: str
 ) -> ToolsetRevision:
-    """The project's toolset revision with exactly these tools; created, under ``name``, where there is none.
+    """Return the project's toolset revision with exactly these tools; create it as ``name`` if there is none.
 
-    Raises SchemaProblem when the tools cannot be read.
+    Raises SchemaProblem if the tools are not valid.
     """
     text = canonical({"tools": read_tools(tools)})
     digest = content_hash(text)
@@ -72,7 +73,7 @@ def ensure_toolset_revision(
     if known is not None:
         return known
     with transaction.atomic():
-        # Whoever makes toolsets in this project waits here, so that two never make the same one, or one name twice.
+        # The lock prevents two identical toolsets or names.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
         if known is not None:
@@ -99,7 +100,7 @@ def ensure_toolset_revision(
 
 
 def latest_guideline(project: Project) -> Guideline | None:
-    """The guideline in force."""
+    """Return the current guideline."""
     return next(iter(_latest_guideline(project.pk)), None)
 
 
@@ -120,17 +121,17 @@ def create_revision(
     toolset_revision: ToolsetRevision | None = None,
     stored: bool = False,
 ) -> Revision:
-    """Write a revision. The caller holds the dialogue's row lock. Raises Invalid when the document cannot be read.
+    """Write a revision. The caller holds the dialogue's row lock. Raises Invalid if the document is not valid.
 
-    The head does not move: see ``move_head``. What is written: see ``as_stored``; ``stored``: the caller has asked it,
-    before there was a lock. Raises Conflict if that equals the parent: somebody who changed nothing is no author.
+    The head does not move: see ``move_head``. ``stored``: the document comes from ``as_stored``, called before the lock
+    was taken. Raises Conflict if the content equals the parent's, since nobody is an author without a change.
     """
     text = canonical(document) if stored else as_stored(document, parent)
     toolset_revision = toolset_revision or (parent.toolset_revision if parent else None)
     if toolset_revision is None:
         raise ValueError("a first revision needs a toolset")
     if parent is not None and (text, toolset_revision.pk) == (parent.content, parent.toolset_revision_id):
-        raise Conflict("Nothing has been changed, so there is no new version to store.")
+        raise Conflict(_("Nothing was changed, so there is no new version to save."))
     revision = Revision(
         dialogue=dialogue,
         parent=parent,
@@ -152,10 +153,10 @@ def create_revision(
 
 
 def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
-    """The canonical text to store for a document that follows ``parent``. Raises Invalid.
+    """Return the canonical text to store for a document that follows ``parent``. Raises Invalid.
 
-    It leaves out what was kept of a native record if that describes something edited. Only this text tells whether
-    anything was changed.
+    It omits parts of the native record that describe something edited. Compare this text to see whether anything was
+    changed.
     """
     try:
         document = read_document(document)
@@ -165,18 +166,18 @@ def as_stored(document: dict[str, Any], parent: Revision | None) -> str:
         return canonical(document)
     except SchemaProblem as problem:
         raise Invalid(
-            f"The dialogue cannot be stored: {problem}",
+            _("The dialogue can’t be saved: %(problem)s") % {"problem": problem},
             problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
         ) from None
 
 
 def next_number(dialogue: Dialogue) -> int:
-    """The number of the dialogue's next open revision. The caller holds the dialogue's row lock."""
+    """Return the number of the dialogue's next open revision. The caller holds the dialogue's row lock."""
     return (Revision.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0) + 1
 
 
 def unseal(revisions: Iterable[Revision]) -> None:
-    """Open the revisions of one dialogue's settled blind stage, numbering them in the order they were made."""
+    """Open the revisions of one dialogue's settled blind stage, numbered in order of creation."""
     number = 0
     for revision in sorted(revisions, key=lambda r: r.pk):
         if revision.sealed:
@@ -187,7 +188,7 @@ def unseal(revisions: Iterable[Revision]) -> None:
 
 
 def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") -> None:
-    """Make ``revision`` what the dialogue is now: denormalised columns and findings follow.
+    """Make ``revision`` the dialogue's head and update denormalised columns and findings.
 
     The caller holds the dialogue's row lock.
     """
@@ -208,12 +209,12 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
         revision.save(update_fields=["clean_mark"])
 
 
-#: Checks whose findings change while the content stays: when its validators have been tried.
+#: Checks whose findings depend on trials of validators, not only on the content.
 _OF_TRIALS = ("validator.untried", "validator.matrix", "validator.doubt")
 
 
 def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
-    """Bring what is stored about trials of a head's validators up to date. Within the caller's transaction."""
+    """Update the findings about trials of a head's validators, in the caller's transaction."""
     dialogue = lock_dialogue(revision.dialogue_id)
     if dialogue.head_id != revision.pk:
         return
@@ -227,7 +228,7 @@ def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
 
 
 def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
-    """Set what lists and counters read from the content; returns the names of the fields set."""
+    """Set the columns that lists and counters read; returns their names."""
     columns = listed_columns(document) | {
         "error_count": sum(1 for f in findings if f.severity == "error"),
         "warning_count": sum(1 for f in findings if f.severity == "warning"),
@@ -238,7 +239,7 @@ def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[Che
 
 
 def finding_rows(dialogue: Dialogue, revision: Revision, findings: list[CheckFinding]) -> list[Finding]:
-    """Unsaved rows for findings."""
+    """Return unsaved rows for findings."""
     return [
         Finding(
             dialogue=dialogue,
@@ -254,24 +255,24 @@ def finding_rows(dialogue: Dialogue, revision: Revision, findings: list[CheckFin
 
 
 def load_revision(*, actor: User, dialogue: Dialogue, public_id: str) -> Revision:
-    """A revision the actor may see. Raises Hidden."""
+    """Return a revision that the actor may see. Raises Hidden."""
     revision = Revision.objects.visible_to(actor).filter(dialogue=dialogue, public_id=public_id).first()
     if revision is None:
-        raise Hidden("There is no such revision of this dialogue, or it is not yours to see yet.")
+        raise Hidden(_("This revision does not exist, or you can’t see it yet."))
     return revision
 
 
 def load_revision_or_head(*, actor: User, dialogue: Dialogue, public_id: str) -> Revision:
-    """The revision with this public id; where none is named, the newest. Raises Hidden."""
+    """Return the revision with this public id, or the newest one if the id is blank. Raises Hidden."""
     revision = load_revision(actor=actor, dialogue=dialogue, public_id=public_id) if public_id else dialogue.head
     if revision is None:
-        raise Hidden("This dialogue has no content yet.")
+        raise Hidden(_("This dialogue has no content yet."))
     return revision
 
 
 def lock_dialogue(dialogue_id: int) -> Dialogue:
-    """The dialogue's row, locked until the caller's transaction ends."""
-    # Not the key: rows that refer to the dialogue may be written meanwhile.
+    """Return the dialogue's row, locked until the caller's transaction ends."""
+    # Without its key, so that rows that refer to the dialogue can be written meanwhile.
     return Dialogue.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=dialogue_id)
 
 
@@ -289,9 +290,9 @@ def revise(
     message: str,
     toolset_revision: ToolsetRevision | None = None,
 ) -> Revision:
-    """A new head on the main branch. The caller holds the lock. Raises Conflict when the head is not ``seen``."""
+    """Write a new head on the main branch. The caller holds the lock. Raises Conflict if the head is not ``seen``."""
     if dialogue.head_id != seen.pk:
-        raise Conflict("The dialogue has a newer version than the one you edited; merge your changes with it.")
+        raise Conflict(_("The dialogue has a newer version than the one you edited. Merge your changes with it."))
     revision = create_revision(
         actor=actor,
         dialogue=dialogue,

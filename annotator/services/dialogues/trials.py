@@ -1,6 +1,6 @@
-"""Trials of validators: known by content, run in workers only, never in a web process.
+"""Trials of validators: stored by content, run only in workers.
 
-Pages and checks read what is known (``known_outcomes``) and start a job where nothing is (``start_trials``).
+Pages and checks read known outcomes (``known_outcomes``) and start a job for the others (``start_trials``).
 """
 
 import time
@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from annotator.core.sandbox.results import Call, CallResult, SandboxUnavailable, Status
 from annotator.core.sandbox.sharing import shared_sandbox
@@ -19,37 +21,37 @@ from annotator.models.trials import TrialRows
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 
 KIND = "validators"
-#: Seconds of trying after which a job leaves the rest: others wait for the same worker.
+#: Seconds after which a job leaves the rest untried, since others wait for the same worker.
 BUDGET = 20.0
-#: Trials one person may have under way.
+#: Running trials of one person.
 MAX_RUNNING = 3
 #: Typed texts in one trial, and their characters.
 MAX_TEXTS = 5
 MAX_TEXT_LENGTH = 20_000
 
 
-# --- what is known ---------------------------------------------------------------------------------------------------
+# --- known outcomes --------------------------------------------------------------------------------------------------
 
 
 def known_outcomes(subjects: Iterable[Subject]) -> dict[str, Outcome]:
-    """Key → what the trial said, for those that were tried; without their rows."""
+    """Return {key: outcome} of the subjects that were tried, without rows."""
     keys = {subject.key for subject in subjects}
     rows = ValidatorTrial.objects.filter(key__in=keys).values_list("key", "errors", "warnings") if keys else ()
     return {key: Outcome(tuple(errors), tuple(warnings)) for key, errors, warnings in rows}
 
 
 def known_outcomes_of(document: Mapping[str, Any]) -> dict[str, Outcome]:
-    """The same for a whole document; empty for one that has no validators."""
+    """Return the known outcomes of a document; empty if it has no validators."""
     return known_outcomes(subjects_of(document)) if document.get("kind") == "constrained" else {}
 
 
 def read_trial(subject: Subject) -> ValidatorTrial | None:
-    """The trial of exactly this validator, with its matrix."""
+    """Return the trial of exactly this validator, with its matrix."""
     return ValidatorTrial.objects.select_related("matrix").filter(key=subject.key).first()
 
 
 def facts_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a release says of a document's validators: each with its key and how many rows were tried."""
+    """Return what a release states about each of a document's validators."""
     subjects = subjects_of(document) if document.get("kind") == "constrained" else []
     rows = ValidatorTrial.objects.filter(key__in=[one.key for one in subjects])
     found = {row.key: row for row in rows}
@@ -67,7 +69,7 @@ def facts_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-# --- asking for it ---------------------------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------------------------------
 
 
 def start_trials(
@@ -79,16 +81,17 @@ def start_trials(
     constraint: str = "",
     texts: Sequence[str] = (),
 ) -> Job | None:
-    """Have a worker try the document's validators (or that of one ``constraint``) as they stand now.
+    """Let a worker try the document's validators, or that of one ``constraint``.
 
-    ``dialogue``: whose document it is, for those who look for the job. ``texts``: responses to judge besides, for one
-    constraint; their verdicts are in the job's result alone. None where everything is known already. Raises Invalid,
-    and Conflict when the person has too much under way.
+    ``dialogue``: the document's dialogue, for finding the job. ``texts``: more responses to judge, for one constraint;
+    their verdicts are only in the job's result. Returns None if all outcomes are known. Raises Invalid, and Conflict if
+    the person has too many running trials.
     """
     if len(texts) > MAX_TEXTS or any(len(text) > MAX_TEXT_LENGTH for text in texts):
-        raise Invalid(f"At most {MAX_TEXTS} responses of {MAX_TEXT_LENGTH:,} characters are tried at once.")
+        sentence = _("You can try at most %(texts)d responses of %(length)s characters at a time.")
+        raise Invalid(sentence % {"texts": MAX_TEXTS, "length": f"{MAX_TEXT_LENGTH:,}"})
     if any("\x00" in text for text in texts):
-        raise Invalid("A response holds a NUL character, which cannot be stored; remove it.")
+        raise Invalid(_("A response contains a NUL character, which can’t be stored. Remove it."))
     subjects = [one for one in subjects_of(document) if constraint in ("", one.constraint)]
     known = known_outcomes(subjects)
     wanted = [one for one in subjects if texts or one.key not in known]
@@ -101,7 +104,7 @@ def start_trials(
     }
     with transaction.atomic():
         if actor is not None:
-            # One after another, so that two windows of one person do not pass the bound together.
+            # One request of a person at a time, so that two windows can't exceed the limit together.
             User.objects.select_for_update(no_key=True).get(pk=actor.pk)
             under_way = Job.objects.filter(requester=actor, kind=KIND).exclude(state__in=JOB_ENDED)
             waiting = list(under_way.order_by("-pk"))
@@ -109,24 +112,30 @@ def start_trials(
                 if job.parameters == parameters:
                     return job
             if len(waiting) >= MAX_RUNNING:
-                raise Conflict(f"{len(waiting)} of your trials are still under way; wait until one has ended.")
+                sentence = ngettext(
+                    "You have %(count)d running trial. Wait until it has ended.",
+                    "You have %(count)d running trials. Wait until one has ended.",
+                    len(waiting),
+                )
+                raise Conflict(sentence % {"count": len(waiting)})
         return start_job(actor=actor, project=project, kind=KIND, parameters=parameters)
 
 
 def start_trials_of(*, actor: User, revision: Revision, constraint: str = "", texts: Sequence[str] = ()) -> Job | None:
-    """The same for a version of a dialogue that the actor sees. Raises Invalid where nothing can be tried."""
+    """Start trials for a version of a dialogue that the actor sees. Raises Invalid if nothing can be tried."""
     document = revision.document()
     if document["kind"] != "constrained":
-        raise Invalid("Only constrained cases have validators to try.")
+        raise Invalid(_("Only constrained cases have validators."))
     found = next((one for one in document["constraints"] if one["id"] == constraint), None)
     if constraint and found is None:
-        raise Invalid(f"The case has no constraint {constraint}.", field="constraint")
+        sentence = _("The case has no constraint “%(constraint)s”.")
+        raise Invalid(sentence % {"constraint": constraint}, field="constraint")
     if found is not None and isinstance(why := subject_of(document, found), str):
         raise Invalid(why, field="constraint")
     if texts and found is None:
-        raise Invalid("Name the constraint whose validator is to judge the responses.", field="constraint")
+        raise Invalid(_("Choose the constraint whose validator judges the responses."), field="constraint")
     if not subjects_of(document):
-        raise Invalid("The case has no validator that can be tried; its findings say why.")
+        raise Invalid(_("The case has no validator that can be tried. Its findings say why."))
     dialogue = revision.dialogue
     return start_trials(
         actor=actor,
@@ -139,29 +148,29 @@ def start_trials_of(*, actor: User, revision: Revision, constraint: str = "", te
 
 
 def load_trial(*, actor: User, dialogue: Dialogue, public_id: str) -> Job:
-    """A trial of a dialogue's validators that the actor asked for. Raises Hidden."""
+    """Return a trial of a dialogue's validators that the actor started. Raises Hidden."""
     job = load_trial_job(actor=actor, public_id=public_id)
     if job is None or job.parameters.get("dialogue") != dialogue.public_id:
-        raise Hidden("There is no such trial of this dialogue, or it is not yours to see.")
+        raise Hidden(_("This trial does not exist, or you can’t see it."))
     return job
 
 
 def subjects_of_trial(job: Job) -> list[Subject]:
-    """What a trial was asked to try."""
+    """Return the subjects of a trial."""
     return [Subject.from_json(one) for one in job.parameters["subjects"]]
 
 
 def load_trial_job(*, actor: User, public_id: str) -> Job | None:
-    """A trial that the actor asked for; nobody else's."""
+    """Return a trial that the actor started, if any."""
     return Job.objects.filter(requester=actor, kind=KIND, public_id=public_id).first()
 
 
-# --- running it, in a worker -----------------------------------------------------------------------------------------
+# --- in a worker -----------------------------------------------------------------------------------------------------
 
 
-@job_kind(KIND, "Trial of validators", quiet=True, untrusted=True)
+@job_kind(KIND, gettext_noop("Validator trial"), quiet=True, untrusted=True)
 def run_trials(running: Running) -> dict[str, Any]:
-    """Runner of the job kind ``validators``. What is not reached within the budget is left, and said so."""
+    """Run the job kind ``validators``. The result counts what is left untried when the budget is used up."""
     parameters = running.job.parameters
     subjects = subjects_of_trial(running.job)
     begin, tried, left, texts = time.monotonic(), 0, 0, []
@@ -180,10 +189,9 @@ def run_trials(running: Running) -> dict[str, Any]:
 
 
 def ensure_tried(subjects: Sequence[Subject]) -> int:
-    """Try what was not tried yet and keep the outcome; returns how many were run.
+    """Try subjects without a known outcome and store it; returns how many were run.
 
-    For workers and commands. Raises Conflict where the sandbox is not available: then nothing is kept, for that is not
-    the validator's fault.
+    For workers and commands. Raises Conflict if the sandbox is not available; then nothing is stored.
     """
     known = known_outcomes(subjects)
     wanted = {one.key: one for one in subjects if one.key not in known}
@@ -194,7 +202,7 @@ def ensure_tried(subjects: Sequence[Subject]) -> int:
 
 
 def keep_outcome(key: str, outcome: Outcome) -> None:
-    """Store what came of a trial; the first one stays."""
+    """Store the outcome of a trial; the first one stays."""
     with transaction.atomic():
         trial, created = ValidatorTrial.objects.get_or_create(
             key=key,
@@ -211,7 +219,7 @@ def keep_outcome(key: str, outcome: Outcome) -> None:
 
 
 def try_texts(subject: Subject, texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Verdicts on typed texts, as JSON values."""
+    """Return verdicts on typed texts as JSON values."""
     results = run_calls(subject, texts) if texts else []
     return [
         {"text": text[:KEPT_TEXT], "length": len(text), **verdict_of(result)}
@@ -220,12 +228,13 @@ def try_texts(subject: Subject, texts: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
-    """What the validator says of each text: all at once, so that none can be told by when it is asked."""
+    """Return the verdict on each text. All run in one process, so that a validator can't tell them apart by time."""
     calls = [Call((text,)) for text in texts]
     last: SandboxUnavailable | None = None
-    for _ in range(2):
+    for __ in range(2):
         try:
             return shared_sandbox().run(subject.source, subject.function, calls)
         except SandboxUnavailable as error:
             last = error
-    raise Conflict(f"{Status.SANDBOX_UNAVAILABLE.words} The validator is not the reason. {last}")
+    sentence = _("%(status)s The validator is not the reason. %(reason)s")
+    raise Conflict(sentence % {"status": Status.SANDBOX_UNAVAILABLE.words, "reason": last})

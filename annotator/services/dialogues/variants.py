@@ -1,8 +1,8 @@
-"""Language variants: what they share is compared, and a change of words in one marks the others until somebody has
-looked at both and says that they say the same.
+"""Language variants: their shared parts must be equal, and a change of text in one marks the others until somebody
+confirms that they say the same.
 
-Nothing is stored when a variant changes: whether two are in step follows from their newest versions, so no edit of one
-has to wait for an edit of another. It is a finding of each of the two all the same: see ``variant_findings``.
+Nothing is stored when a variant changes: whether two agree follows from their newest versions, so edits of one never
+wait for edits of another. A disagreement is a finding of both: see ``variant_findings``.
 """
 
 from collections import defaultdict
@@ -12,6 +12,7 @@ from itertools import combinations
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison.variants import shared_difference
 from annotator.errors import Conflict, Hidden, Invalid
@@ -22,26 +23,26 @@ from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 
 CHECK = "dialogue.variant"
-#: Who may say that two variants say the same.
+#: Roles that may confirm that two variants say the same.
 MATCHERS = {Role.ADMINISTRATOR, Role.SENIOR_REVIEWER}
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Another variant of a dialogue, and how the two stand."""
+    """Another variant of a dialogue, and whether the two agree."""
 
     dialogue: Dialogue
-    #: Why the two are not in step, as a sentence; blank where they are.
+    #: Why the two do not agree, as a sentence; blank if they do.
     why: str
-    #: Whether that is something both should share, which has to be edited; else it is enough to look.
+    #: Whether a shared part differs and must be edited; otherwise confirming is enough.
     shared: bool = False
 
 
 def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[Variant]]:
-    """Key of each published dialogue of these groups → its other variants. A rejected one has come to its end: nobody
-    could bring it together with another any more, so it is in step with all.
+    """Return {key of each published dialogue of these groups: its other variants}.
 
-    Gold items are variants of one another, as the dialogues are that they stand for.
+    A rejected dialogue agrees with all, since nobody can edit it any more. Gold items are variants of one another, like
+    the dialogues they stand for.
     """
     wanted = {group for group in groups if group}
     if not wanted:
@@ -69,13 +70,13 @@ def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[
 
 
 def out_of_step(*, project: Project, dialogues: Iterable[Dialogue]) -> set[int]:
-    """Keys of those of these dialogues that are not in step with another variant."""
+    """Return the keys of those dialogues that do not agree with another variant."""
     found = read_variants(project=project, groups=(one.variant_group for one in dialogues))
     return {key for key, others in found.items() if any(other.why for other in others)}
 
 
 def variants_of(*, actor: User, dialogue: Dialogue) -> list[Variant]:
-    """The other variants of a dialogue that the actor may see."""
+    """Return the other variants of a dialogue that the actor may see."""
     if not dialogue.variant_group:
         return []
     found = read_variants(project=dialogue.project, groups=[dialogue.variant_group]).get(dialogue.pk, [])
@@ -85,7 +86,7 @@ def variants_of(*, actor: User, dialogue: Dialogue) -> list[Variant]:
 
 
 def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
-    """What the other variants that the actor may see make a finding of the whole dialogue; no rows of the database."""
+    """Return unsaved findings about variants, visible to the actor, that do not agree with the dialogue."""
     return [
         Finding(dialogue=dialogue, revision=dialogue.head, check_id=CHECK, severity="warning", message=one.why[:1000])
         for one in variants_of(actor=actor, dialogue=dialogue)
@@ -94,10 +95,10 @@ def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
 
 
 def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[str, str]) -> VariantMatch:
-    """Record that the newest versions of two variants say the same. ``other``: the public id of the other dialogue;
-    ``seen``: the public ids of the versions the actor looked at.
+    """Record that the newest versions of two variants say the same.
 
-    Raises Denied, Hidden, Conflict where one of them has changed since, Invalid where what they share differs.
+    ``other``: the public id of the other dialogue. ``seen``: the public ids of the versions that the actor saw. Raises
+    Denied, Hidden, Conflict if one has changed since, and Invalid if a shared part differs.
     """
     project = dialogue.project
     require_role(actor=actor, project=project, roles=MATCHERS)
@@ -105,16 +106,17 @@ def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[s
         (one for one in variants_of(actor=actor, dialogue=dialogue) if one.dialogue.public_id == other), None
     )
     if sibling is None:
-        raise Hidden("There is no such variant of this dialogue.")
+        raise Hidden(_("This variant does not exist."))
     with transaction.atomic():
-        # In the order of their keys, as everybody who locks two.
+        # In the order of their keys, to avoid deadlocks.
         locked = {key: lock_dialogue(key) for key in sorted((dialogue.pk, sibling.dialogue.pk))}
         heads = [locked[dialogue.pk].head, locked[sibling.dialogue.pk].head]
         mine, theirs = heads
         if mine is None or theirs is None or (mine.public_id, theirs.public_id) != seen:
-            raise Conflict("One of the two has changed since you looked; look at both again.")
+            raise Conflict(_("One of the two has changed since you looked. Compare them again."))
         if difference := shared_difference(mine.document(), theirs.document()):
-            raise Invalid(f"The two differ in what variants share: {difference}. Bring that together first.")
+            sentence = _("The variants differ in a part that they must share: %(difference)s. Edit one of them first.")
+            raise Invalid(sentence % {"difference": difference})
         first, second = sorted((mine, theirs), key=lambda one: one.dialogue_id)
         match, made = VariantMatch.objects.get_or_create(first=first, second=second, defaults={"author": actor})
         if made:
@@ -134,15 +136,16 @@ def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[s
 
 
 def _why(mine: Dialogue, theirs: Dialogue, firsts: dict[int, str], matched: set[frozenset[str]]) -> tuple[str, bool]:
-    """Why the first is not in step with the second, as a sentence, and whether it is something they share."""
+    """Return why two variants do not agree, as a sentence, and whether a shared part differs."""
     one, other = mine.head, theirs.head
     if one is None or other is None or DialogueStatus.REJECTED in (mine.status, theirs.status):
         return "", False
     if (mine.policies, mine.topologies, mine.information) != (theirs.policies, theirs.topologies, theirs.information):
-        return f"Its language variant {theirs.external_id} has other labels; bring the two together first.", True
+        sentence = _("The language variant %(variant)s has other labels. Make the labels equal.")
+        return sentence % {"variant": theirs.external_id}, True
     if difference := shared_difference(one.document(), other.document()):
-        words = f"Its language variant {theirs.external_id} differs in what the two share: {difference}; "
-        return f"{words}bring the two together first.", True
+        sentence = _("The language variant %(variant)s differs in a shared part: %(difference)s. Make them equal.")
+        return sentence % {"variant": theirs.external_id, "difference": difference}, True
     if frozenset((one.content_hash, other.content_hash)) in matched:
         return "", False
     if one.batch_id is not None and one.batch_id == other.batch_id:
@@ -150,6 +153,14 @@ def _why(mine: Dialogue, theirs: Dialogue, firsts: dict[int, str], matched: set[
     changed = [dialogue for dialogue in (theirs, mine) if dialogue.content_hash != firsts.get(dialogue.pk)]
     if not changed:
         return "", False
-    who = "It" if changed[0] is mine else f"Its language variant {theirs.external_id}"
-    beside = f" and its language variant {theirs.external_id} has not followed" if changed[0] is mine else ""
-    return f"{who} has changed since the two were last compared{beside}; look at both, then say that they agree.", False
+    if changed[0] is mine:
+        sentence = _(
+            "This dialogue has changed since it was last compared with its language variant %(variant)s. Compare both "
+            "and confirm that they agree."
+        )
+    else:
+        sentence = _(
+            "The language variant %(variant)s has changed since the two were last compared. Compare both and confirm "
+            "that they agree."
+        )
+    return sentence % {"variant": theirs.external_id}, False

@@ -1,4 +1,4 @@
-"""One event on each of many dialogues' chains, written at once."""
+"""Write one event to each of many dialogues' chains."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -12,21 +12,21 @@ from annotator.services.history.events import event_digest
 
 _Key = TypeVar("_Key")
 
-#: Keys in one “IN” list; SQLite bounds the number of values of a statement.
+#: Keys in one “IN” list; SQLite limits the number of values in a statement.
 PORTION = 900
 
 
 def in_portions(keys: Iterable[_Key], size: int = PORTION) -> Iterator[list[_Key]]:
-    """The keys in lists that any database takes in one statement."""
+    """Yield the keys in lists short enough for one statement."""
     rest = iter(keys)
     while portion := list(islice(rest, size)):
         yield portion
 
 
 def extend_chains(*, actor: User | None, project: Project, kind: str, entries: Mapping[int, Mapping[str, Any]]) -> None:
-    """Append an event of one kind to each dialogue's chain: {dialogue id: what is true afterwards}.
+    """Append an event of one kind to each dialogue's chain. ``entries``: {dialogue id: its ``after``}.
 
-    In the caller's transaction; the dialogues' rows are locked, or nobody else knows of them yet.
+    Runs in the caller's transaction. The dialogues' rows are locked or not yet visible to others.
     """
     now = timezone.now()
     stamp = now.isoformat(timespec="microseconds")

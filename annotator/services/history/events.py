@@ -1,4 +1,4 @@
-"""Append-only history. Each dialogue's events form a hash chain, so that a missing one shows."""
+"""Append-only history. Each dialogue's events form a hash chain, so that missing events are detected."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from annotator.services.notices.notices import notify_of_events
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """What one event says, before it has its place in a chain."""
+    """The content of an event before it is added to a chain."""
 
     kind: str
     before: dict[str, Any] = field(default_factory=dict)
@@ -39,8 +39,8 @@ def append_event(
 ) -> Event:
     """Write one event in the caller's transaction.
 
-    The dialogue's row must be locked by the caller where two transitions of it can meet; the chain's unique number
-    refuses a fork in any case.
+    The caller locks the dialogue's row if transitions of it can run in parallel. A unique number prevents forks of the
+    chain in any case.
     """
     line = EventLine(kind, before or {}, after or {}, sealed)
     return append_events(actor=actor, project=project, dialogue=dialogue, lines=[line])[0]
@@ -85,15 +85,15 @@ def _last_link(dialogue_id: int) -> QuerySet[Event, Any]:
 
 
 def broken_links(dialogue: Dialogue) -> list[int]:
-    """Numbers of the events at which the dialogue's chain does not hold; empty when nothing was removed or changed.
+    """Return the numbers of events at which the dialogue's chain is broken; empty if nothing was removed or changed.
 
-    That its end was cut off shows in the project's checkpoints alone: see ``annotator.services.integrity.checkpoints``.
+    Only the project's checkpoints detect a removed end: see ``annotator.services.integrity.checkpoints``.
     """
     return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
 
 
 def chain_problems(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
-    """What was removed from, changed in or slipped into the chains of dialogues, as (its key, a sentence)."""
+    """Yield (key, sentence) for each event that was removed, changed or inserted in the chains of dialogues."""
     events = Event.objects.filter(dialogue__in=dialogues).select_related("dialogue")
     events = events.defer(*(f"dialogue__{name}" for name in ("search_text", "policies", "topologies", "information")))
     chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
@@ -104,9 +104,9 @@ def chain_problems(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
 
 
 def loose_problems(project: Project) -> Iterable[str]:
-    """What was changed in events that belong to no dialogue, as sentences.
+    """Yield a sentence for each changed event that belongs to no dialogue.
 
-    They are in no chain: that one is missing shows in the checkpoints, which hold the hashes of all.
+    They are in no chain: checkpoints, which have the hashes of all events, detect missing ones.
     """
     for event in Event.objects.filter(project=project, dialogue=None).order_by("pk").iterator(2000):
         if event.hash != _digest(event):
@@ -133,7 +133,7 @@ def _problems(events: Iterable[Event]) -> Iterable[str]:
         if event.hash != _digest(event):
             yield f"{named} was changed"
         elif number < expected or (number == expected and event.previous_hash != last):
-            yield f"{named} does not follow from the one before it: one of the two was exchanged"
+            yield f"{named} does not match the event before it: one of the two was replaced"
         expected, last = number + 1, event.hash
 
 
@@ -169,7 +169,7 @@ def event_digest(
     after: dict[str, Any],
     created_at: str,
 ) -> str:
-    """The hash of one link of a chain, as docs/history.md says; ``created_at`` in ISO form with microseconds."""
+    """Return the hash of one link of a chain (docs/history.md); ``created_at`` in ISO form with microseconds."""
     body = canonical(
         without_kinds([previous_hash, project_id, dialogue_id, number, actor_id, kind, before, after, created_at])
     )

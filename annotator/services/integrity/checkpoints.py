@@ -1,8 +1,8 @@
-"""Checkpoints: one hash over everything that has happened in a project, written now and then.
+"""Checkpoints: one hash over all events of a project, written at intervals.
 
-A dialogue's chain of events shows what was removed from its middle or altered, but not that its end was cut off, nor
-anything about events of the project as a whole. A checkpoint is an event itself; it holds the hash of the checkpoint
-before it and of every event since. Nothing has to wait for it: it looks at what has come to rest.
+A dialogue's chain detects removed and changed events, but not a removed end, nor changes of events that belong to no
+dialogue. A checkpoint is an event with the hash of the previous checkpoint and of every event since. It covers only
+events of some age, so that nothing has to wait for it.
 """
 
 import hashlib
@@ -16,25 +16,25 @@ from annotator.models import Event, Project
 from annotator.services.history.events import append_event
 
 KIND = "project.checkpoint"
-#: Events younger than this are left for the next time: a transaction that began before may still be writing older ids.
+#: Younger events are left to the next checkpoint, since a running transaction may still write older ids.
 REST = timedelta(hours=1)
 _BEFORE_ALL = -(2**63)
 
 
 def write_checkpoints(*, rest: timedelta = REST) -> int:
-    """A checkpoint for every project in which something has happened; returns how many were written."""
+    """Write a checkpoint for every project with new events; returns how many."""
     return sum(write_checkpoint(project=project, rest=rest) is not None for project in Project.objects.order_by("pk"))
 
 
 def write_checkpoint(*, project: Project, rest: timedelta = REST) -> Event | None:
-    """Seal what has happened since the last checkpoint and has come to rest. None where nothing has."""
+    """Write a checkpoint over the events since the last one that are old enough. None if there are none."""
     with transaction.atomic():
-        # Two workers: the second waits here, then finds nothing to do.
+        # A second worker waits here, then finds nothing to do.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         last = Event.objects.filter(project=project, kind=KIND).order_by("-pk").first()
         since, digest = (last.after["through"], last.after["digest"]) if last else (_BEFORE_ALL, "")
         events = Event.objects.filter(project=project, pk__gt=since, created_at__lt=timezone.now() - rest)
-        # An import that is cancelled takes its events back; what came after waits with it.
+        # A cancelled import removes its events, so later events wait until it has ended.
         unpublished = Event.objects.filter(project=project, dialogue__published=False).aggregate(first=Min("pk"))
         if unpublished["first"] is not None:
             events = events.filter(pk__lt=unpublished["first"])
@@ -48,10 +48,10 @@ def write_checkpoint(*, project: Project, rest: timedelta = REST) -> Event | Non
 
 
 def checkpoint_problems(project: Project) -> list[str]:
-    """A sentence for each checkpoint that does not hold: an event before it was removed, altered or slipped in.
+    """Return a sentence for each checkpoint that does not match: an event before it was removed, changed or inserted.
 
-    It says of which time, and by how many events. Checkpoints that follow a broken one are judged by what that one
-    says, so that each tells of its own time alone.
+    It names the time range and the number of events. A checkpoint after a broken one is compared with the hash that the
+    broken one states, so that each is about its own time range only.
     """
     problems, since, digest, began = [], _BEFORE_ALL, "", "the beginning"
     for checkpoint in Event.objects.filter(project=project, kind=KIND).order_by("pk"):
@@ -60,16 +60,17 @@ def checkpoint_problems(project: Project) -> list[str]:
         ended = f"{checkpoint.created_at:%Y-%m-%d %H:%M} UTC"
         if (sealed, count) != (said["digest"], said["events"]):
             missing = said["events"] - count
-            what = "an event was changed or exchanged"
+            what = "an event was changed or replaced"
             if missing:
-                what = f"{abs(missing)} {'fewer' if missing > 0 else 'more'} than the {said['events']} that were sealed"
-            problems.append(f"checkpoint {checkpoint.pk} does not hold: between {began} and {ended}, {what}")
+                more = "fewer" if missing > 0 else "more"
+                what = f"there are {abs(missing)} {more} events than the recorded {said['events']}"
+            problems.append(f"checkpoint {checkpoint.pk} does not match: between {began} and {ended}, {what}")
         since, digest, began = said["through"], said["digest"], ended
     return problems
 
 
 def _seal(project: Project, since: int, through: int, digest: str) -> tuple[str, int]:
-    """The hash of (digest, then the hashes of the events after ``since`` up to ``through``), and their number."""
+    """Hash ``digest`` and the hashes of the events after ``since`` up to ``through``. Returns the hash and a count."""
     sealed, count = hashlib.sha256(digest.encode()), 0
     hashes = Event.objects.filter(project=project, pk__gt=since, pk__lte=through).order_by("pk")
     for one in hashes.values_list("hash", flat=True).iterator(5000):

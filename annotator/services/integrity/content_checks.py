@@ -1,7 +1,7 @@
-"""Whether the versions still are what they were: by their own checksums, and by those that the history names.
+"""Checks that stored versions are unchanged, by their own checksums and by those in the history.
 
-The history says of each import, review and outcome which content it was about, and of each import with which toolset.
-So content that was changed in the database shows even where its checksum was changed with it.
+The history has the content hash of each import, review and outcome, and the toolset hash of each import. So a change in
+the database is detected even if its checksum was changed too.
 """
 
 from collections import defaultdict
@@ -11,35 +11,36 @@ from annotator.core.schema import content_hash
 from annotator.models import Event, Project, Revision, ToolsetRevision
 from annotator.models.content import GoldRole
 
-#: Texts held at a time.
+#: Texts in memory at a time.
 _TEXTS = 200
 _HASH, _TOOLSET = "content_hash", "toolset_hash"
 
 
 def toolset_problems(project: Project) -> Iterable[str]:
-    """Toolsets of a project that were changed, as sentences: by them every call is judged."""
+    """Yield a sentence for each changed toolset of a project."""
     there: set[str] = set()
     versions = ToolsetRevision.objects.filter(project=project).order_by("pk")
     columns = ("toolset__name", "number", _HASH, "content")
     for name, number, stored, text in versions.values_list(*columns).iterator(_TEXTS):
         if content_hash(text) != stored:
-            yield f"toolset {name}: version {number} is not what its checksum says"
+            yield f"toolset {name}: version {number} does not match its checksum"
         there.add(stored)
-    # One that nobody in particular added is taken back with an import that fails, if nothing has it.
+    # A failed import removes the toolsets that it added, unless something uses them.
     added = Event.objects.filter(project=project, dialogue=None, kind="toolset.added", actor__isnull=False)
     for after in added.order_by("pk").values_list("after", flat=True):
         if after.get("sha256") not in there:
-            yield f"toolset {after['toolset']}: no version has the content with which it was added"
+            yield f"toolset {after['toolset']}: no version has the content that was added"
     imported = Event.objects.filter(project=project, dialogue=None, kind="toolset.imported")
     for after in imported.order_by("pk").values_list("after", flat=True):
         for toolset in after["toolsets"]:
             if toolset["sha256"] not in there:
-                yield f"toolset {toolset['name']}: no version has the content with which it was imported"
+                yield f"toolset {toolset['name']}: no version has the content that was imported"
 
 
 def content_problems(dialogues: Sequence[int]) -> Iterable[str]:
-    """What was changed in, or removed from, the versions of dialogues, as sentences. All that their events name is held
-    in memory: ask for some hundred at a time.
+    """Yield a sentence for each version of dialogues that was changed or removed.
+
+    All hashes of their events are in memory, so pass some hundred dialogues at a time.
     """
     named: dict[tuple[int, str], tuple[int, str]] = {}
     with_toolset: dict[tuple[int, str, str], tuple[int, str]] = {}
@@ -55,18 +56,18 @@ def content_problems(dialogues: Sequence[int]) -> Iterable[str]:
     rows = revisions.values_list(*columns, f"toolset_revision__{_HASH}")
     for dialogue, external_id, gold_role, public_id, stored, text, toolset in rows.iterator(_TEXTS):
         named.pop((dialogue, stored), None)
-        # A gold item has the events of another dialogue, and not all of its versions.
+        # A gold item has the events of another dialogue but not all of its versions.
         if gold_role != GoldRole.GOLD:
             toolsets[dialogue, stored].add(toolset)
             names[dialogue] = external_id
         if content_hash(text) != stored:
-            yield f"dialogue {external_id}: version {public_id} is not what its checksum says"
+            yield f"dialogue {external_id}: version {public_id} does not match its checksum"
     for (dialogue, _), (number, kind) in named.items():
-        # An import that is cancelled meanwhile takes its events back with its versions.
+        # An import cancelled meanwhile removes its events together with its versions.
         event = Event.objects.filter(dialogue=dialogue, number=number).select_related("dialogue").first()
         if event is not None and event.dialogue is not None:
             name = event.dialogue.external_id
-            yield f"dialogue {name}: no version has the content that event {number} ({kind}) names"
+            yield f"dialogue {name}: no version has the content recorded by event {number} ({kind})"
     for (dialogue, content, toolset), (number, kind) in with_toolset.items():
         if toolset not in toolsets.get((dialogue, content), {toolset}):
-            yield f"dialogue {names[dialogue]}: its toolset is not the one that event {number} ({kind}) names"
+            yield f"dialogue {names[dialogue]}: the toolset is not the one recorded by event {number} ({kind})"

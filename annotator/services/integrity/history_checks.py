@@ -1,9 +1,10 @@
-"""Checking a project's whole history, from its page by a job: in portions, since there may be a million events."""
+"""The job that checks a project's whole history, in portions, since there may be a million events."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from annotator.models import Dialogue, Event, Job, Project, User
 from annotator.services.access.permissions import require_administrator
@@ -13,19 +14,19 @@ from annotator.services.integrity.content_checks import content_problems, toolse
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 
 JOB = "history"
-#: Dialogues whose chains and versions one step reads; problems that the page names, the others are counted.
+#: Dialogues read in one step; problems listed on the page, the others are counted.
 PORTION, MAX_NAMED = 500, 50
-#: What else holds rows against the history, by keys of dialogues; other apps add theirs. The events are sound.
+#: More checks of rows against the history, by keys of dialogues with unbroken chains; registered by other apps.
 RECORDS: list[Callable[[Sequence[int]], Iterable[str]]] = []
-#: The same of rows that are no dialogue's.
+#: The same for rows that belong to no dialogue.
 PROJECT_RECORDS: list[Callable[[Project], Iterable[str]]] = []
 
 
 def start_check(*, actor: User, project: Project) -> Job:
-    """Check the history of a project; where somebody has begun that already, it is theirs. Raises Denied."""
+    """Start a check of a project's history, or return the running one. Raises Denied."""
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
-        # Two people at once: the second waits here, then finds the first one's.
+        # A second request waits here, then finds the job of the first.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         last = last_check(project)
         if last is not None and not last.ended:
@@ -34,12 +35,12 @@ def start_check(*, actor: User, project: Project) -> Job:
 
 
 def last_check(project: Project) -> Job | None:
-    """The newest check, under way or ended."""
+    """Return the newest check, running or ended."""
     return Job.objects.filter(project=project, kind=JOB).select_related("requester").order_by("-pk").first()
 
 
 def history_problems(project: Project) -> Iterator[str]:
-    """What does not hold in the history of a project, and in the rows it speaks of, as sentences."""
+    """Yield a sentence for each problem in the history of a project and in the rows that it is about."""
     after = 0
     while keys := _portion(project, after):
         yield from _problems_among(keys)
@@ -48,7 +49,7 @@ def history_problems(project: Project) -> Iterator[str]:
 
 
 def _problems_of(project: Project) -> Iterator[str]:
-    """Those that are no dialogue's."""
+    """Yield the problems that belong to no dialogue."""
     yield from toolset_problems(project)
     for look in PROJECT_RECORDS:
         yield from look(project)
@@ -67,13 +68,13 @@ def _problems_among(keys: Sequence[int]) -> Iterator[str]:
         broken.add(key)
         yield problem
     yield from content_problems(keys)
-    # A chain that does not hold is nothing to hold rows against.
+    # Rows are only compared with unbroken chains.
     sound = [key for key in keys if key not in broken]
     for look in RECORDS:
         yield from look(sound)
 
 
-@job_kind(JOB, "Checking the history")
+@job_kind(JOB, gettext_noop("History check"))
 def _run(running: Running) -> dict[str, Any]:
     project = running.job.project
     after: int = running.checkpoint.get("after", 0)

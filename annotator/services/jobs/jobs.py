@@ -1,4 +1,4 @@
-"""Long work as job rows. The broker merely wakes workers; what is to be done, and how far it has got, is in the row.
+"""Long work as job rows. The row has the parameters and the progress; the broker only wakes workers.
 
 A job kind registers a runner with ``job_kind``. The runner gets a ``Running`` and commits its work in chunks:
 
@@ -6,12 +6,12 @@ A job kind registers a runner with ``job_kind``. The runner gets a ``Running`` a
         ...write rows...
         chunk.advance(done=1000, checkpoint={"records": 1000})
 
-A worker that lost its job (another attempt has taken it up, or somebody cancelled) finds out at the next chunk, whose
-transaction is then rolled back, so nothing is ever written twice.
+A worker that lost its job (another attempt runs, or somebody cancelled) learns it at the next chunk, whose transaction
+is then rolled back, so nothing is written twice.
 
-An outage of the database ends an attempt, not the job: the next one goes on, as after a worker that was killed. So a
-runner takes nothing back for an outage, and whatever takes several transactions to take back says in the checkpoint,
-with the first of them, that it has begun.
+An outage of the database ends an attempt, not the job: the next attempt continues, as after a killed worker. So a
+runner rolls nothing back after an outage. A rollback that takes several transactions records its start in the
+checkpoint with the first of them.
 """
 
 import logging
@@ -27,6 +27,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
@@ -34,12 +35,12 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs.outages import DATABASE, outage
 from annotator.services.notices.notices import notify
 
-#: A job whose heartbeat is older than this is taken up by the next worker that looks.
+#: A job with an older heartbeat is continued by another worker.
 HEARTBEAT_TIMEOUT = timedelta(seconds=30)
-#: A job that has been taken up this often without an end is failed instead of tried for ever.
+#: A job fails after so many attempts.
 MAX_ATTEMPTS = 8
 
-#: How long Redis is waited for: a frozen one takes connections and is silent. The broker made of files ignores these.
+#: Limits for Redis, which may accept connections and not answer. The file broker ignores them.
 _SHORT_TIMEOUTS = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
 
 _LOG = logging.getLogger(__name__)
@@ -52,13 +53,13 @@ class JobKind:
     name: str
     title: str
     run: Runner
-    #: Called, in a transaction of its own, when a job of this kind is cancelled or fails for good.
+    #: Called in a transaction of its own when a job of this kind is cancelled or fails.
     discard: Callable[[Job], None] | None
-    #: Whether whoever asked for a job is not told of its end, only where the program fails at it: it follows from
-    #: another job, or they look at its page.
+    #: Whether the requester gets no notice of its end, except for unexpected errors: it follows another job, or they
+    #: watch its page.
     quiet: Callable[[Job], bool]
-    #: Works on data, or runs code, that nobody vouches for and that may be slow or hang: these have workers of their
-    #: own, and of these one person has one running, the rest wait their turn.
+    #: Whether it works on untrusted data or code, which may be slow or hang. Such jobs have their own workers and run
+    #: one at a time for each person.
     untrusted: bool
 
 
@@ -73,7 +74,7 @@ def job_kind(
     quiet: bool | Callable[[Job], bool] = False,
     untrusted: bool = False,
 ) -> Callable[[Runner], Runner]:
-    """Register a runner: it returns the job's result. A DomainError it raises fails the job with that sentence."""
+    """Register a runner, which returns the job's result. A DomainError fails the job with its sentence."""
 
     def register(run: Runner) -> Runner:
         silent = quiet if callable(quiet) else lambda job: quiet
@@ -84,21 +85,21 @@ def job_kind(
 
 
 def kind_title(name: str) -> str:
-    """What people call jobs of this kind."""
-    return _KINDS[name].title if name in _KINDS else name
+    """Return the title of a job kind."""
+    return _(_KINDS[name].title) if name in _KINDS else name
 
 
 class Lost(Exception):
-    """This worker no longer holds the job."""
+    """The job is no longer this worker's."""
 
 
 class Cancelled(Exception):
-    """Somebody asked for the job to stop."""
+    """Somebody cancelled the job."""
 
 
 @dataclass
 class Chunk:
-    """What one committed chunk changes in the job's row."""
+    """Changes of the job's row by one chunk."""
 
     done: int | None = None
     total: int | None = None
@@ -113,7 +114,7 @@ class Chunk:
         note: str | None = None,
         checkpoint: dict[str, Any] | None = None,
     ) -> None:
-        """Set the progress that becomes true when this chunk commits."""
+        """Set the progress that is stored when this chunk commits."""
         self.done = self.done if done is None else done
         self.total = self.total if total is None else total
         self.note = self.note if note is None else note
@@ -122,7 +123,7 @@ class Chunk:
 
 @dataclass
 class Running:
-    """A job in the hands of this worker."""
+    """A job that this worker runs."""
 
     job: Job
     attempt: int
@@ -130,13 +131,13 @@ class Running:
 
     @contextmanager
     def chunk(self, *, even_if_cancelled: bool = False) -> Iterator[Chunk]:
-        """One fenced transaction. Raises Lost or Cancelled, rolled back, when the job is no longer this worker's.
+        """Run one fenced transaction. Raises Lost or Cancelled and rolls back if the job is no longer this worker's.
 
-        ``even_if_cancelled`` is for cleaning up behind oneself.
+        ``even_if_cancelled`` is for cleaning up.
         """
         chunk = Chunk()
         with transaction.atomic():
-            # The row is locked first: a rival attempt waits here, then finds a higher number and stops.
+            # The row is locked first: another attempt waits here, then finds a higher number and stops.
             held = Job.objects.select_for_update(no_key=True).filter(
                 pk=self.job.pk, attempt=self.attempt, state=JobState.RUNNING
             )
@@ -159,7 +160,7 @@ class Running:
             self.checkpoint = self.job.checkpoint = chunk.checkpoint
 
     def beat(self) -> None:
-        """Say that the worker lives, between chunks. Raises Lost or Cancelled."""
+        """Update the heartbeat between chunks. Raises Lost or Cancelled."""
         with self.chunk():
             pass
 
@@ -169,7 +170,7 @@ def start_job(
 ) -> Job:
     """Create a job row and wake a worker once the caller's transaction commits.
 
-    Without ``wake_worker`` the caller runs the job; beat finds it in any case.
+    Without ``wake_worker``, the caller runs the job; beat finds it in any case.
     """
     if kind not in _KINDS:
         raise ValueError(f"no job kind {kind}")
@@ -181,36 +182,36 @@ def start_job(
 
 
 def wake(job: Job) -> None:
-    """Tell the workers that there is work. A lost message costs only time: beat finds the row."""
+    """Wake a worker. If the message is lost, beat finds the row later."""
     send(job.pk, job.kind)
 
 
 def send(job_id: int, kind: str, *, expires: int | None = None) -> None:
-    """Send the message that wakes a worker, once, or give it up after a moment: people wait for this."""
+    """Send the message that wakes a worker, once and with short time limits, since people wait for it."""
     try:
         with run_job.app.connection_for_write(transport_options=_SHORT_TIMEOUTS) as broker:
             run_job.apply_async((job_id,), queue=queue_of(kind), expires=expires, connection=broker, retry=False)
     except Exception as error:
-        # Whatever the broker raises: the row is there, and beat will find it.
+        # Whatever the broker raises: beat will find the row.
         _LOG.warning("no broker took the message for job %s: %s", job_id, error)
 
 
 @shared_task(name="annotator.tasks.run_job")  # type: ignore[untyped-decorator]
 def run_job(job_id: int) -> None:
-    """Run one job, unless somebody else is at it."""
+    """Run one job unless another worker runs it."""
     run(job_id)
 
 
 def queue_of(kind: str) -> str:
-    """The queue whose workers run jobs of this kind; both are named in the settings."""
+    """Return the queue whose workers run jobs of this kind; both are in the settings."""
     return "untrusted" if kind in _KINDS and _KINDS[kind].untrusted else "assay"
 
 
 def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job:
-    """Take a job up and run it here, to its end. Does nothing where somebody else is at it or it has ended.
+    """Run a job here to its end. Does nothing if another worker runs it or it has ended.
 
-    ``heartbeat_timeout``: how long the other one's heartbeat must be silent. Too short a time is no danger (commits
-    are fenced), only wasted work.
+    ``heartbeat_timeout``: the age of a heartbeat after which the other worker is ignored. Too short a time only wastes
+    work, since commits are fenced.
     """
     running = acquire(job_id, heartbeat_timeout=heartbeat_timeout)
     if running is None:
@@ -222,9 +223,9 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
     except Lost:
         pass
     except Cancelled:
-        # What cannot be taken back was done item by item, and each of them is as it should be.
-        kept = "nothing of it was kept" if kind.discard else "what it had done until then stays"
-        _end(running, JobState.CANCELLED, error=f"Cancelled; {kept}.")
+        # Without a rollback, the work was done item by item, and each finished item is complete.
+        sentence = _("Cancelled. Nothing was kept.") if kind.discard else _("Cancelled. Finished parts were kept.")
+        _end(running, JobState.CANCELLED, error=sentence)
     except DomainError as error:
         _end(running, JobState.FAILED, error=error.sentence)
     except DATABASE as error:
@@ -238,33 +239,39 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
 def _why(error: Exception) -> str:
     what = outage(error)
     if what:
-        return f"{what}. Tell the operator; when that is mended, start this again."
-    return "The program failed at this job, not you. Try again; if it fails again, the server’s log says why."
+        return _("%(outage)s. Contact the operator of this server and start the job again later.") % {"outage": what}
+    return _(
+        "An unexpected error occurred and was logged. Try again. If it happens again, contact the operator of this "
+        "server."
+    )
 
 
 def _interrupt(running: Running, error: Exception) -> None:
-    """Leave the job as a killed worker does; it is taken up again when its heartbeat is old. Its page says why."""
-    _LOG.warning("job %s was interrupted, and will be taken up again: %s", running.job.public_id, error)
+    """Leave the job as a killed worker does: another attempt starts when the heartbeat is old. Its page says why."""
+    _LOG.warning("job %s was interrupted and will be continued: %s", running.job.public_id, error)
     if not connection.in_atomic_block:
-        # The next statement opens another; whatever is wrong with this one, nothing else is to meet it.
+        # The connection may be broken; the next statement opens another one.
         connection.close()
     mine = Job.objects.filter(pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING)
     try:
-        mine.update(error=f"Interrupted: {outage(error)}. It goes on by itself where it was.")
+        mine.update(error=_("Interrupted: %(outage)s. The job will continue.") % {"outage": outage(error)})
     except DatabaseError:
-        _LOG.warning("the database is still away; the page of job %s does not say so", running.job.public_id)
+        _LOG.warning("the database is still away; could not note it on the page of job %s", running.job.public_id)
 
 
 def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Running | None:
-    """Become the job's worker: compare-and-swap on its row. None where it is taken, has ended, or waits its turn.
+    """Become the job's worker by compare-and-swap on its row. None if it is taken, has ended, or must wait its turn.
 
-    A job of a kind that this program does not know is left to a worker (of a newer version, say) that does.
+    Jobs of unknown kinds are left to other workers, which may be of a newer version.
     """
     with transaction.atomic():
         running = _claim(job_id, heartbeat_timeout) if _may_start(job_id, heartbeat_timeout) else None
     if running is not None and running.attempt > MAX_ATTEMPTS:
-        last = f" The last that was heard of it: {running.job.error}" if running.job.error else ""
-        why = f"Given up after {MAX_ATTEMPTS} attempts, each ended by a stopped worker or an outage.{last}"
+        why = _("Failed after %(count)d attempts, each ended by a stopped worker or an outage.") % {
+            "count": MAX_ATTEMPTS
+        }
+        if running.job.error:
+            why += " " + _("Last message: %(message)s") % {"message": running.job.error}
         _end(running, JobState.FAILED, error=why, unforeseen=True)
         return None
     return running
@@ -274,7 +281,7 @@ def _claim(job_id: int, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Run
     now = timezone.now()
     free = Q(state=JobState.QUEUED) | (Q(state=JobState.RUNNING) & _heartbeat_expired(heartbeat_timeout))
     with transaction.atomic():
-        # A row that is locked is somebody's who works on it, or who is frozen: whoever waited for it would be, too.
+        # Skip a locked row: its worker is active or frozen, and waiting for it could take forever.
         rows = Job.objects.select_for_update(no_key=True, skip_locked=True).filter(free, kind__in=list(_KINDS))
         if rows.filter(pk=job_id).only("pk").first() is None:
             return None
@@ -287,10 +294,10 @@ def _claim(job_id: int, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Run
 
 
 def _may_start(job_id: int, heartbeat_timeout: timedelta) -> bool:
-    """Whether no other job with untrusted data or code runs for whoever asked for this one: they wait, not others.
+    """Whether the requester has no other running job with untrusted data or code.
 
-    True until the transaction ends. A job that has to wait is woken by ``_end`` of the one before it. An
-    interrupted job goes first; otherwise it would wait as long as its owner keeps adding jobs.
+    True until the transaction ends. ``_end`` of a job wakes the next one. An interrupted job goes first; otherwise it
+    would wait as long as its owner keeps adding jobs.
     """
     job = _untrusted_jobs().filter(pk=job_id).only("requester", "state").first()
     if job is None or job.requester_id is None:
@@ -303,7 +310,7 @@ def _may_start(job_id: int, heartbeat_timeout: timedelta) -> bool:
 
 
 def lock_requester(person: int) -> None:
-    """Whoever asks for, begins or ends jobs of one person looks one after the other; taken before any lock of a job."""
+    """Serialise requests, starts and ends of one person's jobs. Taken before any lock of a job."""
     User.objects.select_for_update(no_key=True).only("pk").get(pk=person)
 
 
@@ -312,53 +319,53 @@ def _untrusted_jobs() -> QuerySet[Job]:
 
 
 def _heartbeat_expired(heartbeat_timeout: timedelta) -> Q:
-    """Whose heartbeat is old. One that is yet to come was made while the database's clock was wrong."""
+    """Match jobs with an old heartbeat, or one in the future, made while the database's clock was wrong."""
     return Q(heartbeat_at__lt=Now() - heartbeat_timeout) | Q(
         heartbeat_at__gt=Now() + max(heartbeat_timeout, HEARTBEAT_TIMEOUT)
     )
 
 
 def resumable_jobs() -> list[tuple[int, str]]:
-    """Number and kind of jobs that wait, or whose worker has gone quiet."""
+    """Return number and kind of waiting jobs and of jobs whose worker has stopped."""
     moment = timedelta(seconds=5)
     waiting = Q(state=JobState.QUEUED) & ~Q(created_at__range=(Now() - moment, Now() + moment))
     quiet = Q(state=JobState.RUNNING) & _heartbeat_expired(HEARTBEAT_TIMEOUT)
-    # Those that were interrupted come first ("running" sorts after "queued"): their owners' other jobs wait for them.
+    # Interrupted jobs come first ("running" sorts after "queued"): their owners' other jobs wait for them.
     found = (
         Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("-state", "id").values_list("id", "kind")
     )
-    # Of each queue: a hundred uploads that wait their turn do not hide what others wait for.
+    # A hundred of each queue, so that waiting uploads do not hide other jobs.
     untrusted = Q(kind__in=[name for name, kind in _KINDS.items() if kind.untrusted])
     return [*found.exclude(untrusted)[:100], *found.filter(untrusted)[:100]]
 
 
 def unserved_jobs(*, before: datetime) -> QuerySet[Job]:
-    """Jobs with untrusted data or code that have waited since ``before``, if since then no worker had one in hand."""
+    """Return jobs with untrusted data or code that wait since ``before``, if no worker has run one since then."""
     served = _untrusted_jobs().filter(heartbeat_at__gt=before)
     return _untrusted_jobs().filter(~Exists(served), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
 
 
 def cancel_job(*, actor: User | None, job: Job) -> Job:
-    """Ask a job to stop: one that waits ends at once, one that runs at its next chunk. Actor None: the command line.
+    """Cancel a job: a waiting one ends now, a running one at its next chunk. Actor None: the command line.
 
-    For administrators of its project and whoever asked for it. One that was cancelled stays as it is. Raises Hidden, or
-    Conflict when it has ended otherwise.
+    For administrators of its project and its requester. A cancelled job stays as it is. Raises Hidden, or Conflict if
+    it has ended otherwise.
     """
     if actor is not None and not Job.objects.visible_to(actor).filter(pk=job.pk).exists():
-        raise Hidden("There is no such job, or it is not yours.")
+        raise Hidden(_("This job does not exist, or you can’t see it."))
     job = Job.objects.select_related("project").get(pk=job.pk)
     if job.state == JobState.CANCELLED:
         return job
     if job.ended:
-        raise Conflict(f"This job has ended already ({job.get_state_display().lower()}).")
+        raise Conflict(_("This job has already ended (%(state)s).") % {"state": job.get_state_display().lower()})
     with transaction.atomic():
-        # The job's row is not touched: its worker may have locked it, and be frozen.
+        # Not in the job's row: its worker may have locked it and be frozen.
         if JobCancellation.objects.get_or_create(job=job)[1]:
             append_event(actor=actor, project=job.project, kind="job.cancel_requested", after={"job": job.public_id})
     if job.state == JobState.QUEUED:
         running = _claim(job.pk)
         if running is not None:
-            _end(running, JobState.CANCELLED, error="Cancelled before it began.")
+            _end(running, JobState.CANCELLED, error=_("Cancelled before it started."))
     job.refresh_from_db()
     return job
 
@@ -395,29 +402,30 @@ def _end(
             kind=f"job.{state.value}",
             after={"job": running.job.public_id, "kind": running.job.kind},
         )
-        # The command line asks in nobody's name; an address would cost it loading every page there is.
+        # Jobs of the command line have no requester; an address would cost it loading all URLs.
         if running.job.requester_id is not None and (unforeseen or not kind.quiet(running.job)):
-            ended = {JobState.DONE: "is done", JobState.FAILED: f"has failed: {error}"}.get(state, "was cancelled")
+            sentences = {JobState.DONE: _("%(job)s is done."), JobState.FAILED: _("%(job)s failed: %(error)s")}
+            sentence = sentences.get(state, _("%(job)s was cancelled."))
             notify(
                 actor=None,
                 project=running.job.project,
                 people=[running.job.requester_id],
                 kind=NoticeKind.JOB,
-                text=f"{kind.title} {ended}{'' if error and state == JobState.FAILED else '.'}",
+                text=sentence % {"job": _(kind.title), "error": error},
                 target=running.job.get_absolute_url(),
                 subject=running.job.public_id,
             )
         if kind.untrusted and person is not None:
             following = _untrusted_jobs().filter(requester=person, state=JobState.QUEUED).order_by("pk").first()
             if following is not None:
-                # Behind whatever others have asked for meanwhile.
+                # Queued behind the jobs of others.
                 transaction.on_commit(partial(wake, following))
 
 
 def _discard(discard: Callable[[Job], None], running: Running) -> None:
-    """Take back what the job has written. Where that fails the job stays unended, and the next attempt tries again.
+    """Roll back what the job has written. If that fails, the job does not end, and the next attempt tries again.
 
-    After the last attempt it ends all the same: nobody sees what it has written, and the log says why it is there.
+    After the last attempt it ends anyway: nobody sees what it has written, and the log says why it is there.
     """
     try:
         with transaction.atomic():
@@ -425,4 +433,4 @@ def _discard(discard: Callable[[Job], None], running: Running) -> None:
     except Exception:
         if running.attempt <= MAX_ATTEMPTS:
             raise
-        _LOG.exception("job %s is given up, but what it has written could not be taken back", running.job.public_id)
+        _LOG.exception("gave up on job %s, but could not roll back what it has written", running.job.public_id)

@@ -1,4 +1,4 @@
-"""When a worker last did what beat asks for: how one can tell from elsewhere that beat and the workers are alive."""
+"""When periodic tasks last ran: shows that beat and the workers are running."""
 
 import os
 import secrets
@@ -11,24 +11,24 @@ from django.utils import timezone
 
 from annotator.models import PeriodicTask
 
-#: What beat asks for most often of all workers of the ordinary queue; it is done within a moment.
+#: The most frequent task of beat for the ordinary queue; it takes a moment.
 PULSE = "resume-jobs"
 
 
 def note_run(name: str, outcome: dict[str, Any] | None = None) -> None:
-    """A worker has just done it."""
+    """Record that a worker has just run a task."""
     values = {"ran_at": timezone.now(), "outcome": outcome or {}}
     PeriodicTask.objects.update_or_create(name=name, defaults=values)
 
 
 def folder_mark() -> str:
-    """What tells this process's data folder from every other; made by whoever looks first. Blank where that fails."""
+    """Return a mark that identifies this process's data folder, created on first use; blank if that fails."""
     path = Path(settings.DATA_DIR) / "folder-mark"
     try:
         if not path.exists():
             mine = path.with_name(f"folder-mark.{secrets.token_hex(8)}")
             mine.write_text(secrets.token_hex(16))
-            # Appears whole, and only once, however many look at this moment.
+            # A link appears complete and only once, however many processes try.
             with suppress(FileExistsError):
                 os.link(mine, path)
             mine.unlink()

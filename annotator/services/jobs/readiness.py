@@ -1,4 +1,4 @@
-"""Whether everything is there that the site needs: database, broker, workers, disk. Each is asked with a time limit."""
+"""Readiness of database, broker, workers and disk, each checked with a time limit."""
 
 import json
 import os
@@ -21,19 +21,19 @@ from annotator.services.jobs.jobs import unserved_jobs
 from annotator.services.jobs.outages import has_room, outage
 from annotator.services.jobs.periodic_tasks import PULSE, folder_mark
 
-#: Seconds that database and broker have for an answer.
+#: Seconds for database and broker to answer.
 PATIENCE = 2
 
 
 def what_is_missing() -> dict[str, str]:
-    """Part → a sentence about what is wrong with it; empty where the site is ready."""
+    """Return {part: sentence about its problem}; empty if the site is ready."""
     parts: dict[str, Callable[[], str]] = {"broker": _broker, "disk": _disk}
     found = _database() | {part: ask() for part, ask in parts.items()}
     return {part: sentence for part, sentence in found.items() if sentence}
 
 
 def _database() -> dict[str, str]:
-    """On a connection of its own: one that is kept may hang, and knows nothing of a server that takes nobody in."""
+    """Check the database on a new connection: an old one may hang, or work while the server refuses new ones."""
     pulse = PeriodicTask.objects.filter(name=PULSE).values_list("ran_at", "outcome")
     late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
     waiting = unserved_jobs(before=late).values_list("created_at")[:1]
@@ -41,7 +41,7 @@ def _database() -> dict[str, str]:
         with closing(_new_connection()) as database, database.cursor() as cursor:
             behind = _behind(database)
             if behind:
-                # What else could be asked may need a table, or a column, that is still to come.
+                # The other queries may need a table or a column that does not exist yet.
                 return {"database": behind}
             found = []
             for rows in (pulse, waiting):
@@ -56,7 +56,7 @@ def _database() -> dict[str, str]:
 
 
 def _behind(database: BaseDatabaseWrapper) -> str:
-    """What this program needs and nobody has migrated to: pages then fail one by one, for reasons nobody recognises."""
+    """Return a sentence about missing migrations."""
     recorder = MigrationRecorder(database)
     applied = set()
     if recorder.has_table():
@@ -65,23 +65,23 @@ def _behind(database: BaseDatabaseWrapper) -> str:
             cursor.execute(*rows.query.sql_with_params())
             applied = {(app, name) for app, name in cursor.fetchall()}
     missing = [f"{app}.{name}" for app, name in _newest_migrations() if (app, name) not in applied]
-    return f"Migrations are missing, up to {', '.join(missing)}: run “manage.py migrate”." if missing else ""
+    return f"Migrations up to {', '.join(missing)} are missing. Run “manage.py migrate”." if missing else ""
 
 
 @cache
 def _newest_migrations() -> list[tuple[str, str]]:
-    """The last of each application: it is applied after all others. Reading them takes a moment; they do not change."""
+    """Return the last migration of each application, which is applied last. Cached, since it never changes."""
     return sorted(MigrationLoader(None).graph.leaf_nodes())
 
 
 def _writes(database: BaseDatabaseWrapper) -> str:
-    """Of a full disk nothing is to be seen as long as one reads. (That of SQLite is the one of ``_disk``.)"""
+    """Check that the database can write: reading does not show a full disk. (SQLite's disk is checked by ``_disk``.)"""
     if database.vendor != "postgresql":
         return ""
     try:
         database.write_and_forget()  # type: ignore[attr-defined]
     except DatabaseError:
-        return "The database answers, but takes no writes: is its disk full?"
+        return "The database answers but accepts no writes. Check whether its disk is full."
     return ""
 
 
@@ -99,41 +99,44 @@ def _new_connection() -> BaseDatabaseWrapper:
 
 
 def _when(database: BaseDatabaseWrapper, value: datetime | str) -> datetime:
-    """A time as the driver gave it: SQLite's is a text in UTC."""
+    """Convert a time from the driver; SQLite returns text in UTC."""
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment if timezone.is_aware(moment) else timezone.make_aware(moment, database.timezone)
 
 
 def _workers(last: datetime | None) -> str:
     if last is None:
-        return "No worker has been heard of yet: are beat and a worker running?"
-    # Of later than now, too, nothing can be said: the clock was wrong then, and workers may have gone since.
+        return "No worker has run yet. Check that beat and a worker are running."
+    # A time in the future comes from a wrong clock and does not show that workers are running.
     if abs(timezone.now() - last) > timedelta(seconds=settings.WORKER_LAG_SECONDS):
-        return f"No worker has been heard of since {last:%Y-%m-%d %H:%M} UTC: are beat and a worker running?"
+        return f"No worker has run since {last:%Y-%m-%d %H:%M} UTC. Check that beat and a worker are running."
     return ""
 
 
 def _folder(outcome: str | dict[str, Any]) -> str:
-    """Whether the worker that was heard of last has this data folder: in another it finds no upload."""
+    """Check that the last worker uses this data folder; otherwise it would not find uploads."""
     theirs = (json.loads(outcome) if isinstance(outcome, str) else outcome).get("folder")
     ours = folder_mark()
     if not theirs or not ours or theirs == ours:
         return ""
-    return "A worker has another data folder than this web server: is ASSAY_DATA the same for both?"
+    return "A worker uses another data folder than this web server. Set the same ASSAY_DATA for both."
 
 
 def _untrusted(since: datetime | None) -> str:
-    """Of the other queue nothing is heard while its workers are at a long job, nor while there is nothing to do."""
+    """Check the other queue. Its workers give no sign during a long job or without work, so look for waiting jobs."""
     if since is None:
         return ""
     return (
-        f"An import or the like waits since {since:%Y-%m-%d %H:%M} UTC: is a worker of the queue “untrusted” running?"
+        f"A job of the queue “untrusted” has been waiting since {since:%Y-%m-%d %H:%M} UTC. Check that a worker of "
+        "this queue is running."
     )
 
 
 def _broker() -> str:
     if not settings.REDIS_URL:
-        return "" if os.access(Path(settings.BROKER_DIR) / "messages", os.W_OK) else "The broker’s folder is closed."
+        return (
+            "" if os.access(Path(settings.BROKER_DIR) / "messages", os.W_OK) else "The broker’s folder is not writable."
+        )
     import redis
 
     try:
@@ -142,7 +145,7 @@ def _broker() -> str:
         ) as client:
             client.set("assay.readyz", 1, ex=PATIENCE)
     except redis.ResponseError as error:
-        return f"Redis answers, but takes no writes: {error}"
+        return f"Redis answers but accepts no writes: {error}"
     except redis.RedisError:
         return "Redis does not answer."
     return ""
@@ -150,5 +153,5 @@ def _broker() -> str:
 
 def _disk() -> str:
     if not os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
-        return "The data folder is not there, or is closed."
-    return "" if has_room() else f"Less than {settings.DISK_RESERVE_MB} MB of disk are free."
+        return "The data folder does not exist or is not writable."
+    return "" if has_room() else f"Less than {settings.DISK_RESERVE_MB} MB of disk space is free."

@@ -1,7 +1,7 @@
-"""What nothing needs any more is removed after a time that the settings say, and it is said how much that was.
+"""Removal of data that is no longer needed, after the times in the settings.
 
-Only what no review, no release and no page needs: how a closed draft came about, sessions that have ended, keys and
-links that open nothing, files of mails and of imports. Content, reviews, events, reports and releases stay for good.
+Removed are only steps of closed drafts, ended sessions, expired tokens and invitations, and files of mails and imports.
+Content, reviews, events, reports and releases are kept forever.
 """
 
 import logging
@@ -21,19 +21,19 @@ from annotator.services.database.statements import database_time
 from annotator.services.jobs.periodic_tasks import note_run
 
 PERIODIC_TASK = "tidy-up"
-#: Rows that one transaction removes.
+#: Rows removed in one transaction.
 PORTION = 500
 
 _LOG = logging.getLogger(__name__)
 
-#: Removes what is older than a moment; returns how much that was.
+#: Removes what is older than a moment; returns how much.
 Remove = Callable[[datetime], int]
 
 
 @dataclass(frozen=True)
 class Rule:
     name: str
-    #: The key of ``settings.KEEP_DAYS`` that says how long; blank: what has ended goes at once.
+    #: The key of ``settings.KEEP_DAYS``; blank: removed as soon as it has ended.
     days: str
     remove: Remove
 
@@ -42,7 +42,7 @@ _RULES: dict[str, Rule] = {}
 
 
 def retention(name: str, *, days: str = "") -> Callable[[Remove], Remove]:
-    """Register what removes one kind of thing. ``name`` says in words what it removes."""
+    """Register a function that removes one kind of data. ``name`` says what it removes."""
 
     def register(remove: Remove) -> Remove:
         _RULES[name] = Rule(name, days, remove)
@@ -52,9 +52,9 @@ def retention(name: str, *, days: str = "") -> Callable[[Remove], Remove]:
 
 
 def tidy_up(*, now: datetime | None = None) -> dict[str, int]:
-    """Remove all that has had its time; returns how many of what. One rule that fails does not keep the others back.
+    """Apply all rules; returns how much each removed. A failed rule does not stop the others.
 
-    Its time by the database's clock: nothing brings back what a worker's removes that is months ahead.
+    Times are by the database's clock, since a worker's clock may be wrong.
     """
     now = now or database_time()
     removed: dict[str, int] = {}
@@ -67,8 +67,8 @@ def tidy_up(*, now: datetime | None = None) -> dict[str, int]:
             removed[rule.name] = rule.remove(now - timedelta(days=days))
         except Exception:
             failed.append(rule.name)
-            _LOG.exception("could not be removed: %s", rule.name)
-            # One that was cut is no connection for the other rules either: the next statement opens another.
+            _LOG.exception("could not remove %s", rule.name)
+            # The connection may be broken; the next statement opens another one.
             if not connection.in_atomic_block:
                 connection.close_if_unusable_or_obsolete()
     said = ", ".join(f"{count} {name}" for name, count in removed.items() if count) or "nothing"
@@ -78,7 +78,7 @@ def tidy_up(*, now: datetime | None = None) -> dict[str, int]:
 
 
 def remove_rows(rows: "models.QuerySet[Any]") -> int:
-    """Delete in portions, so that nobody waits long for a lock; returns how many."""
+    """Delete in portions, so that nobody waits long for a lock; returns the number of rows."""
     count = 0
     while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:PORTION]):
         rows.model._default_manager.filter(pk__in=keys).delete()
@@ -88,7 +88,7 @@ def remove_rows(rows: "models.QuerySet[Any]") -> int:
 
 @retention("steps of closed drafts", days="draft_steps")
 def _draft_steps(before: datetime) -> int:
-    # What was handed in or given up cannot be undone any more; the draft itself stays.
+    # Closed drafts can't be undone; the draft itself stays.
     return remove_rows(DraftStep.objects.filter(draft__closed_at__lt=before))
 
 
@@ -97,12 +97,12 @@ def _sessions(now: datetime) -> int:
     return remove_rows(Session.objects.filter(expire_date__lt=now))
 
 
-@retention("API tokens that open nothing", days="tokens")
+@retention("expired API tokens", days="tokens")
 def _tokens(before: datetime) -> int:
     return remove_rows(ApiToken.objects.filter(Q(expires_at__lt=before) | Q(revoked_at__lt=before)))
 
 
-@retention("invitations that nobody took up", days="tokens")
+@retention("unused invitations", days="tokens")
 def _invitations(before: datetime) -> int:
     rows = Invitation.objects.filter(accepted_at=None)
     return remove_rows(rows.filter(Q(expires_at__lt=before) | Q(revoked_at__lt=before)))
@@ -114,7 +114,7 @@ def _mails(before: datetime) -> int:
 
 
 def remove_files(files: Iterable[Path], before: datetime) -> int:
-    """Remove those that were last written before a moment; returns how many."""
+    """Remove files last written before a moment; returns how many."""
     count = 0
     for file in files:
         if file.is_file() and file.stat().st_mtime < before.timestamp():

@@ -220,12 +220,12 @@ def test_the_site_is_not_ready_without_workers_or_room(client, ready):
     response = client.get("/readyz")
     assert (response.status_code, response["Retry-After"]) == (503, "10")
     assert [line.partition(": ")[0] for line in words(response).splitlines()] == ["workers", "disk"]
-    assert "No worker has been heard of since" in words(response)
+    assert "No worker has run since" in words(response)
     # When the clock was ahead: that says nothing of now.
     PeriodicTask.objects.update(ran_at=timezone.now() + timedelta(hours=8))
-    assert "No worker has been heard of since" in words(client.get("/readyz"))
+    assert "No worker has run since" in words(client.get("/readyz"))
     PeriodicTask.objects.all().delete()
-    assert "No worker has been heard of yet" in words(client.get("/readyz"))
+    assert "No worker has run yet" in words(client.get("/readyz"))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -233,7 +233,10 @@ def test_the_site_is_not_ready_without_its_data_folder(client, ready, tmp_path):
     """A disk that is not mounted: asking how full it is was an error of the program."""
     ready.DATA_DIR = tmp_path / "gone"
     response = client.get("/readyz")
-    assert (response.status_code, words(response)) == (503, "disk: The data folder is not there, or is closed.\n")
+    assert (response.status_code, words(response)) == (
+        503,
+        "disk: The data folder does not exist or is not writable.\n",
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -245,7 +248,7 @@ def test_the_site_is_not_ready_while_a_worker_has_another_data_folder(client, re
     assert client.get("/readyz").status_code == 200
     ready.DATA_DIR = tmp_path
     response = client.get("/readyz")
-    said = "workers: A worker has another data folder than this web server: is ASSAY_DATA the same for both?\n"
+    said = "workers: A worker uses another data folder than this web server. Set the same ASSAY_DATA for both.\n"
     assert (response.status_code, words(response)) == (503, said)
 
 
@@ -253,7 +256,7 @@ def test_the_site_is_not_ready_while_a_worker_has_another_data_folder(client, re
 def test_the_site_is_not_ready_while_nobody_serves_the_queue_of_strangers(client, ready):
     long_ago = timezone.now() - timedelta(minutes=6)
     job = Job.objects.create(project=make_team().project, kind="replay", created_at=long_ago)
-    assert words(client.get("/readyz")).startswith("untrusted: An import or the like waits since")
+    assert words(client.get("/readyz")).startswith("untrusted: A job of the queue “untrusted” has been waiting since")
     # One that takes its time has a worker; those behind it wait their turn.
     other = Job.objects.create(project=job.project, kind="replay", state="running", heartbeat_at=timezone.now())
     assert client.get("/readyz").status_code == 200
@@ -289,7 +292,7 @@ def test_the_site_is_not_ready_while_redis_takes_no_writes(client, ready, monkey
     ready.REDIS_URL = "redis://127.0.0.1:1/0"
     response = client.get("/readyz")
     assert response.status_code == 503
-    assert words(response).startswith("broker: Redis answers, but takes no writes: command not allowed")
+    assert words(response).startswith("broker: Redis answers but accepts no writes: command not allowed")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -306,8 +309,8 @@ def test_the_site_is_not_ready_before_the_database_is_migrated(client, ready):
     finally:
         recorder.record_applied("reviews", newest)
     assert response.status_code == 503
-    assert words(response) == f"database: Migrations are missing, up to reviews.{newest}: run “manage.py migrate”.\n"
-    assert words(of_nothing).startswith("database: Migrations are missing, up to account.")
+    assert words(response) == f"database: Migrations up to reviews.{newest} are missing. Run “manage.py migrate”.\n"
+    assert words(of_nothing).startswith("database: Migrations up to account.")
     assert client.get("/readyz").status_code == 200
 
 
@@ -324,7 +327,7 @@ def test_the_site_is_not_ready_while_the_database_can_be_read_and_not_written_to
         finally:
             cursor.execute(f"ALTER DATABASE {name} RESET temp_file_limit")
     assert response.status_code == 503
-    assert words(response) == "database: The database answers, but takes no writes: is its disk full?\n"
+    assert words(response) == "database: The database answers but accepts no writes. Check whether its disk is full.\n"
 
 
 def _raise_gone(*arguments):

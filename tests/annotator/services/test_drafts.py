@@ -71,7 +71,7 @@ def test_nobody_loads_a_colleagues_draft_or_a_closed_one(team, draft):
         with pytest.raises(Hidden):
             drafts.load_draft(actor=person, public_id=draft.public_id)
     Draft.objects.filter(pk=draft.pk).update(closed_at=draft.created_at)
-    with pytest.raises(Hidden, match="submitted in another window"):
+    with pytest.raises(Hidden, match="submitted it in another window"):
         drafts.load_draft(actor=team.annotator, public_id=draft.public_id)
 
 
@@ -223,7 +223,7 @@ def test_a_window_older_than_the_kept_steps_conflicts(draft, monkeypatch):
 def test_edits_do_not_make_a_document_grow_without_end(draft, monkeypatch):
     monkeypatch.setattr(drafts, "MAX_CONTENT", len(draft.content) + 1000)
     put(draft, ANSWER, "x" * 900)
-    with pytest.raises(Invalid, match="are the most that is kept"):
+    with pytest.raises(Invalid, match="Shorten another part"):
         put(fresh(draft), MESSAGE, "y" * 900)
     monkeypatch.setattr(drafts, "MAX_CONTENT", 10)
     put(fresh(draft), ANSWER, "One that came with more can be shortened.")
@@ -273,7 +273,7 @@ def test_undo_and_redo_say_when_there_is_nothing(draft):
     drafts.undo(actor=draft.author, draft=draft)
     assert drafts.undo_and_redo(draft) == (False, True)
     drafts.redo(actor=draft.author, draft=draft)
-    with pytest.raises(Conflict, match="nothing to do again"):
+    with pytest.raises(Conflict, match="nothing to redo"):
         drafts.redo(actor=draft.author, draft=draft)
 
 

@@ -190,7 +190,7 @@ def test_a_runner_that_raises_in_the_middle_keeps_no_half_chunk(start):
         jobs.run(job.pk)
     ended = fresh(job)
     assert (ended.state, ended.progress_done, ended.checkpoint) == (JobState.FAILED, 1, {"at": 1})
-    assert "The program failed at this job, not you" in ended.error
+    assert "An unexpected error occurred and was logged" in ended.error
     assert "boom" not in ended.error
     assert start.register.discarded == [job.pk]
     assert kinds_of_events(job)[-1] == "job.failed"
@@ -214,13 +214,13 @@ def test_an_outage_of_the_database_ends_an_attempt_and_not_the_job(start):
         interrupted = jobs.run(job.pk)
         assert (interrupted.state, interrupted.checkpoint) == (JobState.RUNNING, {"at": attempt})
         assert interrupted.error == (
-            "Interrupted: The database does not answer, or the connection was lost. It goes on by itself where it was."
+            "Interrupted: The database does not answer, or the connection was lost. The job will continue."
         )
         assert start.register.discarded == []
         go_quiet(job)
     ended = jobs.run(job.pk)
     assert ended.state == JobState.FAILED
-    assert ended.error.startswith("Given up after 8 attempts, each ended by a stopped worker or an outage.")
+    assert ended.error.startswith("Failed after 8 attempts, each ended by a stopped worker or an outage.")
     assert "The database does not answer" in ended.error
     assert start.register.discarded == [job.pk]
 
@@ -271,7 +271,7 @@ def test_what_cannot_be_taken_back_is_tried_again_and_then_given_up(start, caplo
         go_quiet(job)
     ended = jobs.run(job.pk)
     assert (ended.state, ended.attempt) == (JobState.FAILED, jobs.MAX_ATTEMPTS + 1)
-    assert "could not be taken back" in caplog.text
+    assert "could not roll back" in caplog.text
 
 
 # --- taking up --------------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_a_job_whose_workers_always_die_is_given_up(start):
     assert jobs.acquire(job.pk) is None
     ended = fresh(job)
     assert ended.state == JobState.FAILED
-    assert ended.error == "Given up after 8 attempts, each ended by a stopped worker or an outage."
+    assert ended.error == "Failed after 8 attempts, each ended by a stopped worker or an outage."
     assert start.register.discarded == [job.pk]
 
 
@@ -454,7 +454,7 @@ def test_the_next_in_turn_is_woken_when_the_one_before_has_ended(ask, team, woke
 def test_what_waits_for_its_turn_can_be_cancelled_and_what_a_dead_worker_had_begun_goes_first(ask, team):
     first, second, third = (ask(team.annotator) for _ in range(3))
     jobs.acquire(first.pk)
-    assert jobs.cancel_job(actor=team.annotator, job=second).error == "Cancelled before it began."
+    assert jobs.cancel_job(actor=team.annotator, job=second).error == "Cancelled before it started."
     assert jobs.acquire(third.pk) is None
     go_quiet(first)
     # It waited for as long as its owner asked for others.
@@ -479,7 +479,7 @@ def test_of_two_interrupted_jobs_of_one_person_either_goes_first(ask, team):
 def test_a_waiting_job_ends_at_once(start, team):
     job = start()
     cancelled = jobs.cancel_job(actor=team.administrator, job=job)
-    assert (cancelled.state, cancelled.error) == (JobState.CANCELLED, "Cancelled before it began.")
+    assert (cancelled.state, cancelled.error) == (JobState.CANCELLED, "Cancelled before it started.")
     assert start.register.discarded == [job.pk]
     assert kinds_of_events(job) == ["job.started", "job.cancel_requested", "job.cancelled"]
 
@@ -507,10 +507,10 @@ def test_a_cancelled_job_says_what_became_of_what_it_did(start, team):
         with running.chunk():
             raise AssertionError("a cancelled job went on")
 
-    assert jobs.run(start(run).pk).error == "Cancelled; nothing of it was kept."
+    assert jobs.run(start(run).pk).error == "Cancelled. Nothing was kept."
     jobs.job_kind("test", "Testing")(run)
     job = jobs.start_job(actor=team.administrator, project=team.project, kind="test", parameters={}, wake_worker=False)
-    assert jobs.run(job.pk).error == "Cancelled; what it had done until then stays."
+    assert jobs.run(job.pk).error == "Cancelled. Finished parts were kept."
 
 
 def test_cleaning_up_goes_on_after_a_cancellation(start, team):
@@ -546,7 +546,7 @@ def test_cancelling_by_a_second_click_is_cancelling(start, team):
 def test_an_ended_job_is_not_cancelled(start, team, end):
     job = start()
     Job.objects.filter(pk=job.pk).update(state=end)
-    with pytest.raises(Conflict, match="has ended already"):
+    with pytest.raises(Conflict, match="has already ended"):
         jobs.cancel_job(actor=team.administrator, job=job)
     assert fresh(job).cancel_requested is False
 

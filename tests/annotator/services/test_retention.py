@@ -154,6 +154,6 @@ def test_it_is_said_what_was_removed_and_a_rule_that_fails_keeps_none_back(team,
     call_command("tidy_up")
     assert '"steps of closed drafts": 1' in capsys.readouterr().out
     assert "removed: 1 steps of closed drafts" in caplog.text
-    assert "could not be removed: ended sessions" in caplog.text
+    assert "could not remove ended sessions" in caplog.text
     outcome = PeriodicTask.objects.get(name=retention.PERIODIC_TASK).outcome
     assert (outcome["removed"]["steps of closed drafts"], outcome["failed"]) == (1, ["ended sessions"])

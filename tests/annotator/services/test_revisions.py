@@ -86,7 +86,7 @@ def test_a_revision_remembers_the_guideline_in_force_without_reading_it(team, di
 def test_what_cannot_be_read_is_not_stored(team, dialogue, spoil, words):
     document = make_document()
     spoil(document)
-    with pytest.raises(Invalid, match="The dialogue cannot be stored") as refused:
+    with pytest.raises(Invalid, match="The dialogue can’t be saved") as refused:
         create(team, dialogue, document)
     assert words in refused.value.sentence + str(refused.value.details)
     assert refused.value.details["problems"]

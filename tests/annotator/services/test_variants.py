@@ -78,8 +78,8 @@ def test_changed_words_mark_the_other_variant_until_somebody_has_compared_them(
     assert whys(team, pair) == ["", ""]
     edit(team, pair[0], change)
     mine, theirs = whys(team, pair)
-    assert "It has changed since the two were last compared" in mine
-    assert "Its language variant one has changed since the two were last compared" in theirs
+    assert "This dialogue has changed since it was last compared" in mine
+    assert "The language variant one has changed since the two were last compared" in theirs
     with pytest.raises(Denied):
         say_the_same(team, pair, team.annotator)
     match = say_the_same(team, pair)
@@ -102,7 +102,7 @@ def _before(document: dict[str, Any]) -> str:
 def test_what_variants_share_is_edited_not_waved_through(team: Team, pair: Pair) -> None:
     edit(team, pair[0], lambda document: call(document)["arguments"].update(days=3))
     assert all("the arguments of step 1 of task 1" in why for why in whys(team, pair))
-    with pytest.raises(Invalid, match="differ in what variants share: the arguments of step 1 of task 1"):
+    with pytest.raises(Invalid, match="differ in a part that they must share: the arguments of step 1 of task 1"):
         say_the_same(team, pair)
     edit(team, pair[1], lambda document: call(document)["arguments"].update(days=3))
     say_the_same(team, pair)
@@ -156,7 +156,7 @@ def test_the_page_says_what_has_changed_and_takes_the_word_of_a_senior_reviewer(
     for person, offered in ((team.annotator, False), (team.senior, True)):
         client.force_login(person)
         page = client.get(url).content.decode()
-        assert "Its language variant one has changed since the two were last compared" in page
+        assert "The language variant one has changed since the two were last compared" in page
         assert ("They say the same" in page) is offered
     fields = {"variant": pair[0].public_id}
     for name in ("revision", "variant_revision"):

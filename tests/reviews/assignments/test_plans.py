@@ -243,7 +243,7 @@ def test_pages_follow_one_another_urgent_ones_first(team: Team) -> None:
             break
     assert seen == [slots[at].pk for at in (4, 1, 2, 3, 5, 6, 0)]
     assert matching(project=team.project, filters=filters, limit=100) == seen
-    with pytest.raises(UnknownFilter, match="no place in this list"):
+    with pytest.raises(UnknownFilter, match="not a valid page of this list"):
         list_slots(project=team.project, filters=filters, after="nonsense")
 
 

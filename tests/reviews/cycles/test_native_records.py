@@ -141,7 +141,7 @@ def test_no_version_says_what_its_parent_says(team: Team, item: Dialogue) -> Non
     document["tasks"][1]["native_information"] = None
     item = lock_dialogue(item.pk)
     assert item.head is not None
-    with pytest.raises(Conflict, match="Nothing has been changed"):
+    with pytest.raises(Conflict, match="Nothing was changed"):
         revise(actor=team.annotator, dialogue=item, seen=item.head, document=document, message="Nothing")
 
 

@@ -188,7 +188,7 @@ def test_what_a_query_may_say(team: Team) -> None:
     assert history.read_filters(asked, project=team.project) == wanted
     assert history.read_filters({"person": "program"}, project=team.project) == history.Filters(person="program")
     for wrong in ({"kind": "nonsense"}, {"person": "x" * 50}):
-        with pytest.raises(UnknownFilter, match="it is one of “"):
+        with pytest.raises(UnknownFilter, match="Use one of: “"):
             history.read_filters(wrong, project=team.project)
     with pytest.raises(Invalid, match="no day"):
         history.read_filters({"since": "soon"}, project=team.project)
@@ -364,9 +364,9 @@ def test_content_that_was_changed_in_the_database_shows(
         ["it is listed under the checksum of another version."] if with_checksum else []
     )
     if with_checksum:
-        assert problem.endswith("dialogue d-one: no version has the content that event 2 (review.submitted) names.")
+        assert problem.endswith("dialogue d-one: no version has the content recorded by event 2 (review.submitted).")
     else:
-        assert problem.endswith(" is not what its checksum says.")
+        assert problem.endswith(" does not match its checksum.")
         assert ": dialogue d-one: version " in problem
 
 
@@ -418,7 +418,7 @@ def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
     unguard("annotator_toolsetrevision")
     tools = ToolsetRevision.objects.get(project=team.project)
     ToolsetRevision.objects.filter(pk=tools.pk).update(content=tools.content.replace("city", "town"))
-    assert list(history_problems(team.project)) == ["toolset weather: version 1 is not what its checksum says"]
+    assert list(history_problems(team.project)) == ["toolset weather: version 1 does not match its checksum"]
 
 
 def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -> None:
@@ -434,9 +434,9 @@ def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -
         ToolsetRevision.objects.filter(pk=version.pk).update(content=text, content_hash=content_hash(text))
     imported = Dialogue.objects.get(external_id="d-one").head.toolset_revision.toolset  # type: ignore[union-attr]
     assert list(history_problems(team.project)) == [
-        "dialogue d-one: its toolset is not the one that event 1 (dialogue.imported) names",
-        "toolset ferries: no version has the content with which it was added",
-        f"toolset {imported.name}: no version has the content with which it was imported",
+        "dialogue d-one: the toolset is not the one recorded by event 1 (dialogue.imported)",
+        "toolset ferries: no version has the content that was added",
+        f"toolset {imported.name}: no version has the content that was imported",
     ]
 
 
@@ -494,7 +494,7 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
         # Asked for twice, done once.
         assert client.post(address).status_code == 302
         [job] = Job.objects.filter(kind=history_checks.JOB, ended_at=None)
-        assert "Checking the history" in one_line(client.get(address))
+        assert "History check" in one_line(client.get(address))
         assert jobs.run(job.pk).state == "done"
         return one_line(client.get(address))
 
@@ -520,6 +520,6 @@ def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.Cap
     with pytest.raises(SystemExit, match="1"):
         call_command("verify_history")
     *others, problem = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
-    assert "1 fewer than the" in problem
+    assert "1 fewer events than the" in problem
     # What it told of has a row still.
     assert "stage self_check_single in round 1 of cycle 1 stands there, and no event tells of it" in others[0]

@@ -175,7 +175,7 @@ def test_asking_twice_is_one_replay_and_few_are_under_way_at_once(team: Team) ->
         start_replay(
             actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory=f'[{{"final": "{number}"}}]'
         )
-    with pytest.raises(Conflict, match="3 replays under way"):
+    with pytest.raises(Conflict, match="3 running replays"):
         start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory='[{"final": "x"}]')
     jobs.run(first.job_id)
     assert start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head) != first
@@ -297,7 +297,7 @@ def test_a_replay_that_waits_can_be_stopped_by_whoever_asked_for_it(client: Clie
     assert client.post(own).status_code == 302
     # A second click of the same wish finds it done.
     assert client.post(own).status_code == 302
-    assert "Cancelled before it began." in text_of(client.get(own))
+    assert "Cancelled before it started." in text_of(client.get(own))
 
 
 def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client, team: Team) -> None:

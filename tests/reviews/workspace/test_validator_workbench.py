@@ -151,7 +151,7 @@ def test_a_person_has_few_trials_under_way_and_none_twice(team: Team) -> None:
     assert start(CODE) == first
     for n in range(trials.MAX_RUNNING - 1):
         start(f"{CODE}# {n}\n")
-    with pytest.raises(Conflict, match="still under way"):
+    with pytest.raises(Conflict, match="running trials"):
         start(f"{CODE}# more\n")
     assert trials.start_trials(actor=team.administrator, project=team.project, document=case()) is not None
 
@@ -472,8 +472,8 @@ def test_a_program_is_told_why_nothing_is_tried(team: Team) -> None:
         ({}, "no validator that can be tried"),
         ({"constraint": "c4"}, "cannot be read as Python"),
         ({"constraint": "c0"}, "no validator yet"),
-        ({"constraint": "c99"}, "has no constraint c99"),
-        ({"responses": ["x"]}, "Name the constraint"),
+        ({"constraint": "c99"}, "has no constraint “c99”"),
+        ({"responses": ["x"]}, "Choose the constraint"),
     ):
         refused = client.send(f"{path}trials/", body)
         assert refusal(refused) == (422, "invalid")
