@@ -152,7 +152,7 @@ def _settle(cast: Cast, dialogue: Dialogue) -> None:
             "reason_kind": ERROR_TYPES.get(dialogue.external_id, "other"),
             "reason": "The version under review holds.",
         }
-        for place in dispute.places
+        for place in dispute.discrepancies
     }
     do(cast, cast.seniors[0], dialogue, EXPERT, "", rulings=rulings)
 

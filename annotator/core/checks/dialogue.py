@@ -38,7 +38,7 @@ class ToolNamed(Check):
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:
-        names = context.toolset.telling_names
+        names = context.toolset.distinctive_names
         for anchor, text in context.user_texts:
             lower = text.lower()
             for name, lowered in names:

@@ -82,7 +82,7 @@ class Tool:
         return self.spec.parameters
 
 
-_TELLING = re.compile(r"[a-z0-9][A-Z]|[A-Za-z][0-9_.\-]+[A-Za-z]")
+_DISTINCTIVE = re.compile(r"[a-z0-9][A-Z]|[A-Za-z][0-9_.\-]+[A-Za-z]")
 
 
 def read_tools(data: Any) -> list[dict[str, Any]]:
@@ -230,11 +230,11 @@ class CompiledToolset:
         return list(self.tools)
 
     @cached_property
-    def telling_names(self) -> tuple[tuple[str, str], ...]:
+    def distinctive_names(self) -> tuple[tuple[str, str], ...]:
         """Pairs (name, name in lower case) of tools whose names are not ordinary words: they have a capital inside, a
         digit or a separator. “geocode” or “search” is a word, and using it reveals nothing.
         """
-        return tuple((name, name.lower()) for name in self.tools if _TELLING.search(name))
+        return tuple((name, name.lower()) for name in self.tools if _DISTINCTIVE.search(name))
 
     @property
     def broken(self) -> dict[str, str]:

@@ -88,7 +88,7 @@ def _stratum(event: Event) -> str:
 
 
 #: Kind of event → the notice for administrators. An unread alarm is not repeated.
-_TOLD: dict[str, Callable[[Event], str]] = {
+_MESSAGES: dict[str, Callable[[Event], str]] = {
     "protocol.discrepancy_alarm": _alarm,
     "stratum.sent_back": _stratum,
 }
@@ -97,7 +97,7 @@ _TOLD: dict[str, Callable[[Event], str]] = {
 def notify_of_events(events: Iterable[Event]) -> None:
     """Notify administrators of alarms among the events, in the caller's transaction."""
     for event in events:
-        words = _TOLD.get(event.kind)
+        words = _MESSAGES.get(event.kind)
         if words is None:
             continue
         notify(

@@ -67,7 +67,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
                 Revision.objects.filter(pk=revision.pk).delete()
     _retire_joined(batch, job)
     bulk_insert.ease_indexing()
-    _tell_of_toolsets(batch, job)
+    _announce_toolsets(batch, job)
     publish_batch(job=job)
     return late
 
@@ -137,7 +137,7 @@ def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revisio
         )
 
 
-def _tell_of_toolsets(batch: ImportBatch, job: Job) -> None:
+def _announce_toolsets(batch: ImportBatch, job: Job) -> None:
     """Record one event for all toolsets that came with the import and are used by it."""
     mine = Revision.objects.filter(Q(dialogue__batch=job) | Q(batch=job), toolset_revision=OuterRef("pk"))
     new = ToolsetRevision.objects.filter(

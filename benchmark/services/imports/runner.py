@@ -35,7 +35,7 @@ CHUNK_BYTES = 4 << 20
 #: Seconds of reading without a record after which the worker sends a sign of life.
 BEAT = 5.0
 #: If all of these first records look like another format, the wrong format was chosen.
-TELLING_RECORDS = 20
+FORMAT_PROBE_RECORDS = 20
 
 
 @dataclass
@@ -165,7 +165,7 @@ class ImportRun:
         self.storage.toolsets.committed()
 
     def _refuse_wrong_format(self, records: list[PreparedRecord]) -> None:
-        first = records[:TELLING_RECORDS]
+        first = records[:FORMAT_PROBE_RECORDS]
         chosen = self.batch.native_format
         guesses = [record.guess for record in first if record.problems]
         if not first or len(guesses) < len(first):

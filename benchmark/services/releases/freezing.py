@@ -86,8 +86,8 @@ def where_released(dialogue: Dialogue) -> str:
     )
     if drawn is None:
         return ""
-    told = Release.objects.filter(project=dialogue.project_id, state=ReleaseState.FROZEN, frozen_at__gte=drawn)
-    version = told.order_by("pk").values_list("version", flat=True).first()
+    revealed = Release.objects.filter(project=dialogue.project_id, state=ReleaseState.FROZEN, frozen_at__gte=drawn)
+    version = revealed.order_by("pk").values_list("version", flat=True).first()
     if version is None:
         return ""
     return (
@@ -104,9 +104,11 @@ def opened_by(release: Release) -> list[int]:
     answers = Dialogue.objects.filter(project=release.project_id, gold_role=GoldRole.ANSWER)
     held = ReleaseItem.objects.filter(release=release).values("dialogue")
     drawn = DrawItem.objects.filter(draw__project=release.project_id).values("dialogue")
-    told = answers.filter(Q(pk__in=held) | Q(pk__in=drawn))
-    groups = told.exclude(variant_group="").values("variant_group")
-    return list(answers.filter(Q(pk__in=told.values("pk")) | Q(variant_group__in=groups)).values_list("pk", flat=True))
+    revealed = answers.filter(Q(pk__in=held) | Q(pk__in=drawn))
+    groups = revealed.exclude(variant_group="").values("variant_group")
+    return list(
+        answers.filter(Q(pk__in=revealed.values("pk")) | Q(variant_group__in=groups)).values_list("pk", flat=True)
+    )
 
 
 def require_worth_releasing(release: Release) -> None:
@@ -224,8 +226,8 @@ class _Freezing:
             dialogue__status__in=[DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED]
         )
         draws = Draw.objects.filter(project=self.project).order_by("stage", "number")
-        told = draws.exclude(Exists(unfinished.filter(draw=OuterRef("pk"))))
-        return [list(one) for one in told.values_list("stage", "number")]
+        revealed = draws.exclude(Exists(unfinished.filter(draw=OuterRef("pk"))))
+        return [list(one) for one in revealed.values_list("stage", "number")]
 
     def _slices(self) -> Iterator[list["_Candidate"]]:
         last = 0

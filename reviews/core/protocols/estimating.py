@@ -30,7 +30,7 @@ from reviews.core.protocols.protocol import EntryMode, Outcome, Protocol, Stage,
 TRIALS = 300
 SEED = 20_250_101
 #: Cycles (or rounds) of one stage after which a trial counts as endless.
-MAX_PASSAGES = 200
+MAX_VISITS = 200
 #: Reviews of an item after which the probabilities no longer change.
 MAX_LOOKS = 4
 
@@ -222,7 +222,7 @@ class _Trial:
         self.waiting: list[Counter[_State]] = [Counter() for _ in range(many)]
         #: Items that wait for a draw, by (seen without conflict, reviews). Only a stage with rounds tells them apart.
         self.pool: list[Counter[tuple[bool, int]]] = [Counter() for _ in range(many)]
-        self.passages = [0] * many
+        self.visits = [0] * many
         self.rounds, self.errors = [0] * many, [0] * many
 
     def run(self, items: int) -> "_Trial":
@@ -231,8 +231,8 @@ class _Trial:
         else:
             self.waiting[0][_State()] += items
         while (place := self._next()) is not None:
-            self.passages[place] += 1
-            if self.passages[place] > MAX_PASSAGES:
+            self.visits[place] += 1
+            if self.visits[place] > MAX_VISITS:
                 self.endless = True
                 self.waiting[place].clear()
                 self.pool[place].clear()

@@ -14,7 +14,7 @@ from annotator.models import Draft, User
 from annotator.presentation.graph_pairs import GraphPair, pair_graphs
 from reviews.core.protocols import Protocol
 from reviews.models import Slot
-from reviews.services.adjudication.dispute_anchors import PlaceRow, add_steps, place_row, shown
+from reviews.services.adjudication.dispute_rows import DisputeRow, add_steps, dispute_row, shown
 from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.protocols.versions import parse
 from reviews.services.submission.rulings import (
@@ -28,7 +28,7 @@ from reviews.services.submission.rulings import (
 from reviews.services.submission.waivers import live_waivers
 
 #: Places of one page. Each has a form with some ten fields, and its texts are compared word by word.
-PLACES = 100
+ROWS_PER_PAGE = 100
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Agreed:
     #: Whether it can be edited besides: what both have added is not in the version the expert edits.
     editable: bool = True
     #: Of what both have added alike: what the expert writes there instead.
-    row: PlaceRow | None = None
+    row: DisputeRow | None = None
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Group:
 
     title: str
     key: str
-    rows: list[PlaceRow] = field(default_factory=list)
+    rows: list[DisputeRow] = field(default_factory=list)
     agreed: list[Agreed] = field(default_factory=list)
     graphs: GraphPair | None = None
 
@@ -83,41 +83,41 @@ class Outcome:
 
 
 @dataclass
-class Sheet:
+class RulingSheet:
     """All places, and how far one has got; those of one page in groups."""
 
-    rows: list[PlaceRow]
+    rows: list[DisputeRow]
     #: What the page shows.
     groups: list[Group]
     outcome: Outcome
     #: Places that both have added alike, where something else may be written.
-    alike: list[PlaceRow] = field(default_factory=list)
+    alike: list[DisputeRow] = field(default_factory=list)
     #: The places of the page, of both kinds, and how many come before them.
-    page: list[PlaceRow] = field(default_factory=list)
+    page: list[DisputeRow] = field(default_factory=list)
     start: int = 0
 
     @property
     def starts(self) -> list[tuple[int, int, int]]:
         """Of every page: how many places come before it, the number of its first and of its last."""
         count = len(self.rows) + len(self.alike)
-        return [(start, start + 1, min(start + PLACES, count)) for start in range(0, count, PLACES)]
+        return [(start, start + 1, min(start + ROWS_PER_PAGE, count)) for start in range(0, count, ROWS_PER_PAGE)]
 
     @property
     def settled(self) -> int:
         return sum(row.settled for row in self.rows)
 
-    def row_at(self, anchor: str) -> PlaceRow | None:
+    def row_at(self, anchor: str) -> DisputeRow | None:
         """The disputed place that an anchor means: itself, what it lies in, else what lies in it."""
         own = next((self._at[one] for one in lineage(anchor) if one in self._at), None)
         return own or (self._around.get(anchor) if anchor else None)
 
     @cached_property
-    def _at(self) -> dict[str, PlaceRow]:
+    def _at(self) -> dict[str, DisputeRow]:
         """Places by their anchors; there are thousands of them, and of findings that lie in one."""
         return {row.anchor: row for row in (*self.rows, *self.alike)}
 
     @cached_property
-    def _around(self) -> dict[str, PlaceRow]:
+    def _around(self) -> dict[str, DisputeRow]:
         """The first disputed place in whatever an anchor names."""
         return {one: row for row in reversed(self.rows) for one in lineage(row.anchor)}
 
@@ -129,7 +129,7 @@ def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) 
     """
     out: dict[str, dict[str, Any]] = {}
     kind = note = ""
-    for place in (*dispute.places, *dispute.alike):
+    for place in (*dispute.discrepancies, *dispute.alike):
         row = dict(given.get(place.anchor, {}))
         if not row.get("reason_kind") and kind:
             row |= {"reason_kind": kind, "reason": row.get("reason") or note}
@@ -143,7 +143,7 @@ def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) 
     return out
 
 
-def read_sheet(
+def read_ruling_sheet(
     *,
     actor: User,
     slot: Slot,
@@ -153,25 +153,25 @@ def read_sheet(
     given: Mapping[str, Mapping[str, Any]],
     whole: bool = True,
     start: int = 0,
-) -> Sheet:
+) -> RulingSheet:
     """A page of a dispute with what has been filled in: the one with the place after ``start`` others.
 
     ``whole``: also the agreeing places and the graphs.
     """
     rulings = effective_rulings(dispute, given)
     kinds = protocol.error_type_keys()
-    places, rows, inherited = [*dispute.places, *dispute.alike], [], None
+    places, rows, inherited = [*dispute.discrepancies, *dispute.alike], [], None
     edited = draft.document() if draft.content != slot.revision.content else None
     for number, place in enumerate(places, 1):
-        row = place_row(number, place, dispute, given.get(place.anchor, {}), edited)
-        row.optional = number > len(dispute.places)
+        row = dispute_row(number, place, dispute, given.get(place.anchor, {}), edited)
+        row.optional = number > len(dispute.discrepancies)
         row.inherited = None if row.reason_kind else inherited
         if row.follow and row.kind:
             inherited = (number, row.kind)
         rows.append(row)
     lines = _good_lines(rows, rulings, dispute, draft, edited is not None, kinds)
     moot = moot_anchors(
-        dispute.left.document, dispute.right.document, dispute.places, choices_of([read for _, read in lines])
+        dispute.left.document, dispute.right.document, dispute.discrepancies, choices_of([read for _, read in lines])
     )
     for row in rows:
         row.moot = moot.get(row.anchor, "")
@@ -179,9 +179,11 @@ def read_sheet(
     outcome = Outcome(ready=all(row.settled or (row.optional and not row.choice) for row in rows))
     if outcome.ready:
         _read_outcome(outcome, actor=actor, slot=slot, dispute=dispute, draft=draft, lines=lines, kinds=kinds)
-    start = max(0, min(start, len(rows) - 1)) // PLACES * PLACES
-    page = rows[start : start + PLACES]
-    sheet = Sheet(rows[: len(dispute.places)], [], outcome, rows[len(dispute.places) :], page, start)
+    start = max(0, min(start, len(rows) - 1)) // ROWS_PER_PAGE * ROWS_PER_PAGE
+    page = rows[start : start + ROWS_PER_PAGE]
+    sheet = RulingSheet(
+        rows[: len(dispute.discrepancies)], [], outcome, rows[len(dispute.discrepancies) :], page, start
+    )
     if whole:
         for row, place in zip(page, places[start:], strict=False):
             add_steps(row, place, dispute)
@@ -190,7 +192,7 @@ def read_sheet(
 
 
 def _good_lines(
-    rows: list[PlaceRow],
+    rows: list[DisputeRow],
     rulings: Mapping[str, Mapping[str, Any]],
     dispute: Dispute,
     draft: Draft,
@@ -231,7 +233,7 @@ def _read_outcome(
         return
     document = load_text(text)
     sides = dispute.left.document, dispute.right.document
-    outcome.notes = lost_dependencies(*sides, dispute.places, choices_of(read), document)
+    outcome.notes = lost_dependencies(*sides, dispute.discrepancies, choices_of(read), document)
     stage = parse(slot.protocol).stage(slot.stage)
     found = check_for_stage(document, slot.revision.toolset_revision, project=slot.dialogue.project, stage=stage)
     waived = live_waivers(actor=actor, dialogue=slot.dialogue)
@@ -244,7 +246,7 @@ def _read_outcome(
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
-def _groups(dispute: Dispute, sheet: Sheet, draft: Draft, *, whole: bool) -> list[Group]:
+def _groups(dispute: Dispute, sheet: RulingSheet, draft: Draft, *, whole: bool) -> list[Group]:
     groups: dict[str, Group] = {}
     for row in sheet.page:
         key = _group_of(row.anchor)
@@ -262,7 +264,7 @@ def _groups(dispute: Dispute, sheet: Sheet, draft: Draft, *, whole: bool) -> lis
             ]
             if key and group.rows:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
-        if sheet.start + PLACES >= len(sheet.rows) + len(sheet.alike):
+        if sheet.start + ROWS_PER_PAGE >= len(sheet.rows) + len(sheet.alike):
             # Nothing is disputed there, and yet it is not as it was: at the end.
             known = {_group_of(row.anchor) for row in (*sheet.rows, *sheet.alike)}
             for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
@@ -286,7 +288,7 @@ def _title(dispute: Dispute, key: str) -> str:
 class _Reading:
     """What both sides have alike, read task by task: field by field."""
 
-    def __init__(self, dispute: Dispute, sheet: Sheet, draft: dict[str, Any]) -> None:
+    def __init__(self, dispute: Dispute, sheet: RulingSheet, draft: dict[str, Any]) -> None:
         self.dispute, self.draft = dispute, draft
         self.editors = {row.anchor: row for row in sheet.page if row.optional}
         self.alike = {row.anchor for row in sheet.alike}

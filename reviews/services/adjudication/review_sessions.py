@@ -57,7 +57,7 @@ class Round:
 
 
 @dataclass
-class Table:
+class SessionSummary:
     """A session as its page shows it."""
 
     round: Round
@@ -125,7 +125,7 @@ def _usual_stage(protocol: Protocol) -> str:
     return min(protocol.stages, key=rank).key
 
 
-def read_table(*, actor: User, project: Project, round: Round, start: int | None = None) -> Table:
+def read_session_summary(*, actor: User, project: Project, round: Round, start: int | None = None) -> SessionSummary:
     """What is still in dispute in a round, and how much a session has decided.
 
     ``start``: with the page of decisions that holds this one, and what all of them chose.
@@ -133,26 +133,26 @@ def read_table(*, actor: User, project: Project, round: Round, start: int | None
     require_role(actor=actor, project=project, roles=OVERSEERS)
     session = session_for(project=project, round=round)
     conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number, actor=actor))
-    table = Table(round, session, conflicts, [])
+    summary = SessionSummary(round, session, conflicts, [])
     if session is not None:
-        table.present = list(session.participants.order_by("display_name"))
+        summary.present = list(session.participants.order_by("display_name"))
         # Of a blind stage whose other experts are not done, nobody sees but their own.
         seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
         made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
-        table.decided = made.count()
+        summary.decided = made.count()
         if start is None:
-            return table
-        table.start = max(0, min(start, table.decided - 1)) // PAGE_SIZE * PAGE_SIZE
-        table.decisions = list(
+            return summary
+        summary.start = max(0, min(start, summary.decided - 1)) // PAGE_SIZE * PAGE_SIZE
+        summary.decisions = list(
             made.select_related("review__person", "review__dialogue")
             .defer("review__dialogue__search_text")
             .prefetch_related("participants", "review__rulings")
-            .order_by("review_id")[table.start : table.start + PAGE_SIZE]
+            .order_by("review_id")[summary.start : summary.start + PAGE_SIZE]
         )
         rulings = Ruling.objects.filter(review__in=seen, review__session_decision__session=session)
-        table.choices = _tally(rulings, "choice")
-        table.reasons = _tally(rulings, "reason_kind")
-    return table
+        summary.choices = _tally(rulings, "choice")
+        summary.reasons = _tally(rulings, "reason_kind")
+    return summary
 
 
 def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict]) -> list[OpenConflict]:
@@ -183,7 +183,7 @@ def members_of(project: Project) -> list[User]:
     return list(people.order_by("display_name", "pk"))
 
 
-def gather(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> ReviewSession:
+def start_session(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> ReviewSession:
     """Open the session, or say anew who is present: public ids of members. Raises Denied, Invalid."""
     require_role(actor=actor, project=project, roles=OVERSEERS)
     present = _members(project, people)
@@ -195,13 +195,13 @@ def gather(*, actor: User, project: Project, round: Round, people: Sequence[str]
         append_event(
             actor=actor,
             project=project,
-            kind="review_session.gathered",
+            kind="review_session.started",
             after={"stage": round.stage, "round": round.number, "people": sorted(one.public_id for one in present)},
         )
     return session
 
 
-def take_up(*, actor: User, project: Project, round: Round, dialogue_id: str) -> Slot:
+def open_dispute(*, actor: User, project: Project, round: Round, dialogue_id: str) -> Slot:
     """Take one item of the session: the actor decides it. What they held of the session before goes back.
 
     Raises Denied where the actor may not settle it, Conflict where it is settled or somebody else is at it.

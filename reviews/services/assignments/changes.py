@@ -84,7 +84,7 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
             lost = lost or (theirs and slot.state == SlotState.OPEN and slot.reserved_for_id == to.pk)
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         journal.event(
-            "dialogue.handed_over",
+            "dialogue.owner_changed",
             before={"owner": before.public_id} if before else {},
             after={"owner": to.public_id, "reason": reason[:500]},
         )

@@ -35,7 +35,7 @@ CHUNK = 25
 #: Refusals and left-out slots that are kept with their reasons; the others are counted.
 MAX_LISTED = 200
 #: Who gets more than so many is told once of all of them instead of each.
-EACH_TOLD = 5
+MAX_SINGLE_NOTICES = 5
 JOB = "assignments"
 _LIVE = (SlotState.OPEN, SlotState.CLAIMED)
 
@@ -287,7 +287,7 @@ def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen, given: Mappi
     fresh.dialogue, fresh.project = dialogue, plan.project
     if look(plan.action, fresh) != seen[2]:
         raise Conflict(_what_moved(fresh))
-    reason, tell = plan.parameters["reason"], given.get(seen[1], 0) <= EACH_TOLD
+    reason, tell = plan.parameters["reason"], given.get(seen[1], 0) <= MAX_SINGLE_NOTICES
     if plan.action == PlanAction.REASSIGN:
         changes.reassign(actor=actor, slot=fresh, to=User.objects.get(pk=seen[1]), reason=reason, tell=tell)
     elif plan.action == PlanAction.FREE:
@@ -306,7 +306,7 @@ def _given(plan: AssignmentPlan) -> dict[int, int]:
 
 
 def _many(given: Mapping[int, int]) -> dict[int, int]:
-    return {person: count for person, count in given.items() if count > EACH_TOLD}
+    return {person: count for person, count in given.items() if count > MAX_SINGLE_NOTICES}
 
 
 def _changed(plan: AssignmentPlan) -> list[str]:

@@ -121,7 +121,7 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
         append_event(
             actor=actor,
             project=project,
-            kind="guideline.marked",
+            kind="guideline.flagged",
             after={
                 "change": change.public_id,
                 "number": scope.guideline.number,
@@ -197,7 +197,7 @@ def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -
         count = left.exclude(dialogue__gold_role=GoldRole.GOLD).count()
         left.update(cleared_at=timezone.now())
         if not count:
-            withdrawn = project.events.filter(kind="guideline.mark_withdrawn", actor=actor)
+            withdrawn = project.events.filter(kind="guideline.flag_withdrawn", actor=actor)
             said = withdrawn.filter(before__change=change.public_id).order_by("pk").last()
             if said is None:
                 raise Conflict("Nothing is marked any more.")
@@ -205,7 +205,7 @@ def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -
         append_event(
             actor=actor,
             project=project,
-            kind="guideline.mark_withdrawn",
+            kind="guideline.flag_withdrawn",
             before={"change": change.public_id, "dialogues": count},
             after={"number": change.guideline.number},
         )

@@ -19,7 +19,7 @@ from annotator.services.jobs.jobs import Running, job_kind, start_job
 from reviews.core.protocols import Evidence, Stage
 from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState
 from reviews.services.cycles.start import supersede_cycle
-from reviews.services.feedback.giving import report_sent_back
+from reviews.services.feedback.creation import report_sent_back
 from reviews.services.statistics.audits import IS_ERROR
 from reviews.services.transitions.moves import NOT_DRAWN, CycleContext
 

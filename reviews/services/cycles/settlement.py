@@ -16,7 +16,7 @@ from reviews.core.agreement import RunFacts
 from reviews.core.protocols import Outcome, Stage, StageKind, decide
 from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, Verdict
 from reviews.services.cycles.sending_back import judge_owner
-from reviews.services.feedback.giving import report_audit_error, report_ruling
+from reviews.services.feedback.creation import report_audit_error, report_ruling
 from reviews.services.sampling.draws import tend_rounds
 from reviews.services.sampling.rounds import count_settled
 from reviews.services.statistics.agreement import await_counting

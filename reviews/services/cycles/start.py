@@ -119,7 +119,7 @@ def begin_cycles(
             kind="cycle.begun",
             entries={one.dialogue_id: {"cycle": one.number, "protocol": version.number} for one in entering},
         )
-        ITEM_HISTORY.put(project.pk, [one.dialogue_id for one in entering if one.number > 1])
+        ITEM_HISTORY.enqueue(project.pk, [one.dialogue_id for one in entering if one.number > 1])
         if not hidden:
             _announce(project, stage.key, slots, entering)
     return count
@@ -173,7 +173,7 @@ def supersede_cycle(
         blind = _abandon(journal, active, reason, force=force, if_idle=if_idle) if active is not None else set()
         last = Cycle.objects.filter(dialogue=dialogue).aggregate(last=Max("number"))["last"] or 0
         if last and active is None:
-            ITEM_HISTORY.put(dialogue.project_id, [dialogue.pk])
+            ITEM_HISTORY.enqueue(dialogue.project_id, [dialogue.pk])
         head = dialogue.head
         if head is None:
             raise ValueError("a dialogue without content cannot be reviewed")

@@ -37,11 +37,11 @@ _MARKS = re.compile(r"\*\*|`+")
 
 @dataclass
 class Thread:
-    """A comment and its answers, with its place in words. ``stale``: what stood there has changed since, or is gone."""
+    """A comment and its replies, with its place in words. ``outdated``: its text has changed since, or is gone."""
 
     comment: Comment
     place: str
-    stale: bool
+    outdated: bool
     replies: list[Comment] = field(default_factory=list)
 
 
@@ -81,9 +81,9 @@ def read_threads(
     threads: dict[int, Thread] = {}
     for comment in visible_comments(actor=actor, dialogue=dialogue):
         if comment.parent_id is None:
-            stale = comment.value_hash != "" and comment.value_hash != hash_at(comment.anchor)
+            outdated = comment.value_hash != "" and comment.value_hash != hash_at(comment.anchor)
             place = describe(document, comment.anchor) if comment.anchor else ""
-            threads[comment.pk] = Thread(comment, place, stale)
+            threads[comment.pk] = Thread(comment, place, outdated)
         elif comment.parent_id in threads:
             threads[comment.parent_id].replies.append(comment)
     return sorted(threads.values(), key=lambda thread: thread.comment.resolved_at is not None)
@@ -126,8 +126,8 @@ def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply
         hold_dialogue(dialogue.pk)
         last = Comment.objects.filter(author=actor, dialogue=dialogue).select_related("parent").order_by("-pk").first()
         if last is not None and last.stage_run_id is None and last.text == text.strip():
-            said_of = last.parent.public_id if last.parent is not None else ""
-            if said_of == reply_to and (reply_to or last.anchor == shortened(anchor)):
+            last_parent = last.parent.public_id if last.parent is not None else ""
+            if last_parent == reply_to and (reply_to or last.anchor == shortened(anchor)):
                 return last
         return _add(
             actor=actor, dialogue=dialogue, revision=dialogue.head, anchor=anchor, text=text, run=None, sealed=False,
@@ -170,7 +170,7 @@ def notify_unsealed(dialogue: Dialogue, ids: Sequence[int]) -> None:
         return
     rows = Comment.objects.filter(pk__in=ids).select_related("author", "parent__author").order_by("pk")
     for comment in rows:
-        _tell(dialogue, comment, known_mentions(dialogue.project, find_mentions(comment.text)))
+        _notify(dialogue, comment, known_mentions(dialogue.project, find_mentions(comment.text)))
 
 
 def _locked(actor: User, public_id: str, dialogue: Dialogue | None) -> Comment:
@@ -229,7 +229,7 @@ def _add(
             sealed=sealed,
         )
         if not sealed:
-            _tell(dialogue, comment, mentioned)
+            _notify(dialogue, comment, mentioned)
     return comment
 
 
@@ -281,10 +281,10 @@ def _mentioned(project: Project, text: str) -> list[User]:
     return known
 
 
-def _tell(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> None:
+def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> None:
     """Each person once, for the reason that concerns them most."""
     author, parent = comment.author, comment.parent
-    told = {author.pk}
+    notified = {author.pk}
     circles: list[tuple[NoticeKind, str, Iterable[int | None]]] = [
         (NoticeKind.MENTION, "mentions you", [person.pk for person in mentioned])
     ]
@@ -293,8 +293,8 @@ def _tell(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> No
         circles.append((NoticeKind.REPLY, "answers you", [parent.author_id, *answered.order_by().distinct()]))
     circles.append((NoticeKind.COMMENT, "comments", [dialogue.owner_id]))
     for kind, verb, people in circles:
-        new = [one for one in people if one is not None and one not in told]
-        told.update(new)
+        new = [one for one in people if one is not None and one not in notified]
+        notified.update(new)
         notify(
             actor=None,
             project=dialogue.project,

@@ -36,7 +36,7 @@ class NamedError:
 
 
 @dataclass(frozen=True)
-class Told:
+class FeedbackRow:
     """One feedback, ready for a page."""
 
     feedback: Feedback
@@ -50,7 +50,7 @@ class Told:
 class FeedbackPage:
     """A page of feedback, newest first, and the cursors of its neighbours."""
 
-    rows: list[Told]
+    rows: list[FeedbackRow]
     before: str | None = None
     after: str | None = None
 
@@ -108,18 +108,18 @@ def list_feedback(
     kinds, guideline = _kinds(project), latest_guideline(project)
     again = [row.dialogue_id for row in page.rows if row.kind == FeedbackKind.OVERRULED]
     blind = blind_to(actor=actor, dialogues=again)
-    told = [
-        Told(row, [], row.public_id in unread, veiled=True)
+    shown = [
+        FeedbackRow(row, [], row.public_id in unread, veiled=True)
         if row.kind == FeedbackKind.OVERRULED and row.dialogue_id in blind
-        else _told(row, kinds, guideline, row.public_id in unread)
+        else _row(row, kinds, guideline, row.public_id in unread)
         for row in page.rows
     ]
-    return FeedbackPage(told, page.before, page.after)
+    return FeedbackPage(shown, page.before, page.after)
 
 
 def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
     """What somebody was shown of their own feedback is read: its notices are, too."""
-    shown = [told.feedback.public_id for told in page.rows if told.unread and told.feedback.person_id == actor.pk]
+    shown = [row.feedback.public_id for row in page.rows if row.unread and row.feedback.person_id == actor.pk]
     if shown:
         own = Notice.objects.visible_to(actor).unread().filter(kind=NoticeKind.FEEDBACK, subject__in=shown)
         own.update(read_at=timezone.now())
@@ -144,8 +144,8 @@ def count_kinds(*, project: Project, person: User | None = None) -> list[KindCou
 def count_people(*, actor: User, project: Project) -> list[PersonCount]:
     """Who was told how much, and of what, most told first. Raises Denied for annotators."""
     require_overseer(actor=actor, project=project)
-    told = dict(_of(project, None).values_list("person").annotate(Count("id")).order_by())
-    out = {person.pk: PersonCount(person, told[person.pk]) for person in User.objects.filter(pk__in=told)}
+    counts = dict(_of(project, None).values_list("person").annotate(Count("id")).order_by())
+    out = {person.pk: PersonCount(person, counts[person.pk]) for person in User.objects.filter(pk__in=counts)}
     kinds = _kinds(project)
     tallies: dict[int, Tally[str]] = {}
     for person_id, kind, count in _tallied(project, None):
@@ -171,11 +171,11 @@ def _of(project: Project, person: User | None) -> QuerySet[Feedback]:
 
 def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, int]]:
     """(person id, kind, count) of findings, then of rulings."""
-    told: dict[str, Any] = {"person__isnull": False} if person is None else {"person": person}
+    recipient: dict[str, Any] = {"person__isnull": False} if person is None else {"person": person}
     # What an expert names besides the rulings is of the dialogue, and no word of whoever reviewed it.
     authors = {"kind__in": set(FeedbackKind) - {FeedbackKind.OVERRULED}}
-    named = {f"review__feedback__{name}": value for name, value in (told | authors).items()}
-    ruled = {f"feedback__{name}": value for name, value in told.items()}
+    named = {f"review__feedback__{name}": value for name, value in (recipient | authors).items()}
+    ruled = {f"feedback__{name}": value for name, value in recipient.items()}
     findings = ReviewError.objects.filter(review__project=project, **named).values_list(
         "review__feedback__person", "kind"
     )
@@ -193,13 +193,13 @@ def _label(kinds: dict[str, ErrorType], key: str) -> str:
     return kinds[key].label if key in kinds else key.replace("_", " ").capitalize()
 
 
-def _told(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None, unread: bool) -> Told:
+def _row(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None, unread: bool) -> FeedbackRow:
     head = row.dialogue.head
     document = head.document() if head is not None else {}
     named_errors = row.review.errors.all() if row.kind != FeedbackKind.OVERRULED else ()
     named = [(one.kind, one.anchor, one.note) for one in named_errors]
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.rulings.all()]
-    return Told(
+    return FeedbackRow(
         row,
         [
             NamedError(

@@ -134,7 +134,7 @@ def _item(actor: User, origin: GoldOrigin, stage: Stage, run: StageRun, *, plant
     append_event(
         actor=actor,
         project=item.project,
-        kind="gold.made",
+        kind="gold.created",
         after={"item": item.public_id, "stage": stage.key, "planted": planted, "errors": item.errors},
         sealed=True,
     )

@@ -156,7 +156,7 @@ def own_results(*, actor: User, project: Project) -> list[GoldScore]:
     """
     if not roles_in(project, actor):
         raise Hidden("There is no such project, or you are not a member of it.")
-    scores = _told_to(actor, project)
+    scores = _revealed_to(actor, project)
     if scores is None:
         raise Denied("Results on known answers are for administrators and senior reviewers of this project.")
     return list(scores.select_related("item__dialogue", "review").order_by("-item__retired_at", "-pk"))
@@ -164,16 +164,16 @@ def own_results(*, actor: User, project: Project) -> list[GoldScore]:
 
 def count_own_results(*, actor: User, project: Project, roles: Iterable[Role]) -> int | None:
     """How many results of their own the actor can read; None where none are told, and for who sees everybody's."""
-    scores = None if OVERSEERS & set(roles) else _told_to(actor, project)
+    scores = None if OVERSEERS & set(roles) else _revealed_to(actor, project)
     return None if scores is None else scores.count()
 
 
-def _told_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
-    told = list(GoldRate.objects.filter(project=project, reveal=True).values_list("stage", flat=True))
-    if not told:
+def _revealed_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
+    revealed = list(GoldRate.objects.filter(project=project, reveal=True).values_list("stage", flat=True))
+    if not revealed:
         return None
     return GoldScore.objects.filter(
-        project=project, person=person, item__retired_at__isnull=False, item__stage__in=told
+        project=project, person=person, item__retired_at__isnull=False, item__stage__in=revealed
     )
 
 

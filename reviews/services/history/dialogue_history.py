@@ -123,10 +123,10 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.changed": _keys("Settings changed"),
     "project.checkpoint": lambda after, titles: f"Checkpoint over {counted(after.get('events', 0), 'event')}",
     "guideline.published": lambda after, titles: f"Guideline {after.get('number')} published",
-    "guideline.marked": lambda after, titles: _because(
+    "guideline.flagged": lambda after, titles: _because(
         f"Guideline {after.get('number')}: {counted(after.get('dialogues', 0), 'dialogue')} marked as outdated", after
     ),
-    "guideline.mark_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
+    "guideline.flag_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
     "protocol.adopted": lambda after, titles: f"Protocol {after.get('number')} adopted",
     "protocol.migration_started": lambda after, titles: _because(
         f"What is under way moves to protocol {after.get('number')}", after
@@ -160,7 +160,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "dialogue.joined_variants": lambda after, titles: "Its variants in other languages were imported",
     "dialogue.imported": lambda after, titles: "Imported",
     "dialogue.revised_by_import": lambda after, titles: "A revised version was imported",
-    "dialogue.handed_over": lambda after, titles: _because("Handed over to another owner", after),
+    "dialogue.owner_changed": lambda after, titles: _because("Handed over to another owner", after),
     "dialogue.prioritised": lambda after, titles: f"Priority set to {after.get('priority', 'normal')}",
     "cycle.begun": lambda after, titles: _because(
         f"Review began (cycle {after.get('cycle', 1)}, protocol {after.get('protocol', 1)})", after
@@ -186,7 +186,7 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "assignments.changed": lambda after, titles: _because(f"{after.get('items')} assignments changed together", after),
     "assignment_rules.changed": lambda after, titles: "How work is given out changed",
     "draw.selected": lambda after, titles: f"{_title(after, titles)}: drawn into the random sample",
-    "draw.passed_over": lambda after, titles: f"{_title(after, titles)}: not in the random sample",
+    "draw.not_drawn": lambda after, titles: f"{_title(after, titles)}: not in the random sample",
     "example.marked": lambda after, titles: "Marked as a gold-standard example",
     "example.withdrawn": lambda after, titles: "No longer a gold-standard example",
     "audit.error": lambda after, titles: "An audit of the random sample found an error",

@@ -115,10 +115,10 @@ def _free_portion(project: Project, people: Mapping[int, str], actor: User | Non
         entries: dict[int, dict[str, object]] = {}
         for index, slot in enumerate(slots):
             person = slot.reserved_for
-            told = entries.setdefault(slot.dialogue_id, {"stage": slot.stage, "slots": []})
-            told["slots"].append(slot.public_id)  # type: ignore[attr-defined]
+            entry = entries.setdefault(slot.dialogue_id, {"stage": slot.stage, "slots": []})
+            entry["slots"].append(slot.public_id)  # type: ignore[attr-defined]
             if person is not None:
-                told |= {"person": person.public_id, "reason": people[person.pk]}
+                entry |= {"person": person.public_id, "reason": people[person.pk]}
             # A new place: the old one may lie behind everybody's cursor.
             slot.reserved_for, slot.position = None, new_position(index)
         Slot.objects.bulk_update(slots, ["reserved_for", "position"])

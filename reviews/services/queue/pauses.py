@@ -102,7 +102,7 @@ def pause(
                 # A second click.
                 return known, 0
             raise Conflict("That is paused already; end the pause before you begin another one.") from None
-        append_event(actor=actor, project=project, kind=f"{made.what}.paused", after=_told(made))
+        append_event(actor=actor, project=project, kind=f"{made.what}.paused", after=_as_event(made))
     freed = 0 if person is None else free_reserved(project=project, people={person.pk: "paused"}, actor=actor)
     return made, freed
 
@@ -119,7 +119,7 @@ def resume(*, actor: User, project: Project, public_id: str) -> Pause:
             return ended
         ended.ended_at, ended.ended_by = timezone.now(), actor
         ended.save(update_fields=["ended_at", "ended_by"])
-        append_event(actor=actor, project=project, kind=f"{ended.what}.resumed", before=_told(ended))
+        append_event(actor=actor, project=project, kind=f"{ended.what}.resumed", before=_as_event(ended))
     return ended
 
 
@@ -147,10 +147,10 @@ def set_rules(
     return rules
 
 
-def _told(one: Pause) -> dict[str, str]:
-    told = {"pause": one.public_id, "reason": one.reason}
+def _as_event(one: Pause) -> dict[str, str]:
+    event = {"pause": one.public_id, "reason": one.reason}
     if one.person is not None:
-        told["person"] = one.person.public_id
+        event["person"] = one.person.public_id
     if one.stage:
-        told["stage"] = one.stage
-    return told
+        event["stage"] = one.stage
+    return event

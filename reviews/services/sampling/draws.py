@@ -348,7 +348,7 @@ def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
         .defer("cycle__protocol__definition", "entry_revision__content")
     }
     pairs = people_of(draw)
-    passed_over: list[StageRun] = []
+    not_drawn: list[StageRun] = []
     waiting: list[StageRun] = []
     for item in items:
         run = runs.get(item.stage_run_id)
@@ -360,11 +360,11 @@ def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
         elif draw.algorithm == ROUNDS and not draw.closing:
             waiting.append(run)
         elif protocol.next_taking(run.stage) is None:
-            passed_over.append(run)
+            not_drawn.append(run)
         else:
-            _pass_over(draw, run)
+            _skip_run(draw, run)
     wait_for_next_round(draw, waiting)
-    verify_all(draw, passed_over)
+    verify_all(draw, not_drawn)
 
 
 def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
@@ -381,12 +381,12 @@ def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
     context.journal.write()
 
 
-def _pass_over(draw: Draw, run: StageRun) -> None:
+def _skip_run(draw: Draw, run: StageRun) -> None:
     context = _context(draw, run)
     settle_as_not_drawn([run])
     run.outcome = NOT_DRAWN
     context.journal.count(f"outcome:{run.stage}:{NOT_DRAWN}")
-    context.journal.event("draw.passed_over", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
+    context.journal.event("draw.not_drawn", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
     revision = Revision.objects.get(pk=run.entry_revision_id)
     forward(context, run, revision)
     context.dialogue.save(update_fields=["status", "stage"])

@@ -58,7 +58,7 @@ def verify_all(draw: Draw, runs: list[StageRun]) -> None:
         Dialogue.objects.filter(pk__in=portion).update(
             status=DialogueStatus.VERIFIED, stage="", updated_at=timezone.now()
         )
-    ITEM_HISTORY.put(draw.project_id, [run.cycle.dialogue_id for run in runs])
+    ITEM_HISTORY.enqueue(draw.project_id, [run.cycle.dialogue_id for run in runs])
     by_stage: dict[str, int] = {}
     for run in runs:
         key = f"outcome:{run.stage}:{NOT_DRAWN}"

@@ -249,7 +249,7 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
 def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
     """The choice at every disputed anchor that makes the version the expert wants."""
     points = {point.anchor: point for point in item.original.points}
-    for disputed in dispute.places:
+    for disputed in dispute.discrepancies:
         point = points[disputed.anchor]
         value = value_at(wanted, point)
         choice = "left" if value == disputed.left else "right" if value == disputed.right else "third"

@@ -67,7 +67,7 @@ AGREEMENT = _Agreement()
 def await_counting(*, run: StageRun, run_facts: RunFacts) -> None:
     """Put a run that settles into the outbox, if its reviews count; in the caller's transaction."""
     if not exclusion_reason(run_facts):
-        AGREEMENT.put(run.project_id, [run.pk])
+        AGREEMENT.enqueue(run.project_id, [run.pk])
 
 
 def read_agreement(

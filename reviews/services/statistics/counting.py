@@ -59,14 +59,14 @@ class Counting(Generic[Item, Key]):
         """What each of the items counts as."""
         raise NotImplementedError
 
-    def standing(self, items: Iterable[Item]) -> Tally[Key]:
+    def counted_before(self, items: Iterable[Item]) -> Tally[Key]:
         """What items that wait again have counted as so far. Nothing, where an item is counted only once."""
         return Tally()
 
-    def keep(self, project: Project, counted: Mapping[Item, Tally[Key]]) -> None:
+    def remember(self, project: Project, counted: Mapping[Item, Tally[Key]]) -> None:
         """Remember what each item counts as, where it may be counted again."""
 
-    def put(self, project_id: int, items: Iterable[Item]) -> None:
+    def enqueue(self, project_id: int, items: Iterable[Item]) -> None:
         """Put items into the outbox, in the caller's transaction."""
         rows = (dict(zip(self.item, _as_tuple(item), strict=True)) for item in items)
         insert([self.outbox(project_id=project_id, **row) for row in rows])
@@ -102,13 +102,13 @@ class Counting(Generic[Item, Key]):
     def right(self, project: Project, *, repair: bool) -> Tally[Key]:
         """What the counts should be; with ``repair``, what has to be kept beside them is put right, too."""
         waiting = set(self._named(self._outbox().filter(self.waiting, project=project)).values())
-        right = self.standing(waiting)
+        right = self.counted_before(waiting)
         aside = self._named(self._outbox().filter(~self.waiting, project=project))
         for portion in in_portions((item for item in self.items(project) if item not in waiting), self.portion):
             counted, problems = self._countable(project, portion)
             right.update(_together(counted))
             if repair:
-                self.keep(project, counted)
+                self.remember(project, counted)
                 well = counted.keys() - problems.keys()
                 self._outbox().filter(pk__in=[pk for pk, item in aside.items() if item in well]).delete()
         return right
@@ -125,8 +125,8 @@ class Counting(Generic[Item, Key]):
             items = list(dict.fromkeys(rows.values()))
             counted, problems = self._countable(project, items)
             change = _together(counted)
-            change.subtract(self.standing(items))
-            self.keep(project, counted)
+            change.subtract(self.counted_before(items))
+            self.remember(project, counted)
             self._add(project, change)
             for item, problem in problems.items():
                 self._outbox().filter(pk__in=[pk for pk, one in rows.items() if one == item]).update(problem=problem)

@@ -15,7 +15,7 @@ pseudonym:
     ended   <stage>:<round>  the same for the item's last round there
     revised <stage>          in how many of the stage's rounds the content was changed, of items that were looked at
     not_drawn <stage>        (blank) of items that came there and that nobody looked at
-    audit   <stage>:<draw>   passed_over | right | error, of items that were in the population of a draw (its number)
+    audit   <stage>:<draw>   not_drawn | right | error, of items that were in the population of a draw (its number)
 """
 
 from collections import Counter as Tally
@@ -38,7 +38,7 @@ Key = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
-class _Way:
+class _ItemRecord:
     """What is read of one item."""
 
     stratum: str
@@ -59,14 +59,14 @@ class _ItemHistory(Counting[int, Key]):
 
     def count(self, project: Project, items: Sequence[int]) -> dict[int, Tally[Key]]:
         """Nothing for an item that has not ended."""
-        ways = _ways(items)
-        return {item: Tally(_keys(ways[item])) if item in ways else Tally() for item in items}
+        records = _read_records(items)
+        return {item: Tally(_keys(records[item])) if item in records else Tally() for item in items}
 
-    def standing(self, items: Iterable[int]) -> Tally[Key]:
-        return Tally(key for keys in _kept(items).values() for key in keys)
+    def counted_before(self, items: Iterable[int]) -> Tally[Key]:
+        return Tally(key for keys in _stored_keys(items).values() for key in keys)
 
-    def keep(self, project: Project, counted: Mapping[int, Tally[Key]]) -> None:
-        there = _kept(counted)
+    def remember(self, project: Project, counted: Mapping[int, Tally[Key]]) -> None:
+        there = _stored_keys(counted)
         keys = {item: sorted(tally.elements()) for item, tally in counted.items()}
         changed = {item: now for item, now in keys.items() if now != there.get(item, [])}
         ItemHistory.objects.filter(pk__in=[item for item, now in changed.items() if not now]).delete()
@@ -96,19 +96,19 @@ def as_visit(run: StageRun) -> Visit:
     )
 
 
-def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
+def _read_records(dialogue_ids: Sequence[int]) -> dict[int, _ItemRecord]:
     dialogues = Dialogue.objects.filter(pk__in=dialogue_ids, published=True).counted()
-    ways = {key: _Way(owner or "") for key, owner in dialogues.values_list("pk", "owner__pseudonym")}
+    records = {key: _ItemRecord(owner or "") for key, owner in dialogues.values_list("pk", "owner__pseudonym")}
     cycles = (
-        Cycle.objects.filter(dialogue__in=ways)
+        Cycle.objects.filter(dialogue__in=records)
         .select_related("protocol", "entry_revision", "exit_revision")
         .defer("protocol__definition", "entry_revision__content", "exit_revision__content")
     )
-    by_cycle: dict[int, _Way] = {}
+    by_cycle: dict[int, _ItemRecord] = {}
     for cycle in cycles.order_by("dialogue_id", "number"):
-        by_cycle[cycle.pk] = way = ways[cycle.dialogue_id]
-        way.cycles.append(cycle)
-        way.runs[cycle.pk] = []
+        by_cycle[cycle.pk] = record = records[cycle.dialogue_id]
+        record.cycles.append(cycle)
+        record.runs[cycle.pk] = []
     runs = (
         StageRun.objects.filter(cycle__in=by_cycle, state=StageRunState.SETTLED)
         .select_related("entry_revision", "exit_revision", "escalated_from", "draw_item__draw")
@@ -119,24 +119,24 @@ def _ways(dialogue_ids: Sequence[int]) -> dict[int, _Way]:
     sampled = StageRun.objects.filter(cycle__in=by_cycle, state=StageRunState.SETTLED, entered_as="sampled")
     for key, cycle_id in sampled.filter(IS_ERROR).values_list("pk", "cycle"):
         by_cycle[cycle_id].errors.add(key)
-    return ways
+    return records
 
 
-def _keys(way: _Way) -> Iterator[Key]:
+def _keys(record: _ItemRecord) -> Iterator[Key]:
     ended = (CycleState.VERIFIED, CycleState.REJECTED)
-    if not way.cycles or way.cycles[-1].state not in ended:
+    if not record.cycles or record.cycles[-1].state not in ended:
         return
-    last, cycles = way.cycles[-1], _since_import(way.cycles)
+    last, cycles = record.cycles[-1], _since_import(record.cycles)
     first_end = next(place for place, cycle in enumerate(cycles) if cycle.state in ended)
-    passages = cycles[: first_end + 1]
-    begun = next((cycle for cycle in passages if way.runs[cycle.pk]), passages[-1])
-    runs = [run for cycle in passages for run in way.runs[cycle.pk]]
+    passed_cycles = cycles[: first_end + 1]
+    begun = next((cycle for cycle in passed_cycles if record.runs[cycle.pk]), passed_cycles[-1])
+    runs = [run for cycle in passed_cycles for run in record.runs[cycle.pk]]
     visits = [as_visit(run) for run in runs]
-    stages = [stage.key for stage in parse(passages[-1].protocol).stages]
-    compare = _Comparison(way, last.exit_revision)
+    stages = [stage.key for stage in parse(passed_cycles[-1].protocol).stages]
+    compare = _Comparison(record, last.exit_revision)
 
     def key(axis: str, point: str, value: str) -> Key:
-        return axis, point, way.stratum, value
+        return axis, point, record.stratum, value
 
     yield key("item", "", last.state)
     for point, content in stage_points(stages, begun.entry_revision.content_hash, visits).items():
@@ -152,10 +152,10 @@ def _keys(way: _Way) -> Iterator[Key]:
     # The audit is of the population as it was drawn from last. Where items are drawn round after round, it is none.
     # What an expert has changed may come to experts again, undrawn: it stays in its sample, as it was found there. So
     # it does where the stage takes every item since.
-    drawn = {run.stage: run for run in way.runs[last.pk] if hasattr(run, "draw_item")}
+    drawn = {run.stage: run for run in record.runs[last.pk] if hasattr(run, "draw_item")}
     for stage, run in drawn.items():
         if run.draw_item.draw.algorithm != ROUNDS:
-            outcome = "passed_over" if run.entered_as != "sampled" else "error" if run.pk in way.errors else "right"
+            outcome = "not_drawn" if run.entered_as != "sampled" else "error" if run.pk in record.errors else "right"
             yield "audit", f"{stage}:{run.draw_item.draw.number}", run.draw_item.stratum, outcome
 
 
@@ -173,8 +173,8 @@ def _exit(run: StageRun) -> Revision:
 class _Comparison:
     """Compares an item's versions with the verified one; documents are read only where hashes differ."""
 
-    def __init__(self, way: _Way, verified: Revision | None) -> None:
-        self._way = way
+    def __init__(self, record: _ItemRecord, verified: Revision | None) -> None:
+        self._record = record
         self._verified = verified
         self._known: dict[str, Closeness] = {}
 
@@ -189,14 +189,14 @@ class _Comparison:
         return self._known[content_hash]
 
     def _revisions(self) -> dict[str, Revision]:
-        out = {cycle.entry_revision.content_hash: cycle.entry_revision for cycle in self._way.cycles}
-        for run in (run for runs in self._way.runs.values() for run in runs):
+        out = {cycle.entry_revision.content_hash: cycle.entry_revision for cycle in self._record.cycles}
+        for run in (run for runs in self._record.runs.values() for run in runs):
             for revision in (run.entry_revision, _exit(run)):
                 out.setdefault(revision.content_hash, revision)
         return out
 
 
-def _kept(items: Iterable[int]) -> dict[int, list[Key]]:
+def _stored_keys(items: Iterable[int]) -> dict[int, list[Key]]:
     """The keys that items count under so far."""
     found: dict[int, list[Key]] = {}
     for portion in in_portions(items):

@@ -58,7 +58,7 @@ WORK = _Work()
 
 def await_work_count(*, review: Review, errors: bool) -> None:
     """Put a review that is being handed in into the outbox; ``errors``: whether it names any."""
-    WORK.put(review.project_id, [(review.pk, False), (review.pk, True)] if errors else [(review.pk, False)])
+    WORK.enqueue(review.project_id, [(review.pk, False), (review.pk, True)] if errors else [(review.pk, False)])
 
 
 def count_unsettled(project: Project, person: User | None, *, what: str, viewer: User | None = None) -> Tally[Key]:

@@ -85,7 +85,7 @@ class Dispute:
     base: dict[str, Any]
     left: Side
     right: Side
-    places: list[Discrepancy]
+    discrepancies: list[Discrepancy]
     more: list[Side]
 
     @cached_property
@@ -104,7 +104,7 @@ class Dispute:
     @cached_property
     def disputed(self) -> dict[str, Discrepancy]:
         """The disputed places by their anchors: there may be thousands, and a ruling on each."""
-        return {place.anchor: place for place in self.places}
+        return {place.anchor: place for place in self.discrepancies}
 
     @cached_property
     def around(self) -> AnchorIndex:
@@ -164,7 +164,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
         base=base,
         left=left,
         right=right,
-        places=in_reading_order(
+        discrepancies=in_reading_order(
             left.document,
             align(left.document, right.document),
             discrepancies(left.document, right.document),
@@ -237,7 +237,7 @@ def settle_document(
     lines = [with_value(line, dispute, draft, text != slot.revision.content) for line in lines]
     dispute, disputed = _rewritten(dispute, lines)
     choices = choices_of(disputed)
-    moot = moot_anchors(dispute.left.document, dispute.right.document, dispute.places, choices)
+    moot = moot_anchors(dispute.left.document, dispute.right.document, dispute.discrepancies, choices)
     _require_complete(dispute, lines, kinds, moot)
     choices = dict.fromkeys(moot, "left") | choices
     try:

@@ -98,7 +98,7 @@ class Workbench:
         )
 
     @property
-    def stale(self) -> bool:
+    def outdated(self) -> bool:
         """Whether the draft was begun from another version than the one it has to be handed in on."""
         return self.draft.base_id != (self.work.slot.revision_id if self.work.blind else self.dialogue.head_id)
 

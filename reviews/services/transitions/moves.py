@@ -138,7 +138,7 @@ def end_cycle(context: CycleContext, state: CycleState, revision: Revision | Non
     cycle.state, cycle.ended_at, cycle.exit_revision, cycle.reason = state, timezone.now(), revision, reason[:500]
     cycle.save(update_fields=["state", "ended_at", "exit_revision", "reason"])
     if state != CycleState.SUPERSEDED:
-        ITEM_HISTORY.put(cycle.project_id, [cycle.dialogue_id])
+        ITEM_HISTORY.enqueue(cycle.project_id, [cycle.dialogue_id])
 
 
 def verify(context: CycleContext, revision: Revision) -> None:

@@ -16,8 +16,8 @@ from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
 from reviews.models import ReviewSession, Slot, Verdict
 from reviews.services.adjudication import review_sessions
-from reviews.services.adjudication.dispute_anchors import unwritten
-from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
+from reviews.services.adjudication.dispute_rows import unwritten
+from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import submit, waivers
@@ -76,14 +76,14 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 "reason": filled.get("reason", ""),
                 "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
             }
-            table = _review_session(request, bench)
-            if table is None:
+            summary = _review_session(request, bench)
+            if summary is None:
                 submit.submit_review(actor=request.user, **submission)
             else:
                 review_sessions.decide_together(
                     actor=request.user,
-                    session=table["session"],
-                    people=filled["review_session"].get("people", table["usual"]),
+                    session=summary["session"],
+                    people=filled["review_session"].get("people", summary["usual"]),
                     note=filled["review_session"].get("note", ""),
                     submission=submission,
                 )
@@ -91,7 +91,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             refused = error
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
-            return after_submission(request, bench) if table is None else _next_in_session(request, bench, table)
+            return after_submission(request, bench) if summary is None else _next_in_session(request, bench, summary)
     urls = {"keep_url": reverse("workspace-settle-keep", args=[slot]), "page_url": _page_url(request, bench)}
     question = disputed(request, bench, refused, **urls)
     context = _context(request, bench, dispute)
@@ -154,7 +154,7 @@ def _page_url(request: PageRequest, bench: Workbench) -> str:
     return f"{reverse('workspace-settle', args=[bench.work.slot.public_id])}?from={_start(request)}"
 
 
-def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
+def _waive(request: PageRequest, bench: Workbench, sheet: RulingSheet) -> None:
     number = request.POST["waive"]
     known = dict(enumerate(sheet.outcome.warnings))
     found = known.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 6 else None
@@ -168,8 +168,8 @@ def _waive(request: PageRequest, bench: Workbench, sheet: Sheet) -> None:
     )  # fmt: skip
 
 
-def _sheet(request: PageRequest, bench: Workbench, dispute: Dispute, *, whole: bool) -> Sheet:
-    return read_sheet(
+def _sheet(request: PageRequest, bench: Workbench, dispute: Dispute, *, whole: bool) -> RulingSheet:
+    return read_ruling_sheet(
         actor=request.user,
         slot=bench.work.slot,
         dispute=dispute,
@@ -227,17 +227,17 @@ def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | 
         return None
     project = bench.work.slot.project
     where = review_sessions.find_round(actor=request.user, project=project, address=f"{session.stage}-{session.round}")
-    table = review_sessions.read_table(actor=request.user, project=project, round=where)
-    able = table.free_for(request.user)
+    summary = review_sessions.read_session_summary(actor=request.user, project=project, round=where)
+    able = summary.free_for(request.user)
     place = next((i for i, one in enumerate(able) if one.dialogue.pk == bench.dialogue.pk), 0)
-    usual = [one.public_id for one in table.present]
+    usual = [one.public_id for one in summary.present]
     people = set(kept.get("people", usual))
     return {
         "session": session,
         "round": where,
         "url": reverse("review-session", args=[project.slug, where.address]),
-        "decided": table.decided,
-        "total": table.total,
+        "decided": summary.decided,
+        "total": summary.total,
         "previous": able[place - 1] if place else None,
         "following": able[place + 1] if place + 1 < len(able) else None,
         "usual": usual,
@@ -246,21 +246,21 @@ def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | 
     }
 
 
-def _next_in_session(request: PageRequest, bench: Workbench, table: dict[str, Any]) -> HttpResponse:
+def _next_in_session(request: PageRequest, bench: Workbench, summary: dict[str, Any]) -> HttpResponse:
     """On to the dispute after this one, or back to the session where there is none."""
     messages.success(request, f"{bench.dialogue.external_id}: decided together.")
-    following = table["following"]
+    following = summary["following"]
     if following is None or "stay" in request.POST:
-        return redirect(table["url"])
+        return redirect(summary["url"])
     try:
         project = bench.work.slot.project
-        slot = review_sessions.take_up(
-            actor=request.user, project=project, round=table["round"], dialogue_id=following.dialogue.public_id
+        slot = review_sessions.open_dispute(
+            actor=request.user, project=project, round=summary["round"], dialogue_id=following.dialogue.public_id
         )
     except DomainError as error:
         messages.info(request, error.sentence)
-        return redirect(table["url"])
-    return open_in_session(request, slot, table["session"])
+        return redirect(summary["url"])
+    return open_in_session(request, slot, summary["session"])
 
 
 def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) -> HttpResponse:
@@ -296,7 +296,7 @@ def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
     }
 
 
-def _found(sheet: Sheet, bench: Workbench) -> list[dict[str, Any]]:
+def _found(sheet: RulingSheet, bench: Workbench) -> list[dict[str, Any]]:
     """What the checks object to in what the rulings make, each with the way to its place."""
     outcome = sheet.outcome
     return [
@@ -311,7 +311,9 @@ def _found(sheet: Sheet, bench: Workbench) -> list[dict[str, Any]]:
     ]
 
 
-def _refused_places(sheet: Sheet, bench: Workbench, dispute: Dispute, refused: DomainError) -> list[tuple[str, str]]:
+def _refused_places(
+    sheet: RulingSheet, bench: Workbench, dispute: Dispute, refused: DomainError
+) -> list[tuple[str, str]]:
     """(words, link) of every place that a refusal speaks of."""
     details = refused.details
     anchors = [*details.get("anchors", []), *filter(None, [details.get("anchor")])]
@@ -320,7 +322,7 @@ def _refused_places(sheet: Sheet, bench: Workbench, dispute: Dispute, refused: D
     return list(dict.fromkeys(out))
 
 
-def sheet_words(sheet: Sheet, dispute: Dispute, anchor: str) -> str:
+def sheet_words(sheet: RulingSheet, dispute: Dispute, anchor: str) -> str:
     """A place as the page calls it: by its number, where it is disputed."""
     row = sheet.row_at(anchor)
     if row is None:
@@ -328,10 +330,10 @@ def sheet_words(sheet: Sheet, dispute: Dispute, anchor: str) -> str:
     return row.place if row.optional else f"Place {row.number}: {row.place}"
 
 
-def _way_to(sheet: Sheet, bench: Workbench, anchor: str) -> str:
+def _way_to(sheet: RulingSheet, bench: Workbench, anchor: str) -> str:
     """Where an anchor is settled: its ruling on this page, else its editor in the workspace."""
     row = sheet.row_at(anchor) if anchor else None
     if row is not None:
-        start = (row.number - 1) // PLACES * PLACES
+        start = (row.number - 1) // ROWS_PER_PAGE * ROWS_PER_PAGE
         return f"{'' if start == sheet.start else f'?from={start}'}#place-{row.number}"
     return f"{reverse('workspace', args=[bench.work.slot.public_id])}?{urlencode({'at': anchor or '/'})}"

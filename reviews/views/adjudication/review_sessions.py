@@ -33,8 +33,8 @@ def session(request: PageRequest, round: str) -> HttpResponse:
     if request.method == "POST":
         try:
             if "dialogue" in request.POST:
-                return _take_up(request, where, request.POST["dialogue"])
-            review_sessions.gather(
+                return _open_dispute(request, where, request.POST["dialogue"])
+            review_sessions.start_session(
                 actor=request.user, project=project, round=where, people=request.POST.getlist("present")
             )
         except DomainError as error:
@@ -44,30 +44,32 @@ def session(request: PageRequest, round: str) -> HttpResponse:
             return redirect("review-session", slug=project.slug, round=where.address)
     start = request.GET.get("from", "")
     known = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0
-    table = review_sessions.read_table(actor=request.user, project=project, round=where, start=known)
-    until = table.start + len(table.decisions)
+    summary = review_sessions.read_session_summary(actor=request.user, project=project, round=where, start=known)
+    until = summary.start + len(summary.decisions)
     protocol = current_protocol(project)
     kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
-    ticked = {one.pk for one in table.present}
+    ticked = {one.pk for one in summary.present}
     context = {
-        "table": table,
+        "summary": summary,
         "refused": refused.sentence if refused else "",
         "members": [(one, one.pk in ticked) for one in review_sessions.members_of(project)],
-        "first": next(iter(table.free_for(request.user)), None),
-        "progress": f"{table.decided} of {table.total}",
+        "first": next(iter(summary.free_for(request.user)), None),
+        "progress": f"{summary.decided} of {summary.total}",
         "until": until,
-        "earlier": f"?from={table.start - review_sessions.PAGE_SIZE}" if table.start else None,
-        "later": f"?from={until}" if until < table.decided else None,
-        "choices": [(_CHOICES[key], count) for key, count in table.choices],
-        "reasons": [(kinds.get(key, key), count) for key, count in table.reasons],
+        "earlier": f"?from={summary.start - review_sessions.PAGE_SIZE}" if summary.start else None,
+        "later": f"?from={until}" if until < summary.decided else None,
+        "choices": [(_CHOICES[key], count) for key, count in summary.choices],
+        "reasons": [(kinds.get(key, key), count) for key, count in summary.reasons],
     }
     return render(
         request, "reviews/adjudication/review_session.html", context, status=refused.status if refused else 200
     )
 
 
-def _take_up(request: PageRequest, where: review_sessions.Round, dialogue_id: str) -> HttpResponse:
-    slot = review_sessions.take_up(actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id)
+def _open_dispute(request: PageRequest, where: review_sessions.Round, dialogue_id: str) -> HttpResponse:
+    slot = review_sessions.open_dispute(
+        actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id
+    )
     review_session = review_sessions.session_for(project=request.project, round=where)
     assert review_session is not None  # noqa: S101 - nothing is taken up without one
     return open_in_session(request, slot, review_session)

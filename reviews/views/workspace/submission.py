@@ -122,7 +122,7 @@ def _submit_url(request: PageRequest, bench: Workbench) -> str:
 def merge(request: PageRequest, slot: str) -> HttpResponse:
     """The item has a newer version than the one the draft was begun from: bring both together."""
     bench = open_workbench(actor=request.user, slot_id=slot)
-    if not bench.stale:
+    if not bench.outdated:
         return redirect("workspace", slot=slot)
     onto = bench.onto
     here = {key.removeprefix("choice:"): side for key, side in request.POST.items() if key.startswith("choice:")}

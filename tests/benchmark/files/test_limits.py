@@ -38,7 +38,7 @@ from annotator.services.projects import MAX_GUIDELINE
 from benchmark.core.files.reading import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
 from benchmark.services.imports.preparing import Chunk, PreparedRecord, Preparer, Setup, TookTooLong, patience
-from reviews.services.adjudication.dispute_anchors import PlaceRow
+from reviews.services.adjudication.dispute_rows import PlaceRow
 from reviews.services.adjudication.disputes import Outcome, Sheet
 from tests.factories import make_document
 

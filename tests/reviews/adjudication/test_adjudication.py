@@ -88,7 +88,7 @@ def ruling(choice: str, **more: Any) -> dict[str, Any]:
 def test_both_sides_and_the_places_on_which_they_differ(team: Team) -> None:
     item = disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"})
     dispute = dispute_of(item)
-    places = {place.anchor: (place.left, place.right) for place in dispute.places}
+    places = {place.anchor: (place.left, place.right) for place in dispute.discrepancies}
     assert places == {
         MESSAGE: ("What is the weather like in Ghent x?", "Weather in Ghent x?"),
         TEXT: ("Clear.", "Sunny."),
@@ -114,8 +114,8 @@ class Walks(list[Discrepancy]):
 
 def test_rulings_on_thousands_of_places_look_each_up_once(team: Team) -> None:
     dispute = dispute_of(disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"}))
-    places = Walks(dispute.places)
-    dispute = replace(dispute, places=places)
+    places = Walks(dispute.discrepancies)
+    dispute = replace(dispute, discrepancies=places)
     draft = edited(dispute.base, text="Grey.", message="How is it in Ghent?")
     for _ in range(50):
         for anchor, own in ((TEXT, "Grey."), (MESSAGE, "How is it in Ghent?")):
@@ -137,13 +137,13 @@ def test_what_the_expert_wrote_besides_is_held_against_all_places_at_once(team: 
         claim_and_submit(person, item, "fix", document=both(before, text))
     slot, counts = open_slot(item), []
     for own in (1, 4):
-        places = Walks(dispute_of(item).places)
+        places = Walks(dispute_of(item).discrepancies)
         draft = deepcopy(before)
         for task in draft["tasks"][:own]:
             task["user_message"] = "Mine."
         text, _ = settle_document(
             slot=slot, text=canonical(draft), lines=[RulingLine(TEXT, "right", "answer_wrong")],
-            kinds=frozenset({"answer_wrong"}), dispute=replace(dispute_of(item), places=places),
+            kinds=frozenset({"answer_wrong"}), dispute=replace(dispute_of(item), discrepancies=places),
         )  # fmt: skip
         assert text.count("Mine.") == own
         counts.append(places.count)
@@ -163,7 +163,7 @@ def test_what_an_author_escalated_has_the_version_before_on_the_left(team: Team)
     dispute = dispute_of(item)
     assert (dispute.left.title, dispute.left.document) == ("Before", before)
     assert (dispute.right.title, dispute.right.reason) == ("Reviewer", "Unsure.")
-    assert [place.anchor for place in dispute.places] == [TEXT]
+    assert [place.anchor for place in dispute.discrepancies] == [TEXT]
 
 
 def test_a_dispute_about_the_verdict_has_no_places(team: Team) -> None:
@@ -171,7 +171,7 @@ def test_a_dispute_about_the_verdict_has_no_places(team: Team) -> None:
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "reject", reason="Nobody asks this.")
     dispute = dispute_of(item)
-    assert dispute.places == []
+    assert dispute.discrepancies == []
     assert dispute.right.reason == "Nobody asks this."
 
 
@@ -197,7 +197,7 @@ def test_a_third_reviewers_changes_are_disputed_where_the_first_two_changed_noth
     item, page = of_three(make_team(annotators=4), "approve", "reject", "Sunny.")
     dispute = dispute_of(item)
     assert (dispute.left.title, dispute.right.title) == ("Reviewer 1", "Reviewer 3")
-    assert [(place.anchor, place.right) for place in dispute.places] == [(TEXT, "Sunny.")]
+    assert [(place.anchor, place.right) for place in dispute.discrepancies] == [(TEXT, "Sunny.")]
     assert [side.title for side in dispute.more] == ["Reviewer 2"]
     assert "do not differ in content" not in page
 

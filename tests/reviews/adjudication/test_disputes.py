@@ -18,7 +18,7 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
 from annotator.presentation.graph_pairs import pair_graphs
 from reviews.models import Claim, Review, ReviewError, Ruling
-from reviews.services.adjudication.disputes import PLACES, Sheet, effective_rulings, read_sheet
+from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
 from reviews.services.feedback.comments import comment_on
 from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.review_forms import keep_form
@@ -76,17 +76,17 @@ def at_desk(team: Team, item: Dialogue) -> str:
     return str(slot.public_id)
 
 
-def sheet_of(team: Team, slot: str) -> Sheet:
+def sheet_of(team: Team, slot: str) -> RulingSheet:
     bench = open_workbench(actor=team.senior, slot_id=slot)
     dispute = load_dispute(bench.work.slot)
     assert dispute is not None
-    return read_sheet(
+    return read_ruling_sheet(
         actor=team.senior, slot=bench.work.slot, dispute=dispute, draft=bench.draft, protocol=bench.work.protocol,
         given=bench.form["rulings"],
     )  # fmt: skip
 
 
-def rule(team: Team, slot: str, **rulings: Any) -> Sheet:
+def rule(team: Team, slot: str, **rulings: Any) -> RulingSheet:
     bench = open_workbench(actor=team.senior, slot_id=slot)
     keep_form(actor=team.senior, work=bench.work, changes={"rulings": rulings["rulings"]})
     return sheet_of(team, slot)
@@ -506,34 +506,34 @@ def test_many_places_come_page_by_page_and_are_settled_together(client: Client, 
 
     def many(document: dict[str, Any]) -> dict[str, Any]:
         copy = deepcopy(document)
-        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": n for n in range(PLACES + 20)}
+        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": n for n in range(ROWS_PER_PAGE + 20)}
         return copy
 
     def others(document: dict[str, Any]) -> dict[str, Any]:
         copy = many(document)
-        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": -1 for n in range(PLACES + 20)}
+        copy["tasks"][0]["steps"][0]["observation"] |= {f"k{n}": -1 for n in range(ROWS_PER_PAGE + 20)}
         return copy
 
     slot = at_desk(team, disputed(team, many, others, many(make_document("x"))))
     url = page_of(client, team.senior, slot)
     anchors = [row.anchor for row in sheet_of(team, slot).rows]
-    assert len(anchors) == PLACES + 20
-    for start, first, last in ((0, 1, PLACES), (PLACES, PLACES + 1, PLACES + 20)):
+    assert len(anchors) == ROWS_PER_PAGE + 20
+    for start, first, last in ((0, 1, ROWS_PER_PAGE), (ROWS_PER_PAGE, ROWS_PER_PAGE + 1, ROWS_PER_PAGE + 20)):
         page = one_line(client.get(f"{url}?from={start}"))
         assert re.findall(r'<fieldset[^>]* id="place-(\d+)"', page) == [str(n) for n in range(first, last + 1)]
-        assert f'?from={PLACES - start}"' in page
+        assert f'?from={ROWS_PER_PAGE - start}"' in page
         assert ("on which both agree" in page) == (start == 0)
         form = {f"why:{one}": "answer_wrong" for one in anchors[start:last]} | {"from": str(start), "reason": "Seen."}
         form |= {f"ruling:{one}": "right" for one in anchors[start:last]}
         kept = one_line(client.post(f"{url}keep/", form, headers={"HX-Request": "true"}))
-        assert f"<strong>{last} of {PLACES + 20}</strong>" in kept
+        assert f"<strong>{last} of {ROWS_PER_PAGE + 20}</strong>" in kept
         assert kept.count('hx-target="#note-') == last - start
         if not start:
             refused = client.post(url, form)
             assert refused.status_code == 422
-            assert f'href="?from={PLACES}#place-{PLACES + 1}"' in one_line(refused)
+            assert f'href="?from={ROWS_PER_PAGE}#place-{ROWS_PER_PAGE + 1}"' in one_line(refused)
     assert client.post(url, form).status_code == 302
-    assert Ruling.objects.filter(review__stage_kind="expert", choice="right").count() == PLACES + 20
+    assert Ruling.objects.filter(review__stage_kind="expert", choice="right").count() == ROWS_PER_PAGE + 20
 
 
 def test_the_page_settles_in_one_post_without_scripts(client: Client, team: Team) -> None:

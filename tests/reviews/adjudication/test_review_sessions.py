@@ -47,14 +47,14 @@ def round_of(team: Team) -> review_sessions.Round:
     return review_sessions.find_round(actor=team.senior, project=team.project, address="1")
 
 
-def gather(team: Team) -> ReviewSession:
+def start_session(team: Team) -> ReviewSession:
     people = [team.senior.public_id, *(one.public_id for one in team.annotators[1:])]
-    return review_sessions.gather(actor=team.senior, project=team.project, round=round_of(team), people=people)
+    return review_sessions.start_session(actor=team.senior, project=team.project, round=round_of(team), people=people)
 
 
 def decide(team: Team, item: Dialogue, **more: Any) -> Review:
     session = ReviewSession.objects.get()
-    slot = review_sessions.take_up(
+    slot = review_sessions.open_dispute(
         actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
     )
     token = Claim.objects.get(slot=slot, state="live").token
@@ -69,10 +69,10 @@ def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
 ) -> None:
     monkeypatch.setattr(review_sessions, "PAGE_SIZE", 2)
     items = [make_item(team, "expert") for _ in range(3)]
-    gather(team)
+    start_session(team)
     for item in items:
         decide(team, item)
-    read = partial(review_sessions.read_table, actor=team.senior, project=team.project, round=round_of(team))
+    read = partial(review_sessions.read_session_summary, actor=team.senior, project=team.project, round=round_of(team))
     table = read(start=0)
     assert (table.total, table.decided, len(table.decisions)) == (3, 3, 2)
     # The page of a dispute shows their number alone, so it reads none of them.
@@ -106,9 +106,9 @@ def test_what_is_in_dispute_is_listed_until_it_is_settled(team: Team) -> None:
     assert [
         (one.address, one.open) for one in review_sessions.rounds_in_dispute(actor=team.senior, project=team.project)
     ] == [("cross_check-1", 2)]
-    gather(team)
+    start_session(team)
     decide(team, first)
-    table = review_sessions.read_table(actor=team.senior, project=team.project, round=round_of(team), start=0)
+    table = review_sessions.read_session_summary(actor=team.senior, project=team.project, round=round_of(team), start=0)
     assert [one.dialogue for one in table.conflicts] == [second]
     assert [one.review.dialogue for one in table.decisions] == [first]
     assert (table.total, table.choices, table.reasons) == (2, [("right", 1)], [("answer_wrong", 1)])
@@ -116,7 +116,7 @@ def test_what_is_in_dispute_is_listed_until_it_is_settled(team: Team) -> None:
 
 def test_a_decision_is_an_experts_review_with_who_was_present(team: Team) -> None:
     item = make_item(team, "expert")
-    gather(team)
+    start_session(team)
     review = decide(team, item)
     item.refresh_from_db()
     assert (item.status, item.head) == ("verified", review.made_revision)
@@ -132,7 +132,7 @@ def test_a_decision_is_an_experts_review_with_who_was_present(team: Team) -> Non
 
 def test_nobody_decides_together_alone_and_nothing_is_written_then(team: Team) -> None:
     item = make_item(team, "expert")
-    gather(team)
+    start_session(team)
     for people, words in (
         ([], "Tick who is present"),
         ([team.senior.public_id], "besides you"),
@@ -150,20 +150,20 @@ def test_the_rules_of_experts_hold(team: Team) -> None:
     item = make_item(team, "cross_check")
     claim_and_submit(team.senior, item, "approve")
     claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
-    gather(team)
+    start_session(team)
     with pytest.raises(Denied):  # an earlier reviewer of the item
-        review_sessions.take_up(
+        review_sessions.open_dispute(
             actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
         )
     with pytest.raises(Denied):  # no senior reviewer
-        review_sessions.take_up(
+        review_sessions.open_dispute(
             actor=team.administrator, project=team.project, round=round_of(team), dialogue_id=item.public_id
         )
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     other = make_item(team, "expert")
     claim_slot(actor=team.seniors[1], slot=open_slot(other))
     with pytest.raises(Conflict, match="A colleague is at work"):
-        review_sessions.take_up(
+        review_sessions.open_dispute(
             actor=team.senior, project=team.project, round=round_of(team), dialogue_id=other.public_id
         )
 
@@ -174,7 +174,7 @@ def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team
     claim_and_submit(team.senior, barred, "approve")
     claim_and_submit(team.annotators[1], barred, "fix", document=changed(current(barred)))
     first, second = make_item(team, "expert"), make_item(team, "expert")
-    gather(team)
+    start_session(team)
     client.force_login(team.senior)
     url = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     page = client.get(url).content.decode()
@@ -196,28 +196,28 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
     data["stages"][3] |= {"reviewers": 2, "blind": True, "outcomes": table}
     adopt_protocol(actor=team.administrator, project=team.project, protocol=read_protocol(data))
     item = make_item(team, "expert")
-    session = gather(team)
+    session = start_session(team)
 
-    def take_up(person: User) -> Slot:
-        return review_sessions.take_up(
+    def open_dispute(person: User) -> Slot:
+        return review_sessions.open_dispute(
             actor=person, project=team.project, round=round_of(team), dialogue_id=item.public_id
         )
 
     def settle(person: User) -> None:
-        slot = take_up(person)
+        slot = open_dispute(person)
         submission = {"slot": slot, "token": Claim.objects.get(slot=slot).token, "rulings": RULINGS}
         review_sessions.decide_together(
             actor=person, session=session, people=[team.annotator.public_id], note="", submission=submission
         )
 
     def shown(person: User) -> tuple[int, list[tuple[str, int]]]:
-        table = review_sessions.read_table(actor=person, project=team.project, round=round_of(team), start=0)
+        table = review_sessions.read_session_summary(actor=person, project=team.project, round=round_of(team), start=0)
         return len(table.decisions), table.choices
 
     one, other = team.seniors
     # Each has a place, and comes back to it.
-    assert take_up(one) != take_up(other)
-    assert take_up(one) == take_up(one)
+    assert open_dispute(one) != open_dispute(other)
+    assert open_dispute(one) == open_dispute(one)
     settle(one)
     assert shown(one) == (1, [("right", 1)])
     assert shown(other) == shown(team.administrator) == (0, [])
@@ -233,12 +233,12 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
 def test_taking_another_up_gives_the_first_back(team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
     with pytest.raises(Conflict, match="Say first who is present"):
-        review_sessions.take_up(
+        review_sessions.open_dispute(
             actor=team.senior, project=team.project, round=round_of(team), dialogue_id=first.public_id
         )
-    gather(team)
+    start_session(team)
     for item in (first, second):
-        review_sessions.take_up(
+        review_sessions.open_dispute(
             actor=team.senior, project=team.project, round=round_of(team), dialogue_id=item.public_id
         )
     assert [claim.slot.dialogue for claim in Claim.objects.filter(person=team.senior, state="live")] == [second]
@@ -278,7 +278,7 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
 
 def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(client: Client, team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
-    gather(team)
+    start_session(team)
     client.force_login(team.senior)
     url = reverse("review-session", args=[team.project.slug, "1"])
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
@@ -306,7 +306,7 @@ def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(cl
 def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, team: Team) -> None:
     """Approved or rejected from the workspace, it was settled without who was present, and without the note."""
     item = make_item(team, "expert")
-    gather(team)
+    start_session(team)
     client.force_login(team.senior)
     url = reverse("review-session", args=[team.project.slug, "1"])
     taken = client.post(url, {"dialogue": item.public_id})["Location"]
@@ -331,7 +331,7 @@ def test_the_page_asks_as_often_for_four_disputes_as_for_one(
     from django.test.utils import CaptureQueriesContext
 
     make_item(team, "expert")
-    gather(team)
+    start_session(team)
     client.force_login(team.senior)
     url = reverse("review-session", args=[team.project.slug, "1"])
     client.get(url)

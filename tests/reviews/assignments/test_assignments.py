@@ -98,7 +98,7 @@ def test_a_new_owner_gets_what_waits_for_the_owner(team: Team) -> None:
     assert taken.slot.dialogue_id == item.pk
     item.refresh_from_db()
     assert item.owner == team.annotators[2]
-    assert item.events.order_by("-number")[0].kind == "dialogue.handed_over"
+    assert item.events.order_by("-number")[0].kind == "dialogue.owner_changed"
     with pytest.raises(Invalid, match="no member of this project"):
         hand_over(actor=team.administrator, dialogue=item, to=team.outsider)
 

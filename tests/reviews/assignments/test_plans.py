@@ -187,7 +187,7 @@ def test_many_are_done_by_a_job_and_what_moves_meanwhile_is_left_out(
 
 @pytest.mark.parametrize("at_once", [2, 100])
 def test_who_gets_many_is_told_once(team: Team, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    monkeypatch.setattr(plans, "EACH_TOLD", 2)
+    monkeypatch.setattr(plans, "MAX_SINGLE_NOTICES", 2)
     monkeypatch.setattr(plans, "AT_ONCE", at_once)
     monkeypatch.setattr(plans, "CHUNK", 2)
     slots = first_slots(team, 4)

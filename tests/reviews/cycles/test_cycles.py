@@ -237,7 +237,7 @@ def test_what_was_written_in_a_blind_stage_comes_along_when_it_begins_anew(team:
         slot = open_slot(item, person)
         claim_slot(actor=person, slot=slot)
         bench = open_workbench(actor=person, slot_id=slot.public_id)
-        assert bench.stale == (person == writer)
+        assert bench.outdated == (person == writer)
     # Merged, it holds what both have written.
     assert rebase_draft(actor=writer, draft=bench.draft, onto=bench.onto)[1] == []
     task = open_workbench(actor=writer, slot_id=slot.public_id).document["tasks"][0]

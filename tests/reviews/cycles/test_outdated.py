@@ -184,8 +184,8 @@ def test_a_second_click_marks_sends_back_and_withdraws_once(team: Team) -> None:
     assert Job.objects.filter(kind=outdated.JOB).count() == 1
     for _ in range(2):
         assert outdated.withdraw_change(actor=team.administrator, project=team.project, change=one) == 1
-    told = team.project.events.filter(kind__startswith="guideline.mark")
-    assert sorted(told.values_list("kind", flat=True)) == ["guideline.mark_withdrawn", "guideline.marked"]
+    told = team.project.events.filter(kind__startswith="guideline.flag")
+    assert sorted(told.values_list("kind", flat=True)) == ["guideline.flag_withdrawn", "guideline.flagged"]
 
 
 def test_withdrawn_or_empty_marks(team: Team) -> None:

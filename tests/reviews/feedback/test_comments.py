@@ -240,7 +240,7 @@ def test_an_anchor_survives_edits_elsewhere_and_goes_stale_with_its_value(team: 
         comment_on(actor=team.senior, dialogue=item, anchor=anchor, text="Hm.")
     claim_and_submit(team.annotator, item, "fix", document=changed(current(item)))
     threads = read_threads(actor=team.senior, dialogue=item, document=current(item))
-    assert [(thread.place, thread.stale) for thread in threads] == [
+    assert [(thread.place, thread.outdated) for thread in threads] == [
         ("task 1, user message", False), ("task 1, answer s1", True), ("", True),
     ]  # fmt: skip
 
@@ -257,7 +257,7 @@ def test_a_place_that_no_version_has_is_refused_and_one_that_was_there_is_not(te
     # On a page that was opened before, it is there still.
     gone = comment_on(actor=team.senior, dialogue=item, anchor="/tasks/t1/steps/s1", text="This was right.")
     (thread,) = read_threads(actor=team.senior, dialogue=item, document=current(item))
-    assert (thread.comment, thread.stale) == (gone, True)
+    assert (thread.comment, thread.outdated) == (gone, True)
 
 
 def test_a_place_that_nobody_has_is_looked_for_in_few_versions(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

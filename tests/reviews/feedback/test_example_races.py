@@ -47,10 +47,10 @@ def test_two_who_take_a_dispute_up_and_decide(team: Team) -> None:
     item = make_item(team, "expert")
     round_ = review_sessions.find_round(actor=team.senior, project=team.project, address="1")
     people = [team.annotators[1].public_id]
-    review_sessions.gather(actor=team.senior, project=team.project, round=round_, people=people)
+    review_sessions.start_session(actor=team.senior, project=team.project, round=round_, people=people)
 
     def decide(who):  # type: ignore[no-untyped-def]
-        slot = review_sessions.take_up(actor=who, project=team.project, round=round_, dialogue_id=item.public_id)
+        slot = review_sessions.open_dispute(actor=who, project=team.project, round=round_, dialogue_id=item.public_id)
         token = Claim.objects.get(slot=slot, person=who, state="live").token
         return review_sessions.decide_together(
             actor=who,

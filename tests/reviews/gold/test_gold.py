@@ -233,7 +233,7 @@ def test_what_was_done_is_on_record_for_no_annotator(team: Team) -> None:
     always(team)
     item = make_gold(team)
     retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Done.")
-    kinds = ["gold.rate_set", "gold.made", "gold.retired"]
+    kinds = ["gold.rate_set", "gold.created", "gold.retired"]
     assert list(Event.objects.filter(kind__startswith="gold").order_by("pk").values_list("kind", flat=True)) == kinds
     for person in (*team.annotators, *team.seniors):
         assert not Event.objects.visible_to(person).filter(kind__startswith="gold").exists()

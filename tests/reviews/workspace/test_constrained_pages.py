@@ -337,7 +337,7 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     bench = open_workbench(actor=team.senior, slot_id=str(slot.public_id))
     dispute = load_dispute(bench.work.slot)
     assert dispute is not None
-    places = {place.anchor: place.label for place in dispute.places}
+    places = {place.anchor: place.label for place in dispute.discrepancies}
     assert places == {
         "/constraints/c0/text": "constraint",
         "/constraints/c3/parameters/max_responseLength": "constraint",

@@ -13,7 +13,7 @@ from reviews.core.protocols import Protocol
 from reviews.models import Cycle, Feedback, FeedbackKind, Review, Ruling, StageRun, Verdict
 
 MAX_TEXT = 4000
-_NOTHING = object()
+_MISSING = object()
 
 
 def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owner_id: int | None) -> list[int]:
@@ -23,7 +23,7 @@ def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owne
     )
     people = [owner_id, *passed.order_by("pk").values_list("person_id", flat=True)]
     opening = "An audit of a random sample found an error in a dialogue that you worked on and that had passed."
-    return _notify(review, FeedbackKind.AUDIT, people, _words(opening, review, protocol))
+    return _notify(review, FeedbackKind.AUDIT, people, _text(opening, review, protocol))
 
 
 def report_ruling(
@@ -35,23 +35,25 @@ def report_ruling(
     """
     rejected, entry = review.verdict == Verdict.REJECT, run.entry_revision
     rulings, overruled = list(review.rulings.all()), _overruled(review, run, revision)
-    told: list[int] = []
+    created: list[int] = []
     if rejected or revision.content_hash != entry.content_hash:
         opening = "A dispute about a dialogue of yours was settled, and it is not as you had it any more."
         if rejected:
             opening = "A dispute about a dialogue of yours was settled: the dialogue was rejected."
         before = entry.document()
         # What others have added is nothing that the author wrote.
-        own = [one for one in rulings if lookup(before, one.anchor, _NOTHING) is not _NOTHING]
-        own = _otherwise(before, revision, own)
-        for person in _whom(review, [owner_id, entry.author_id]):
+        own = [one for one in rulings if lookup(before, one.anchor, _MISSING) is not _MISSING]
+        own = _contradicted(before, revision, own)
+        for person in _recipients(review, [owner_id, entry.author_id]):
             _, besides = overruled.pop(person, ("", []))
             mine = [one for one in rulings if one in own or one in besides]
-            told += _notify(review, FeedbackKind.ADJUDICATION, [person], _words(opening, review, protocol, mine), mine)
+            created += _notify(
+                review, FeedbackKind.ADJUDICATION, [person], _text(opening, review, protocol, mine), mine
+            )
     for person, (opening, lines) in overruled.items():
-        text = _words(opening, review, protocol, lines, named_errors=False)
-        told += _notify(review, FeedbackKind.OVERRULED, [person], text, lines)
-    return told
+        text = _text(opening, review, protocol, lines, named_errors=False)
+        created += _notify(review, FeedbackKind.OVERRULED, [person], text, lines)
+    return created
 
 
 def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, tuple[str, list[Ruling]]]:
@@ -62,7 +64,7 @@ def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, t
     for one in said if run.disputed_run else ():
         against: list[Ruling] = []
         if one.verdict != Verdict.REJECT and (one.made_revision or one.verdict == Verdict.APPROVE):
-            against = _otherwise((one.made_revision or run.entry_revision).document(), revision, rulings)
+            against = _contradicted((one.made_revision or run.entry_revision).document(), revision, rulings)
         opening = "A dispute about a dialogue that you reviewed was settled"
         if one.verdict == Verdict.REJECT and not rejected:
             out[one.person_id] = f"{opening}: the dialogue passed, which you had rejected.", against
@@ -73,7 +75,7 @@ def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, t
     return out
 
 
-def _otherwise(document: dict[str, Any], settled: Revision, rulings: list[Ruling]) -> list[Ruling]:
+def _contradicted(document: dict[str, Any], settled: Revision, rulings: list[Ruling]) -> list[Ruling]:
     """The rulings at places where the settled version says something else than ``document``."""
     differing = AnchorIndex(one.anchor for one in discrepancies(settled.document(), document)) if rulings else None
     return [one for one in rulings if differing and differing.touching(one.anchor) is not None]
@@ -87,29 +89,29 @@ def report_sent_back(*, review: Review, owner_id: int, text: str) -> list[int]:
 def _notify(
     review: Review, kind: FeedbackKind, people: Iterable[int | None], text: str, rulings: Iterable[Ruling] = ()
 ) -> list[int]:
-    wanted = _whom(review, people)
-    told = Feedback.objects.bulk_create(
+    wanted = _recipients(review, people)
+    created = Feedback.objects.bulk_create(
         Feedback(dialogue_id=review.dialogue_id, person_id=person, review=review, kind=kind, text=text)
         for person in wanted
     )
-    for row in told:
+    for row in created:
         row.rulings.set(rulings)
-    _tell(review, told)
+    _send_notices(review, created)
     return wanted
 
 
-def _whom(review: Review, people: Iterable[int | None]) -> list[int]:
+def _recipients(review: Review, people: Iterable[int | None]) -> list[int]:
     """Each once, and not whoever said it."""
     return [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
 
 
-def _tell(review: Review, told: Iterable[Feedback]) -> None:
+def _send_notices(review: Review, created: Iterable[Feedback]) -> None:
     """A notice for each feedback: its reading is what says that the feedback was read.
 
     A reviewer may look at the dialogue again, and blind: a notice to them says that it was settled, and not why.
     """
     dialogue = review.dialogue
-    for row in told:
+    for row in created:
         notify(
             actor=None,
             project=dialogue.project,
@@ -122,7 +124,7 @@ def _tell(review: Review, told: Iterable[Feedback]) -> None:
         )
 
 
-def _words(
+def _text(
     opening: str, review: Review, protocol: Protocol, rulings: Iterable[Ruling] = (), *, named_errors: bool = True
 ) -> str:
     labels = {kind.key: kind.label for kind in protocol.taxonomy}

@@ -28,7 +28,7 @@ LONG, LONG_LINES = 500, 12
 
 
 @dataclass
-class PlaceRow:
+class DisputeRow:
     """One disputed place, ready for a page. Values as text; None where a version has nothing there."""
 
     number: int
@@ -77,13 +77,13 @@ class PlaceRow:
         return self.reason_kind or (self.inherited[1] if self.inherited else "")
 
 
-def place_row(
+def dispute_row(
     number: int,
     place: Discrepancy,
     dispute: Dispute,
     given: Mapping[str, Any],
     draft: dict[str, Any] | None = None,
-) -> PlaceRow:
+) -> DisputeRow:
     """The row of a place. ``given``: what was filled in; ``draft``: the expert's, where what they edited is offered."""
     parts = split(place.anchor)
     name = parts[-1] if parts else ""
@@ -94,7 +94,7 @@ def place_row(
     base_text = None if base is _NOTHING else shown(base, name)
     left = None if place.left is None and _absent(dispute.left.document, place) else shown(place.left, name)
     right = None if place.right is None and _absent(dispute.aligned, place) else shown(place.right, name)
-    row = PlaceRow(
+    row = DisputeRow(
         number=number,
         anchor=place.anchor,
         place=dispute.words(place.anchor),
@@ -124,7 +124,7 @@ def place_row(
     return row
 
 
-def add_steps(row: PlaceRow, place: Discrepancy, dispute: Dispute) -> None:
+def add_steps(row: DisputeRow, place: Discrepancy, dispute: Dispute) -> None:
     """What a row of a page needs besides: of dependencies, every step there may be one on."""
     if row.editor == "dependencies":
         row.steps = _steps(split(place.anchor), dispute, place, row.value)
@@ -135,7 +135,7 @@ def unwritten(dispute: Dispute, anchor: str, draft: dict[str, Any] | None = None
     place = dispute.find(anchor)
     if place is None:
         return ""
-    row = place_row(0, place, dispute, {}, draft)
+    row = dispute_row(0, place, dispute, {}, draft)
     if row.editor == "dependencies":
         add_steps(row, place, dispute)
         return json.dumps([{"id": key, "kind": kind} for key, _, kind in row.steps if kind])
