@@ -1,12 +1,13 @@
-"""Rules that every template keeps.
+"""Rules that every template keeps, and that HTML is written in templates alone.
 
 The content security policy or the browser would break what does not: no inline script or style, no event attribute, no
 file of another server, no htmx attribute that needs eval. The text of a field begins on a line of its own, since a
 browser drops the first line end there. No line is longer than 120 characters. All text is marked for translation.
 """
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,6 +29,20 @@ RULES = (
         re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)\s*=\s*[\"'](?:https?:)?//", re.I),
         "a file of another server",
     ),
+)
+UNESCAPED = ((re.compile(r"\|\s*safe(?:seq)?\b|\{%-?\s*autoescape\s+(?:off|false)\b"), "a text that is not escaped"),)
+APPLICATIONS = ("annotator", "benchmark", "reviews")
+# Modules that may say that a text is safe, with their reason.
+SAFE = {
+    "annotator/presentation/components/jinja.py": "a template engine rendered it",
+    "annotator/presentation/markdown.py": "nh3 has cleaned it",
+}
+MARKS_SAFE = {"format_html", "format_html_join", "mark_safe"}
+MAKES_SAFE = {"Markup", "SafeString"}
+ELEMENT = re.compile(
+    r"(?<!\?P)</?(?:a|article|b|br|button|circle|code|dd|del|details|div|dl|dt|em|fieldset|form|g|h[1-6]|header|hr|i|img"
+    r"|input|ins|kbd|label|legend|li|line|mark|nav|ol|option|p|path|pre|rect|script|section|select|small|span|strong"
+    r"|style|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)(?=[\s/>]|$)"
 )
 MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
@@ -63,16 +78,35 @@ BADGE = re.compile(r"""\{%\s*badge\s+["']""")
 COMMENTS = re.compile(r"\{#.*?#\}|\{% comment %\}.*?\{% endcomment %\}|<!--.*?-->", re.S)
 
 
+def broken(rules: Iterable[tuple[re.Pattern[str], str]], text: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, sentence) for every place that a rule's pattern matches."""
+    for pattern, sentence in rules:
+        for found in pattern.finditer(text):
+            yield text.count("\n", 0, found.start()) + 1, sentence
+
+
 def template_problems(text: str) -> Iterator[tuple[int, str]]:
     """Yield (line, sentence) for every place of a template that breaks a rule."""
     # What is commented out may name anything; its line breaks stay, so that lines keep their numbers.
     visible = COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), text)
-    for pattern, sentence in RULES:
-        for found in pattern.finditer(visible):
-            yield visible.count("\n", 0, found.start()) + 1, sentence
+    yield from broken(RULES, visible)
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MAX_LENGTH:
             yield number, f"{len(line)} characters in a line: at most {MAX_LENGTH}"
+
+
+def code_problems(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, sentence) for every place of a module that builds HTML or says that a text is safe."""
+    tree = ast.parse(text)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in MARKS_SAFE:
+                yield node.lineno, f"{name}: write the HTML in a template"
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in MAKES_SAFE:
+                yield node.lineno, f"{name}: write the HTML in a template"
+            case ast.Constant(value=str(words)) if id(node) not in documentation and ELEMENT.search(words):
+                yield node.lineno, "HTML in a text: write it in a template"
 
 
 def blanked(found: re.Match[str]) -> str:
@@ -143,13 +177,21 @@ def unmarked_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def problems_below(root: Path) -> list[str]:
-    """Return a line for every broken rule in the templates."""
+    """Return a line for every broken rule in the templates and the code of the applications."""
     lines = []
+    for application in APPLICATIONS:
+        for file in sorted((root / application).rglob("*.py")):
+            name = file.relative_to(root).as_posix()
+            if name not in SAFE:
+                found = sorted(code_problems(file.read_text(encoding="utf-8")))
+                lines += [f"{name}:{line}: {sentence}" for line, sentence in found]
     seen, waiting = set(), set()
     for file in sorted((root / "templates").rglob("*")):
         if file.suffix in (".html", ".svg", ".txt") and file.is_file():
             text = file.read_text(encoding="utf-8")
             problems = list(template_problems(text))
+            if file.suffix != ".txt":
+                problems += broken(UNESCAPED, text)
             folder = file.parent.relative_to(root).as_posix()
             seen.add(folder)
             unmarked = list(unmarked_text(text))

@@ -5,7 +5,9 @@ from itertools import zip_longest
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from annotator.core.guideline_sections import bare_text, slug_of
 
@@ -18,6 +20,7 @@ _TAGS = {
     "blockquote",
     "br",
     "code",
+    "div",
     "em",
     "h1",
     "h2",
@@ -40,8 +43,8 @@ _TAGS = {
     "tr",
     "ul",
 }
-_REGION = '<div class="table-scroll" tabindex="0" role="group" aria-label="Table">'
-
+#: A wide table scrolls by itself, by keyboard too.
+_REGION: dict[str, str | int | float] = {"class": "table-scroll", "tabindex": "0", "role": "group"}
 
 #: A text as long as a comment is kept among many, a longer one, a guideline, among few.
 _SHORT = 4_000
@@ -53,13 +56,19 @@ def render_markdown(text: str, anchors: bool = False) -> SafeString:
     Headings go down one level, since the page has its own first one. ``anchors``: each has the id of its section (see
     ``annotator.core.guideline_sections``); for a page that shows one such text alone.
     """
-    return _short(text, anchors) if len(text) <= _SHORT else _long(text, anchors)
+    language = get_language()
+    return _short(text, anchors, language) if len(text) <= _SHORT else _long(text, anchors, language)
 
 
-def _render(text: str, anchors: bool) -> SafeString:
-    tokens = _PARSER.parse(text)
+def _render(text: str, anchors: bool, _language: str | None) -> SafeString:
+    parsed, tokens = _PARSER.parse(text), []
     taken: dict[str, int] = {}
-    for token, following in zip_longest(tokens, tokens[1:]):
+    for token, following in zip_longest(parsed, parsed[1:]):
+        if token.type == "table_open":
+            tokens.append(Token("region_open", "div", 1, {**_REGION, "aria-label": gettext("Table")}))
+        tokens.append(token)
+        if token.type == "table_close":
+            tokens.append(Token("region_close", "div", -1))
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
         if anchors and token.type == "heading_open" and following is not None:
@@ -67,12 +76,12 @@ def _render(text: str, anchors: bool) -> SafeString:
     html = nh3.clean(
         _PARSER.renderer.render(tokens, _PARSER.options, {}),
         tags=_TAGS,
-        attributes={"a": {"href", "title"}} | ({f"h{n}": {"id"} for n in range(2, 7)} if anchors else {}),
+        attributes={"a": {"href", "title"}, "div": {"aria-label"}}
+        | ({f"h{n}": {"id"} for n in range(2, 7)} if anchors else {}),
+        tag_attribute_values={"div": {name: {str(value)} for name, value in _REGION.items()}},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )
-    # A wide table scrolls by itself, by keyboard too. Every table is exactly this, since attributes were removed.
-    html = html.replace("<table>", _REGION + "<table>").replace("</table>", "</table></div>")
     return mark_safe(html)  # noqa: S308 - cleaned by nh3 above
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from scripts import template_rules
-from scripts.template_rules import problems_below, template_problems, unmarked_text
+from scripts.template_rules import code_problems, problems_below, template_problems, unmarked_text
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,55 @@ def test_what_the_policy_would_break_is_found(text, words):
 )
 def test_what_the_policy_allows_is_left_alone(text):
     assert list(template_problems(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mark_safe(text)",
+        "html.format_html('{}', text)",
+        "format_html_join('', '{}', rows)",
+        "SafeString(text)",
+        "markupsafe.Markup(text)",
+        "words = f'<b>{text}</b>'",
+        "start = '<a href=\"/\">'",
+        "end = '</svg>'",
+        "words = '<p'",
+    ],
+)
+def test_code_that_builds_html_is_found(text):
+    assert list(code_problems(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""The tag <b>."""',
+        "def shown() -> Markup: ...",
+        "pattern = '(?P<p>x)(?P<b>y)'",
+        "words = '<city>' + '<think>' + 'a < b'",
+        "data = b'<html>'",
+    ],
+)
+def test_code_without_html_is_left_alone(text):
+    assert list(code_problems(text)) == []
+
+
+def test_what_is_not_escaped_is_found_but_in_mails_without_html(tmp_path):
+    folder = tmp_path / "templates" / "mail"
+    folder.mkdir(parents=True)
+    text = "{{ text|safe }}{% autoescape off %}"
+    (folder / "digest.txt").write_text(text)
+    assert problems_below(tmp_path) == []
+    (folder / "digest.html").write_text(text)
+    assert [line.partition(": ")[0] for line in problems_below(tmp_path)] == ["templates/mail/digest.html:1"] * 2
+
+
+def test_code_is_named_by_file_and_line(tmp_path):
+    folder = tmp_path / "reviews"
+    folder.mkdir()
+    (folder / "pages.py").write_text("x = 1\ny = '<p>'\n")
+    assert problems_below(tmp_path) == ["reviews/pages.py:2: HTML in a text: write it in a template"]
 
 
 def test_place_is_named_by_file_and_line(tmp_path):

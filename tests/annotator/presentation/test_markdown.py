@@ -56,7 +56,7 @@ def elements(text):
     """All but the region that every table gets, which no text can make by itself."""
     region = '<div class="table-scroll" tabindex="0" role="group" aria-label="Table">'
     html = str(render_markdown(text))
-    assert html.count("<div") == html.count(region + "<table>") == html.count("</table></div>")
+    assert html.count("<div") == html.count(region + "<table>") == html.count("</table>\n</div>")
     return Elements(html.replace(region, "")).found
 
 
