@@ -48,14 +48,8 @@ MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = (
     "templates/reviews",
-    "templates/reviews/adjudication",
-    "templates/reviews/dialogues",
-    "templates/reviews/examples",
     "templates/reviews/gold",
     "templates/reviews/project",
-    "templates/reviews/workspace",
-    "templates/reviews/workspace/graph",
-    "templates/reviews/workspace/inspector",
 )
 # Served in debug mode only, to those who write pages.
 UNTRANSLATED = ("templates/styleguide",)

@@ -32,7 +32,7 @@ from tests.factories import (
     make_team,
     open_slot,
 )
-from tests.test_access_matrix import NAMES, VARIABLES
+from tests.test_matrix import NAMES, VARIABLES
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -124,7 +124,7 @@ def test_whoever_may_review_reads_no_name_and_no_reason(scene: Scene) -> None:
         assert len(set(re.findall(r"Colleague ([0-9a-f]{4})", page))) == 1
     panel = read(scene, scene.reader)[f"/work/{scene.claim.slot.public_id}/?panel=versions"]
     assert "Colleague" in panel
-    assert "you see no colleague’s review, name or reason" in panel
+    assert "don’t see each other’s names or reviews" in panel
 
 
 def test_the_list_of_a_colleagues_dialogues_does_not_name_what_is_under_blind_review(scene: Scene) -> None:

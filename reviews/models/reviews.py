@@ -5,6 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Guideline, Project, Revision, User
 from annotator.models.exact import ExactJSONField
@@ -14,10 +15,10 @@ from reviews.models.slots import Slot
 
 
 class Verdict(models.TextChoices):
-    APPROVE = "approve", "Approve"
-    FIX = "fix", "Approve with changes"
-    REJECT = "reject", "Reject"
-    ESCALATE = "escalate", "Escalate"
+    APPROVE = "approve", _("Approve")
+    FIX = "fix", _("Approve with changes")
+    REJECT = "reject", _("Reject")
+    ESCALATE = "escalate", _("Escalate")
 
 
 class ReviewQuerySet(models.QuerySet["Review"]):

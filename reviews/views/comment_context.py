@@ -1,6 +1,8 @@
-"""What the templates of comments are given."""
+"""The context of the templates of comments."""
 
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import describe
 from annotator.core.comparison.anchors import Document
@@ -13,7 +15,7 @@ _EMPTY_FORM = {"text": "", "mention": "", "reply_to": ""}
 
 
 def with_mention(text: str, mention: str) -> str:
-    """The text, with the name chosen from the list before it unless it is in there."""
+    """Return the text with the chosen name in front, unless the text mentions it."""
     name = mention.strip().lstrip("@").strip()
     return f"@{name} {text}" if name and f"@{name}" not in text and text.strip() else text
 
@@ -21,7 +23,7 @@ def with_mention(text: str, mention: str) -> str:
 def comment_context(
     request: PageRequest, dialogue: Dialogue, document: Document, comment_form: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """What the templates of comments are given. ``comment_form``: what was refused, its fields and the ``sentence``."""
+    """Return the context of the comments. ``comment_form``: a refused comment with its ``sentence``."""
     blind = comments.reviews_blind(actor=request.user, dialogue=dialogue)
     return {
         "threads": comments.read_threads(actor=request.user, dialogue=dialogue, document=document),
@@ -33,9 +35,9 @@ def comment_context(
 
 
 def _places(document: Document) -> list[tuple[str, str]]:
-    """Every place one can comment on, in words."""
+    """Return (anchor, label) of every place that can be commented on."""
     anchors = []
     for task in document.get("tasks", []):
         top = f"/tasks/{task['id']}"
         anchors += [top, f"{top}/user_message", *(f"{top}/steps/{step['id']}" for step in task.get("steps") or [])]
-    return [("", "the dialogue as a whole"), *((anchor, describe(document, anchor)) for anchor in anchors)]
+    return [("", _("the whole dialogue")), *((anchor, describe(document, anchor)) for anchor in anchors)]

@@ -1,4 +1,4 @@
-"""Comments on the page of a dialogue: written, answered, dealt with."""
+"""Comments on the page of a dialogue: add, reply, resolve, reopen."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from reviews.views.dialogues import render_dialogue
 @project_page
 @require_POST
 def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
-    """Comment on a place of the dialogue, or answer a comment."""
+    """Comment on a place of the dialogue, or reply to a comment."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     posted = {name: request.POST.get(name, "") for name in ("anchor", "text", "mention", "reply_to")}
     try:
@@ -47,7 +47,7 @@ def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_POST
 def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpResponse:
-    """Mark a comment as dealt with, or take that back."""
+    """Resolve or reopen a comment."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     act = comments.reopen_comment if "reopen" in request.POST else comments.resolve_comment
     act(actor=request.user, public_id=comment, dialogue=dialogue)

@@ -1,10 +1,13 @@
-"""Dialogues of a project: the list, one dialogue with its history, and what changed between two revisions."""
+"""Dialogues of a project: the list, one dialogue with its history, and the changes between two versions."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
@@ -37,12 +40,13 @@ from reviews.services.queue.claims import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
 from reviews.views.comment_context import comment_context
+from reviews.views.workspace.revision_pages import version_name
 
 _CHOICES = {
-    "left": "the first reviewer’s version",
-    "right": "the second’s",
-    "third": "a third version",
-    "none": "neither, and nothing in its place",
+    "left": gettext_lazy("the first reviewer’s version"),
+    "right": gettext_lazy("the second reviewer’s version"),
+    "third": gettext_lazy("a third version"),
+    "none": gettext_lazy("neither"),
 }
 
 
@@ -50,7 +54,7 @@ _CHOICES = {
 @require_safe
 @takes(*NAMES, "before", "after")
 def dialogue_list(request: PageRequest) -> HttpResponse:
-    """The list, with filters and text search. Pages by key, never by offset."""
+    """List the dialogues, with filters, text search and pages by key."""
     stages = stage_titles(request.project)
     filters = Filters.of(request.GET, project=request.project, stages=lambda: stages)
     page = list_dialogues(
@@ -64,7 +68,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     if not request.roles & OVERSEERS:
         people = people.filter(pk=request.user.pk)
     oversees = bool(request.roles & OVERSEERS)
-    # It bears on the release, and tells of colleagues' edits.
+    # Shown to overseers only: it reveals colleagues' edits.
     apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
@@ -74,27 +78,31 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "following": _link(request, after=page.after),
         "filters": filters,
         "choices": [
-            ("status", "Status", DialogueStatus.choices, filters.status),
-            ("stage", "Stage", list(stages.items()), filters.stage),
-            ("policy", "Policy", list(POLICY_LABELS.items()), filters.policy),
-            ("topology", "Topology", list(TOPOLOGY_LABELS.items()), filters.topology),
-            ("information", "Information", list(INFORMATION_LABELS.items()), filters.information),
-            ("language", "Language", list(LANGUAGES.items()), filters.language),
-            ("owner", "Owner", [(person.public_id, str(person)) for person in people], filters.owner),
-            ("problems", "Findings", list(PROBLEMS.items()), filters.problems),
-            ("outdated", "Guideline", list(OUTDATED.items()), filters.outdated),
-            ("check", "Check", [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
+            ("status", _("Status"), DialogueStatus.choices, filters.status),
+            ("stage", _("Stage"), list(stages.items()), filters.stage),
+            ("policy", _("Policy"), _options(POLICY_LABELS), filters.policy),
+            ("topology", _("Topology"), _options(TOPOLOGY_LABELS), filters.topology),
+            ("information", _("Information"), _options(INFORMATION_LABELS), filters.information),
+            ("language", _("Language"), list(LANGUAGES.items()), filters.language),
+            ("owner", _("Owner"), [(person.public_id, str(person)) for person in people], filters.owner),
+            ("problems", _("Findings"), list(PROBLEMS.items()), filters.problems),
+            ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
+            ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
     }
     template = "reviews/dialogues/list.html#results" if request.htmx else "reviews/dialogues/list.html"
     return render(request, template, context)
 
 
+def _options(labels: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(key, _(label)) for key, label in labels.items()]
+
+
 @project_page
 @require_safe
 @takes("revision", "at")
 def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """One dialogue as it is now, or at an earlier revision, with its findings and its history."""
+    """Show the newest version of a dialogue, or an earlier one, with its findings and history."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     return render_dialogue(request, dialogue, wanted=request.GET.get("revision", ""))
 
@@ -102,7 +110,7 @@ def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
 def render_dialogue(
     request: PageRequest, dialogue: Dialogue, *, wanted: str = "", comment_form: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """The page of a dialogue. ``comment_form``: a comment that was refused, as ``comment_context`` takes it."""
+    """Render the page of a dialogue. ``comment_form``: a refused comment, see ``comment_context``."""
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
@@ -116,7 +124,7 @@ def render_dialogue(
         .defer("content")
         .order_by("-pk")
     )
-    # Last, since the row is not to be read again by those above.
+    # Last, because it changes the row that the lines above read.
     veil_owners([dialogue], actor=request.user)
     return render(
         request,
@@ -126,6 +134,7 @@ def render_dialogue(
             "marks": bool(request.roles & OVERSEERS),
             "revision": revision,
             "is_head": is_head,
+            "version": version_name(revision),
             "may_mark": dialogue.status == DialogueStatus.VERIFIED and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
@@ -146,17 +155,17 @@ def render_dialogue(
 @project_page
 @require_POST
 def match_variant(request: PageRequest, public_id: str) -> HttpResponse:
-    """Say that the dialogue and another variant of it, as both are now, say the same."""
+    """Record that the newest versions of the dialogue and of another variant match."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     posted = request.POST
     seen = (posted.get("revision", ""), posted.get("variant_revision", ""))
     match_variants(actor=request.user, dialogue=dialogue, other=posted.get("variant", ""), seen=seen)
-    messages.success(request, "Noted: the two say the same.")
+    messages.success(request, _("Marked as matching."))
     return redirect("dialogue", slug=request.project.slug, public_id=public_id)
 
 
 def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any], *, own: bool) -> list[dict[str, Any]]:
-    """The reviews one may see (``own``: one's own alone), newest first, with errors and rulings in words."""
+    """Return the visible reviews (``own``: only the person's own), newest first, with labels of errors and rulings."""
     titles, protocol = stage_titles(request.project), current_protocol(request.project)
     kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     found = (
@@ -195,7 +204,7 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
 
 
 def _session_decision(review: Review) -> str:
-    """Who was present where it was decided together, and what they noted; blank otherwise."""
+    """Return who was present at the review session that decided, and their note; blank if there was none."""
     decision = getattr(review, "session_decision", None)
     if decision is None:
         return ""
@@ -207,7 +216,7 @@ def _session_decision(review: Review) -> str:
 @require_safe
 @takes("a", "b")
 def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
-    """What changed between any two revisions of a dialogue that one may see."""
+    """Show the changes between two versions of a dialogue."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     revisions = list(
         Revision.objects.visible_to(request.user)
@@ -218,7 +227,7 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
     )
     veil(revisions, actor=request.user, blind=blind_to(actor=request.user, dialogues=[dialogue.pk]), words=["message"])
     if not revisions:
-        raise Hidden("This dialogue has no content yet.")
+        raise Hidden(_("This dialogue has no content yet."))
     newer = request.GET.get("b") or revisions[-1].public_id
     after = load_revision(actor=request.user, dialogue=dialogue, public_id=newer)
     older = request.GET.get("a") or (after.parent.public_id if after.parent else revisions[0].public_id)
@@ -231,14 +240,14 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
             "revisions": revisions,
             "before": before,
             "after": after,
-            "sides": [("a", "From", before), ("b", "To", after)],
+            "sides": [("a", _("From"), before), ("b", _("To"), after)],
             "changes": describe_changes(before.document(), after.document()),
         },
     )
 
 
 def _link(request: PageRequest, **cursor: str | None) -> str | None:
-    """This list's URL at another place; None where there is no such page."""
+    """Return the URL of another page of the list; None if there is none."""
     name, value = next(iter(cursor.items()))
     if value is None:
         return None

@@ -1,10 +1,11 @@
-"""Gold-standard examples: their list, one to read, marking and withdrawing them."""
+"""Gold-standard examples: list, read, mark and withdraw them."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.errors import DomainError
@@ -23,7 +24,7 @@ from reviews.services.submission.workbench import Workbench
 @require_safe
 @takes("stage", "policy")
 def example_list(request: PageRequest) -> HttpResponse:
-    """Every example in use, or those for one stage or policy."""
+    """List the examples in use, or those for one stage or policy."""
     stages = stage_titles(request.project)
     stage, policy = one_of(request.GET, "stage", stages), one_of(request.GET, "policy", POLICY_LABELS)
     found = [
@@ -34,8 +35,8 @@ def example_list(request: PageRequest) -> HttpResponse:
     ]
     context = {
         "rows": [_row(one, stages) for one in found],
-        "stage_choices": [("", "Any stage"), *stages.items()],
-        "policy_choices": [("", "Any policy"), *POLICY_LABELS.items()],
+        "stage_choices": [("", _("Any stage")), *stages.items()],
+        "policy_choices": [("", _("Any policy")), *((key, _(label)) for key, label in POLICY_LABELS.items())],
         "stage": stage,
         "policy": policy,
         "may_mark": bool(request.roles & examples.MARKERS),
@@ -46,7 +47,7 @@ def example_list(request: PageRequest) -> HttpResponse:
 @project_page
 @require_safe
 def example(request: PageRequest, public_id: str) -> HttpResponse:
-    """One example, to read beside one's work."""
+    """Show one example."""
     one = examples.load_example(actor=request.user, project=request.project, public_id=public_id)
     context = _row(one, stage_titles(request.project)) | {
         "view": examples.view_example(one),
@@ -58,7 +59,7 @@ def example(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_http_methods(["GET", "POST"])
 def mark(request: PageRequest, public_id: str) -> HttpResponse:
-    """Make a verified dialogue, or a task of it, an example."""
+    """Mark a verified dialogue, or a task of it, as an example."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     require_role(actor=request.user, project=request.project, roles=examples.MARKERS)
     examples.require_markable(dialogue)
@@ -78,7 +79,7 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
         except DomainError as error:
             refused = error
         else:
-            messages.success(request, "It is an example now, shown beside work like it.")
+            messages.success(request, _("Marked as an example. The workspace shows it next to similar work."))
             return redirect("example", slug=request.project.slug, public_id=one.public_id)
     view = present(dialogue.head.document(), []) if dialogue.head else None
     tasks = view.tasks if view else []
@@ -87,9 +88,9 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
         "refused": refused.sentence if refused else "",
         "comment": sent.get("comment", ""),
         "task": sent.get("task", ""),
-        "task_choices": [("", "The whole dialogue"), *((one.id, _task_words(one)) for one in tasks)],
+        "task_choices": [("", _("The whole dialogue")), *((one.id, _task_words(one)) for one in tasks)],
         "stages": [(key, title, key in sent.getlist("stage")) for key, title in stage_titles(request.project).items()],
-        "policies": [(key, title, key in sent.getlist("policy")) for key, title in POLICY_LABELS.items()],
+        "policies": [(key, _(title), key in sent.getlist("policy")) for key, title in POLICY_LABELS.items()],
     }
     return render(request, "reviews/examples/mark.html", context, status=refused.status if refused else 200)
 
@@ -97,14 +98,14 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_POST
 def withdraw(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show an example to nobody any more."""
+    """Withdraw an example, so that nobody sees it any more."""
     examples.withdraw_example(actor=request.user, project=request.project, public_id=public_id)
-    messages.success(request, "Withdrawn. It stays on record.")
+    messages.success(request, _("Example withdrawn."))
     return redirect("example-list", slug=request.project.slug)
 
 
 def examples_context(request: PageRequest, bench: Workbench, task: TaskView | None) -> dict[str, Any]:
-    """What the workspace's panel of examples is given: those that fit, and the one that is open (``?example=``)."""
+    """Return the context of the workspace's examples panel: those that match, and the open one (``?example=``)."""
     project = bench.work.slot.project
     own = task.data.get("policy") if task else None
     policies = [own] if own else [one.data["policy"] for one in bench.view.tasks if one.data.get("policy")]
@@ -124,10 +125,13 @@ def examples_context(request: PageRequest, bench: Workbench, task: TaskView | No
 def _row(one: Example, stages: dict[str, str]) -> dict[str, Any]:
     return {
         "example": one,
-        "what": f"{one.dialogue.external_id}, task {one.task}" if one.task else one.dialogue.external_id,
-        "stage_words": ", ".join(stages.get(key, key) for key in one.stages) or "every stage",
+        "what": _("%(dialogue)s, task %(task)s") % {"dialogue": one.dialogue.external_id, "task": one.task}
+        if one.task
+        else one.dialogue.external_id,
+        "stage_words": ", ".join(stages.get(key, key) for key in one.stages) or _("All stages"),
     }
 
 
 def _task_words(task: TaskView) -> str:
-    return f"Task {task.number}: {str(task.data.get('user_message') or '')[:60]}"
+    text = str(task.data.get("user_message") or "")[:60]
+    return _("Task %(number)s: %(text)s") % {"number": task.number, "text": text}

@@ -15,7 +15,7 @@ from benchmark.core.archives.verifying import verify_archive
 from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case
 from tests.factories import begin, claim_and_submit, make_dialogue
-from tests.journeys.browser_window import BrowserWindow
+from tests.journeys.desk import Desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -37,28 +37,28 @@ def write(page: Page, code: str) -> None:
     page.keyboard.insert_text(code)
 
 
-def test_a_faulty_validator_is_seen_and_mended_and_its_case_released(window_of, team, check_accessibility, tmp_path):
+def test_a_faulty_validator_is_seen_and_mended_and_its_case_released(desk_of, team, check_accessibility, tmp_path):
     adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
     one, two, three, *_ = team.annotators
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     begin(team.project, [make_dialogue(team.project, case(), toolset=toolset, external_id="boat")])
     item = Dialogue.objects.get()
-    window = window_of(one)
-    window.take_next("Data verification")
-    window.submit("Approve")
+    desk = desk_of(one)
+    desk.take_next("Data verification")
+    desk.submit("Approve")
     claim_and_submit(two, item, "approve")
-    look_at_the_code(window_of(three), check_accessibility)
+    look_at_the_code(desk_of(three), check_accessibility)
     for person in (two, one):
         claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     assert item.status == "verified"
-    released_and_imported_again(window_of(team.administrator), team.project, tmp_path)
+    released_and_imported_again(desk_of(team.administrator), team.project, tmp_path)
 
 
-def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
-    page = window.page
-    window.take_next("Code verification")
-    page.get_by_role("link", name="Workbench of the validator of constraint 5").click()
+def look_at_the_code(desk: Desk, check_accessibility: Any) -> None:
+    page = desk.page
+    desk.take_next("Code verification")
+    page.get_by_role("link", name="Open validator of constraint 5").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Validator of constraint 5")
 
     write(page, LENIENT)
@@ -67,7 +67,7 @@ def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
     work_off()
     # The page finds out by itself.
     row = page.get_by_role("row").filter(has_text="With another end")
-    expect(row).to_contain_text("Survives")
+    expect(row).to_contain_text("Too lenient")
     row.locator("summary").click()
     expect(row).to_contain_text("at 21:40 and so on")
     check_accessibility(page)
@@ -76,14 +76,14 @@ def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
     page.keyboard.press("ControlOrMeta+Enter")
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     work_off()
-    expect(page.get_by_text("Passes its trial")).to_be_visible()
+    expect(page.get_by_text("Trial passed")).to_be_visible()
     page.locator(".page-head .actions a").click()
-    expect(page.locator("#toolbar")).to_contain_text("Nothing blocks")
-    window.submit("Approve with changes", reason="The code says which sign it wants.")
+    expect(page.locator("#toolbar")).to_contain_text("No issues")
+    desk.submit("Approve with changes", reason="The code says which sign it wants.")
 
 
-def released_and_imported_again(window: BrowserWindow, project: Project, folder: Path) -> None:
-    page = window.page
+def released_and_imported_again(desk: Desk, project: Project, folder: Path) -> None:
+    page = desk.page
     page.goto(reverse("release-list", args=[project.slug]))
     page.get_by_label("Version").fill("1.0")
     page.get_by_label("Native format").select_option("cctu")
@@ -110,14 +110,14 @@ def released_and_imported_again(window: BrowserWindow, project: Project, folder:
     assert Dialogue.objects.count() == 1
 
 
-def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench(window_of, team):
+def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench(desk_of, team):
     adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     begin(team.project, [make_dialogue(team.project, case(), toolset=toolset, external_id="boat")])
-    window = window_of(team.annotator)
-    window.take_next("Data verification")
-    page = window.page
-    page.get_by_role("link", name="Workbench of the validator of constraint 5").click()
+    desk = desk_of(team.annotator)
+    desk.take_next("Data verification")
+    page = desk.page
+    page.get_by_role("link", name="Open validator of constraint 5").click()
     form, code = page.locator("form[data-words=stored]"), page.locator(".cm-content")
     write(page, LENIENT)
     page.locator("#typed-text").fill("At 21:40?")
@@ -127,20 +127,20 @@ def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench
     expect(form).to_contain_text("Not saved.")
     expect(page.locator("#typed-text")).to_have_value("")
     # A trial that ends loads the page anew, whatever somebody is writing.
-    page.get_by_label("Function that judges").fill("validate_punctuation")
+    page.get_by_label("Function").fill("validate_punctuation")
     page.locator("#typed-text").fill("At 21:41?")
     work_off()
     expect(page.locator("#typed")).to_contain_text("At 21:40?")
     expect(code).to_contain_text("Say something.")
     expect(page.locator("#typed-text")).to_have_value("At 21:41?")
-    page.get_by_role("button", name="Save only").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(form).not_to_contain_text("Not saved.")
     page.reload()
     expect(code).to_contain_text("Say something.")
     expect(form).not_to_contain_text("Not saved.")
     write(page, "def nothing")
     page.reload()
-    form.get_by_role("button", name="Drop it").click()
+    form.get_by_role("button", name="Discard").click()
     expect(code).to_contain_text("Say something.")
     page.reload()
     expect(code).to_contain_text("Say something.")

@@ -69,7 +69,7 @@ def _title(after: dict[str, Any], titles: dict[str, str]) -> str:
 
 
 def _reviewed(after: dict[str, Any], titles: dict[str, str]) -> str:
-    verdict = Verdict(after["verdict"]).label.lower() if after.get("verdict") in Verdict.values else "reviewed"
+    verdict = str(Verdict(after["verdict"]).label).lower() if after.get("verdict") in Verdict.values else "reviewed"
     return f"{_title(after, titles)}: {verdict}"
 
 

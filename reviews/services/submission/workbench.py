@@ -1,10 +1,11 @@
-"""Everything the page of one claimed slot shows: the draft as it is, what the checks say, what was filled in."""
+"""What the page of one claimed slot shows: the draft, its findings, and the form of the review."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import differ_in_remainder_only
 from annotator.core.schema.toolsets import CompiledToolset
@@ -25,7 +26,7 @@ from reviews.services.submission.waivers import live_waivers
 
 @dataclass
 class Workbench:
-    """One person's work on one slot. What takes time (content, checks, form) is made when it is first asked for."""
+    """One person's work on one slot. Content, findings and form are loaded when first used."""
 
     actor: User
     work: Work
@@ -33,17 +34,17 @@ class Workbench:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The draft's content."""
+        """Return the draft's content."""
         return self.draft.document()
 
     @cached_property
     def toolset(self) -> CompiledToolset:
-        """The tools that the draft may call."""
+        """Return the tools that the draft may call."""
         return CompiledToolset.of(self.draft.toolset_revision.content)
 
     @cached_property
     def view(self) -> DialogueView:
-        """The draft as it is shown, with what the checks say of it."""
+        """Return the draft as pages show it, with its findings."""
         project = self.work.slot.project
         findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
         waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
@@ -51,19 +52,19 @@ class Workbench:
 
     @cached_property
     def kept(self) -> ReviewDraft:
-        """What was filled in so far, as it is stored."""
+        """Return the stored form of the review."""
         return read_form(actor=self.actor, work=self.work)
 
     @property
     def form(self) -> dict[str, Any]:
-        """Reason, checklist, named errors and rulings filled in so far."""
+        """Return the reason, checklist, named errors and rulings filled in so far."""
         form: dict[str, Any] = {"reason": "", "checklist": {}, "notes": {}, "named_errors": [], "rulings": {}}
         form |= self.kept.form
         return form
 
     @cached_property
     def sent_back(self) -> list[Review]:
-        """The reviews for which a later stage has just sent the item back here; none in a blind stage."""
+        """Return the reviews of the later stage that sent the item back here; none in a blind stage."""
         slot = self.work.slot
         if self.work.blind or slot.round == 1:
             return []
@@ -83,45 +84,45 @@ class Workbench:
 
     @property
     def disputed(self) -> bool:
-        """Whether a dispute is to be settled here: its verdict is given where its places are ruled on."""
+        """Return whether this slot settles a dispute."""
         return self.work.slot.stage_run.disputed_run is not None
 
     @cached_property
     def changed(self) -> bool:
-        """Whether the draft, as it would be stored, differs from the version under review."""
+        """Return whether the draft, as it would be stored, differs from the version under review."""
         seen = self.work.slot.revision
         if self.draft.content_hash() == seen.content_hash:
             return False
-        # Only of its native record does storing take back what somebody wrote.
+        # Storing may undo edits of the native record only.
         return not differ_in_remainder_only(seen.document(), self.document) or (
             as_stored(self.document, seen) != seen.content
         )
 
     @property
     def outdated(self) -> bool:
-        """Whether the draft was begun from another version than the one it has to be handed in on."""
+        """Return whether the draft is based on another version than the one it has to be submitted on."""
         return self.draft.base_id != (self.work.slot.revision_id if self.work.blind else self.dialogue.head_id)
 
     @property
     def onto(self) -> Revision:
-        """What such a draft is merged with: the newest version; in a blind stage that under review."""
+        """Return the version to merge a stale draft with: the newest; in a blind stage the one under review."""
         head = self.work.slot.revision if self.work.blind else self.dialogue.head
         assert head is not None  # noqa: S101 - a dialogue under review has a head
         return head
 
     @property
     def blocking(self) -> list[Any]:
-        """Findings that stand between this draft and an approval."""
+        """Return the findings that have to be fixed or waived before an approval."""
         return [f for f in self.view.findings if f.blocks]
 
 
 def open_workbench(*, actor: User, slot_id: str) -> Workbench:
-    """The actor's work on a slot they hold; begins a draft where there is none. Raises Hidden or Conflict."""
+    """Return the actor's work on a slot they have claimed; create its draft if needed. Raises Hidden or Conflict."""
     work = load_slot_work(actor=actor, public_id=slot_id)
     slot = work.slot
 
     def left() -> list[str]:
-        """Where the stage began anew, the slots that it had are gone; what somebody wrote there comes along."""
+        """Return the branches of the actor's cancelled slots: if the stage was restarted, their drafts move along."""
         if not work.blind:
             return []
         return [f"slot-{key}" for key in _cancelled_slots(slot.dialogue_id, slot.stage, actor.pk)]
@@ -136,7 +137,11 @@ def _cancelled_slots(dialogue_id: int, stage: str, person_id: int) -> QuerySet[S
     return gone.filter(claims__person=person_id).values_list("public_id", flat=True)
 
 
+class DraftChanged(Conflict):
+    """Another window has changed the draft."""
+
+
 def require_draft_version(draft: Draft, seen: int) -> None:
-    """Raises Conflict where another window has changed the draft since ``seen``."""
+    """Refuse to submit a draft that was changed since ``seen``. Raises DraftChanged."""
     if draft.version != seen:
-        raise Conflict("The draft was changed in another window since this page was loaded; look at it, then submit.")
+        raise DraftChanged(_("The draft was changed in another window. Check it, then submit again."))

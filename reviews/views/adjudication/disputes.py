@@ -1,4 +1,4 @@
-"""The page on which a dispute is settled: place by place, with what the rulings make of the dialogue."""
+"""The page of a dispute: both sides, a ruling for each place, and the resulting dialogue."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -50,7 +51,7 @@ from reviews.views.workspace.submission import (
 @require_http_methods(["GET", "POST"])
 @takes("from")
 def settle(request: PageRequest, slot: str) -> HttpResponse:
-    """Both sides of a dispute, a ruling at every place on which they differ, and the decision."""
+    """Show both sides of a dispute with a ruling for every place that differs, or submit the decision."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     dispute = load_dispute(bench.work.slot)
     if dispute is None:
@@ -107,11 +108,11 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
 @login_required
 @require_POST
 def keep(request: PageRequest, slot: str) -> HttpResponse:
-    """Keep what has been filled in, and say how far one has got; waive a warning about what the rulings make."""
+    """Save the form and return the progress; waive a warning about the result."""
     bench = open_bench(request, slot)
     dispute = load_dispute(bench.work.slot)
     if dispute is None:
-        raise Conflict("Nothing is disputed here; edit the dialogue itself.")
+        raise Conflict(_("This dialogue is not in dispute. Edit it in the workspace."))
     try:
         kept = _keep(request, bench, dispute)
     except Conflict as conflict:
@@ -126,20 +127,20 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
         if "waive" not in request.POST and any(
             key.startswith("waive-reason:") and request.POST[key].strip() for key in request.POST
         ):
-            messages.warning(request, "Kept. Nothing is waived yet: press “Waive” beside the reason.")
+            messages.warning(request, _("Saved. To waive the warning, press “Waive” next to the reason."))
         else:
-            messages.success(request, "Kept. You can leave and come back.")
+            messages.success(request, _("Saved. You can leave and come back."))
         return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
     context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
     return is_kept(render(request, "reviews/adjudication/kept.html", context), kept)
 
 
 def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
-    """Keep what the form holds. A field that shows what it always shows where nobody has written says nothing."""
+    """Save the form. A third version that still shows its initial text counts as empty."""
     filled, draft = filled_in(request), bench.draft.document()
     for anchor, row in filled.get("rulings", {}).items():
         written = row["choice"] or row["reason_kind"] or row["reason"] or row["follow"]
-        # The page may be older than an edit of the place.
+        # The page may show the initial text of an older draft.
         if not written and row["value"] in (unwritten(dispute, anchor), unwritten(dispute, anchor, draft)):
             filled["rulings"][anchor] = None
     if "review_session" in filled:
@@ -161,7 +162,7 @@ def _waive(request: PageRequest, bench: Workbench, sheet: RulingSheet) -> None:
     key = request.POST.get(f"waive-key:{number}", "")
     reason = request.POST.get(f"waive-reason:{key}", "")
     if found is None or key != f"{found.check} {found.value_hash} {found.anchor}":
-        raise Conflict("This warning is gone: the value it was about has changed.")
+        raise Conflict(_("This warning no longer exists because its value has changed."))
     waivers.waive(
         actor=request.user, work=bench.work, check=found.check, anchor=found.anchor, value_hash=found.value_hash,
         reason=reason,
@@ -182,7 +183,7 @@ def _sheet(request: PageRequest, bench: Workbench, dispute: Dispute, *, whole: b
 
 
 def _start(request: PageRequest) -> int:
-    """How many places come before those of the page that is shown, or was sent."""
+    """Return the number of places before the page that is shown or was sent."""
     number = request.GET.get("from") or request.POST.get("from") or "0"
     return int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 0
 
@@ -216,9 +217,9 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
 
 
 def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | None:
-    """The review session in which the item was taken up, and where one is in it; None outside of one.
+    """Return the review session in which the dispute was opened, and its position; None outside of a session.
 
-    What was given back there, and is taken up alone later, is under another claim.
+    A dispute that was released there and claimed alone later has another claim.
     """
     kept = bench.form.get("review_session") or {}
     here = kept.get("claim") == bench.work.claim.pk
@@ -247,8 +248,8 @@ def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | 
 
 
 def _next_in_session(request: PageRequest, bench: Workbench, summary: dict[str, Any]) -> HttpResponse:
-    """On to the dispute after this one, or back to the session where there is none."""
-    messages.success(request, f"{bench.dialogue.external_id}: decided together.")
+    """Open the next dispute, or return to the session if there is none."""
+    messages.success(request, _("%(dialogue)s decided together.") % {"dialogue": bench.dialogue.external_id})
     following = summary["following"]
     if following is None or "stay" in request.POST:
         return redirect(summary["url"])
@@ -264,10 +265,10 @@ def _next_in_session(request: PageRequest, bench: Workbench, summary: dict[str, 
 
 
 def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) -> HttpResponse:
-    """To the page of a dispute that was taken up in a session."""
+    """Redirect to the page of a dispute that was claimed in a session."""
     work = load_slot_work(actor=request.user, public_id=slot.public_id)
     kept = read_form(actor=request.user, work=work).form.get("review_session") or {}
-    # What was written of it in this session stands; another one begins afresh.
+    # The form of this session is kept; that of another session starts empty.
     blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
     changes = {"review_session": {**blank, "session": session.pk, "claim": work.claim.pk}}
     keep_form(actor=request.user, work=work, changes=changes)
@@ -275,8 +276,8 @@ def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) ->
 
 
 def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
-    """What a reviewer said besides the content: verdict, reason, errors, checklist. Of one whose version stands in
-    neither column, also what it changes.
+    """Return one side's verdict, reason, errors and checklist; for a further review that has no column also its
+    changes.
     """
     review = side.review
     if review is None:
@@ -297,7 +298,7 @@ def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
 
 
 def _found(sheet: RulingSheet, bench: Workbench) -> list[dict[str, Any]]:
-    """What the checks object to in what the rulings make, each with the way to its place."""
+    """Return the findings in the result of the rulings, each with the URL of its place."""
     outcome = sheet.outcome
     return [
         {
@@ -314,7 +315,7 @@ def _found(sheet: RulingSheet, bench: Workbench) -> list[dict[str, Any]]:
 def _refused_places(
     sheet: RulingSheet, bench: Workbench, dispute: Dispute, refused: DomainError
 ) -> list[tuple[str, str]]:
-    """(words, link) of every place that a refusal speaks of."""
+    """Return (label, URL) of every place that a refusal names."""
     details = refused.details
     anchors = [*details.get("anchors", []), *filter(None, [details.get("anchor")])]
     out = [(sheet_words(sheet, dispute, anchor), _way_to(sheet, bench, anchor)) for anchor in anchors]
@@ -323,15 +324,17 @@ def _refused_places(
 
 
 def sheet_words(sheet: RulingSheet, dispute: Dispute, anchor: str) -> str:
-    """A place as the page calls it: by its number, where it is disputed."""
+    """Return the label of a place: with its number if it is disputed."""
     row = sheet.row_at(anchor)
     if row is None:
         return dispute.words(anchor)
-    return row.place if row.optional else f"Place {row.number}: {row.place}"
+    if row.optional:
+        return row.place
+    return _("Place %(number)s: %(place)s") % {"number": row.number, "place": row.place}
 
 
 def _way_to(sheet: RulingSheet, bench: Workbench, anchor: str) -> str:
-    """Where an anchor is settled: its ruling on this page, else its editor in the workspace."""
+    """Return the URL of an anchor: its ruling on this page, or its editor in the workspace."""
     row = sheet.row_at(anchor) if anchor else None
     if row is not None:
         start = (row.number - 1) // ROWS_PER_PAGE * ROWS_PER_PAGE

@@ -1,8 +1,10 @@
-"""The review session: the disputed items of a round, one after the other, and what was decided."""
+"""The review session: the disputes of a round, one after the other, and the decisions."""
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotator.errors import DomainError
@@ -11,13 +13,18 @@ from reviews.services.adjudication import review_sessions
 from reviews.services.protocols.versions import current_protocol
 from reviews.views.adjudication.disputes import open_in_session
 
-_CHOICES = {"left": "Left taken", "right": "Right taken", "third": "A third version", "none": "Neither"}
+_CHOICES = {
+    "left": gettext_lazy("Left"),
+    "right": gettext_lazy("Right"),
+    "third": gettext_lazy("A third version"),
+    "none": gettext_lazy("Neither"),
+}
 
 
 @project_page
 @require_safe
 def review_session_list(request: PageRequest) -> HttpResponse:
-    """The rounds in which something is in dispute."""
+    """List the rounds with open disputes."""
     rounds = review_sessions.rounds_in_dispute(actor=request.user, project=request.project)
     return render(request, "reviews/adjudication/review_session_list.html", {"rounds": rounds})
 
@@ -26,7 +33,7 @@ def review_session_list(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @takes("from")
 def session(request: PageRequest, round: str) -> HttpResponse:
-    """Who is present, what is open, what was decided; POST says who is present, or takes an item up."""
+    """Show who is present, the open disputes and the decisions; POST records who is present, or opens a dispute."""
     project = request.project
     where = review_sessions.find_round(actor=request.user, project=project, address=round)
     refused: DomainError | None = None
@@ -40,7 +47,7 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         except DomainError as error:
             refused = error
         else:
-            messages.success(request, "Noted who is present.")
+            messages.success(request, _("Saved who is present."))
             return redirect("review-session", slug=project.slug, round=where.address)
     start = request.GET.get("from", "")
     known = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0
@@ -54,7 +61,7 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         "refused": refused.sentence if refused else "",
         "members": [(one, one.pk in ticked) for one in review_sessions.members_of(project)],
         "first": next(iter(summary.free_for(request.user)), None),
-        "progress": f"{summary.decided} of {summary.total}",
+        "progress": _("%(decided)s of %(total)s") % {"decided": summary.decided, "total": summary.total},
         "until": until,
         "earlier": f"?from={summary.start - review_sessions.PAGE_SIZE}" if summary.start else None,
         "later": f"?from={until}" if until < summary.decided else None,
@@ -71,5 +78,5 @@ def _open_dispute(request: PageRequest, where: review_sessions.Round, dialogue_i
         actor=request.user, project=request.project, round=where, dialogue_id=dialogue_id
     )
     review_session = review_sessions.session_for(project=request.project, round=where)
-    assert review_session is not None  # noqa: S101 - nothing is taken up without one
+    assert review_session is not None  # noqa: S101 - a dispute is opened in a session
     return open_in_session(request, slot, review_session)

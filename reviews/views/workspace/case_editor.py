@@ -1,8 +1,9 @@
-"""What the editors of a constrained case are given, and what their forms bring back."""
+"""The editors of a constrained case: their context, and the operations of their forms."""
 
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import resolve, split
 from annotator.core.comparison.anchors import below
@@ -18,14 +19,14 @@ from annotator.errors import Invalid
 from annotator.presentation.case import ConstraintView, PartView
 from reviews.services.submission.workbench import Workbench
 
-#: Before the names of inputs: texts of the unsolved set.
+#: Prefix of the inputs with texts of the unsolved set.
 EXPECTED = "u"
-#: Texts of one tool that the form of the unsolved set shows; the JSON editor shows the others.
+#: Texts per tool that the form of the unsolved set shows; the JSON editor shows all.
 MAX_EXPECTED = 100
 
 
 def case_editor(bench: Workbench, selected: Any) -> dict[str, Any]:
-    """What the editor of the selected part needs beside the part itself; nothing for what is no part of a case."""
+    """Return the context of the editor of the selected part of a case; empty for anything else."""
     if isinstance(selected, ConstraintView):
         return _constraint(bench, selected)
     if not isinstance(selected, PartView):
@@ -59,7 +60,9 @@ def _constraint(bench: Workbench, selected: ConstraintView) -> dict[str, Any]:
                 "anchor": f"{selected.anchor}/variants/{n}",
                 "number": n + 1,
                 "prefix": f"v{n}:",
-                "first": first_tools(variant["first"], tools, f"Variant {n + 1}, called first"),
+                "first": first_tools(
+                    variant["first"], tools, _("Variant %(number)s, called first") % {"number": n + 1}
+                ),
                 "fields": parameter_fields(category, variant["parameters"], tools) if category else [],
             }
             for n, variant in enumerate(data["variants"])
@@ -70,30 +73,33 @@ def _constraint(bench: Workbench, selected: ConstraintView) -> dict[str, Any]:
 
 
 def _texts(name: str, texts: list[Any]) -> list[tuple[str, str, str]]:
-    """(name of the input, label, text) of each text, and of a blank one to add to them."""
+    """Return (name of the input, label, text) of each text, plus an empty one to fill in."""
     held = [*map(shown, texts[:MAX_EXPECTED]), ""]
-    return [(f"{EXPECTED}:{n}", f"{name}, text {n + 1}", text) for n, text in enumerate(held)]
+    return [
+        (f"{EXPECTED}:{n}", _("%(tool)s, text %(number)s") % {"tool": name, "number": n + 1}, text)
+        for n, text in enumerate(held)
+    ]
 
 
-# --- what a form brings back
+# --- posted forms
 
 
 def posted_fields(posted: QueryDict, prefix: str) -> dict[str, str]:
-    """What was posted of the form whose inputs have this prefix: texts by the keys of its fields."""
+    """Return the posted texts of the inputs with this prefix, by field."""
     return {key.removeprefix(prefix): posted.get(key, "") for key in posted if key.startswith(prefix)}
 
 
 def parameter_operation(
     posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset
 ) -> dict[str, Any]:
-    """The form of a constraint's parameters, or of one of its variants. Raises Invalid for what cannot be kept."""
+    """Return the operation of the parameter form of a constraint or variant. Raises Invalid for invalid values."""
     parts = split(anchor)
     if parts[:1] != ("constraints",) or not (len(parts) == 2 or (len(parts) == 4 and parts[2] == "variants")):
-        raise Invalid("This form is for the parameters of a constraint, and its place is none; load the page again.")
+        raise Invalid(_("This form doesn’t belong to a constraint any more. Reload the page."))
     constraint = resolve(document, below("/constraints", parts[1]))
     category = find_category(constraint["category"])
     if category is None:
-        raise Invalid("The constraint has no category, so its parameters have no form; edit them as JSON.")
+        raise Invalid(_("The constraint has no category. Choose one, or edit the parameters as JSON."))
     if len(parts) < 3:
         value, problem = read_parameter_form(category, posted_fields(posted, "p:"), constraint["parameters"])
         operation = {"op": "set_json", "anchor": f"{anchor}/parameters", "value": value}
@@ -110,10 +116,10 @@ def parameter_operation(
 def expected_operation(
     posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset
 ) -> dict[str, Any]:
-    """The texts that a tool must yield: a blank one is taken away, an untouched one stays what it is."""
+    """Return the operation of a tool's expected texts: an empty one is removed, an unchanged one stays as it is."""
     held = resolve(document, anchor)
     if not isinstance(held, list):
-        raise Invalid("This form is for what a tool must yield, and its place is none; load the page again.")
+        raise Invalid(_("This form doesn’t belong to the unsolved set any more. Reload the page."))
     value = []
     for n in range(max(len(held), MAX_EXPECTED) + 1):
         text = posted.get(f"{EXPECTED}:{n}")
@@ -129,7 +135,7 @@ def expected_operation(
 
 
 def _expected(text: str, before: Any, anchor: str) -> Any:
-    """What was typed in the place of ``before``: a text where a text stood, else JSON."""
+    """Return the typed value that replaces ``before``: a text if that was a text, otherwise JSON."""
     if isinstance(before, str):
         return text
     try:

@@ -1,10 +1,12 @@
-"""What the templates of a workbench are given."""
+"""The context of the templates of a claimed slot."""
 
 from functools import cache
 from typing import Any
 from urllib.parse import quote
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.core.comparison import describe
 from annotator.core.constraints import categories
@@ -45,35 +47,32 @@ _LINKS = (
     "settle",
     "merge",
 )
-#: More than this cannot lie between two heartbeats: a page asks for one each minute, but a connection may be gone.
+#: Longest time between two heartbeats that counts: a page sends one each minute, but its connection may be lost.
 MAX_ACTIVE_SECONDS = 1800
-#: Stands for the id of a slot where addresses are worked out once for all of them.
+#: A placeholder for the slot's id: the URLs are resolved once for all slots.
 _ANY_SLOT = "0" * 12
-#: Edits that open what they have made.
+#: Edits that open what they create.
 _OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_round", "add_call")
 PANELS = {
-    "edit": "Edit",
-    "graph": "Graph",
-    "findings": "Findings",
-    "comments": "Comments",
-    "tools": "Tools",
-    "versions": "Versions",
-    "examples": "Examples",
+    "edit": gettext_lazy("Edit"),
+    "graph": gettext_lazy("Graph"),
+    "findings": gettext_lazy("Findings"),
+    "comments": gettext_lazy("Comments"),
+    "tools": gettext_lazy("Tools"),
+    "versions": gettext_lazy("Versions"),
+    "examples": gettext_lazy("Examples"),
 }
-STEP_TYPES = [("clarification", "Add a clarification"), ("answer", "Add the answer")]
-ANSWER_TYPES = [("", "not annotated"), ("tool", "what the tools returned"), ("chat", "its own knowledge")]
-POLICIES = [("", "not annotated"), *POLICY_LABELS.items()]
-INFORMATION = [("", "not annotated"), *INFORMATION_LABELS.items()]
-CATEGORIES = [("", "not annotated"), *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
-OBSERVATION_KINDS = [("json", "JSON"), ("text", "Text")]
-LANGUAGES = [("", "not annotated"), ("en", "English"), ("zh", "Chinese")]
-#: (verdict, words, key, whether Ctrl+Enter means it)
-_VERDICTS = {
-    Verdict.APPROVE: ("Approve", "a", True),
-    Verdict.FIX: ("Approve with changes", "a", True),
-    Verdict.REJECT: ("Reject", "x", False),
-    Verdict.ESCALATE: ("Escalate", "b", False),
-}
+STEP_TYPES = [("clarification", gettext_lazy("Add a clarification")), ("answer", gettext_lazy("Add an answer"))]
+_NOT_ANNOTATED = ("", gettext_lazy("Not annotated"))
+ANSWER_TYPES = [_NOT_ANNOTATED, ("tool", gettext_lazy("Tool results")), ("chat", gettext_lazy("Own knowledge"))]
+POLICIES = [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in POLICY_LABELS.items())]
+INFORMATION = [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in INFORMATION_LABELS.items())]
+SCENARIOS = [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in SCENARIO_LABELS.items())]
+CATEGORIES = [_NOT_ANNOTATED, *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
+OBSERVATION_KINDS = [("json", "JSON"), ("text", gettext_lazy("Text"))]
+LANGUAGES = [_NOT_ANNOTATED, ("en", gettext_lazy("English")), ("zh", gettext_lazy("Chinese"))]
+#: The keys of the verdict buttons.
+_VERDICT_KEYS = {Verdict.APPROVE: "a", Verdict.FIX: "a", Verdict.REJECT: "x", Verdict.ESCALATE: "b"}
 
 
 def workbench_context(
@@ -84,7 +83,7 @@ def workbench_context(
     panel: str | None = None,
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """``refused``: an edge of the graph that was refused just now, and the circle it would have closed."""
+    """Return the context of the workspace. ``refused``: a dependency that was just refused, and its circle."""
     work = bench.work
     if not request.htmx:
         work.claim.expires_at = claims.heartbeat(
@@ -94,7 +93,7 @@ def workbench_context(
     selected, anchor = bench.view.select(at)
     links = {name: url.replace(_ANY_SLOT, work.slot.public_id) for name, url in _addresses().items()}
     work_url = links.pop("")
-    # Every step makes a version: of a draft just begun there is nothing to ask.
+    # Every edit adds a version, so a new draft has nothing to undo.
     undoable, redoable = undo_and_redo(bench.draft) if bench.draft.version else (False, False)
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
         "work_url": work_url,
@@ -107,9 +106,10 @@ def workbench_context(
         "answer_types": ANSWER_TYPES,
         "language_choices": LANGUAGES,
         "guideline": latest_guideline(work.slot.project),
-        "comment_hint": f"About {describe(bench.document, anchor)}." if selected else "About the dialogue as a whole.",
+        "comment_hint": _("About: %(place)s")
+        % {"place": describe(bench.document, anchor) if selected else _("the whole dialogue")},
         "verdicts": offered(bench),
-        # Who asks for a place, or adds one, is taken there; undo and the like leave the focus alone.
+        # Selecting or adding a place moves the focus there; undo and the like leave it where it is.
         "autofocus": request.POST.get("op") in _OPENING
         if request.method == "POST"
         else at is not None and bool(request.htmx),
@@ -126,7 +126,7 @@ def workbench_context(
         "stage": work.stage,
         "dialogue": bench.dialogue,
         "draft": bench.draft,
-        # A draft is made when its page is opened: then nobody has saved anything yet.
+        # A draft is created when its page is opened, before anything is saved.
         "saved_at": bench.draft.updated_at if bench.draft.version else None,
         "view": bench.view,
         "at": anchor,
@@ -134,7 +134,7 @@ def workbench_context(
         "panel": panel if panel in PANELS else "edit",
         "policies": POLICIES,
         "information_choices": INFORMATION,
-        "scenario_choices": [("", "not annotated"), *SCENARIO_LABELS.items()],
+        "scenario_choices": SCENARIOS,
         "category_choices": CATEGORIES,
         "observation_kinds": OBSERVATION_KINDS,
         "observation_kind": _observation_kind(request, selected),
@@ -156,7 +156,7 @@ def workbench_context(
         task = next(task for task in bench.view.tasks if selected in task.steps)
         context |= {"task": task, "others": _others(task, selected)}
         tool = bench.toolset.tools.get(selected.data.get("name", ""))
-        # More than a form may send is edited as JSON alone: fields would hold all of it a second time.
+        # Arguments larger than a form may send are edited as JSON only; fields would repeat all of them.
         if tool is not None and isinstance(selected.data["arguments"], dict) and not is_cut(selected.data["arguments"]):
             context["fields"] = fields(tool.parameters, selected.data["arguments"])
             context["fields_cut"] = len(context["fields"]) >= MAX_FIELDS
@@ -176,7 +176,7 @@ def workbench_context(
 
 
 def _observation_kind(request: PageRequest, selected: Any) -> str:
-    """What the editor of an observation takes. An empty text is not stored, so Text may only be chosen so far."""
+    """Return the type of the observation editor. An empty text is not stored, so Text may be only a choice so far."""
     kind: str = getattr(selected, "observation_kind", "")
     chosen = request.POST.get("as") if request.POST.get("op") == "set_observation" else ""
     return "text" if kind and chosen == "text" and selected.data.get("observation") is None else kind
@@ -190,25 +190,31 @@ def _versions(request: PageRequest, bench: Workbench) -> list[Revision]:
 
 @cache
 def _addresses() -> dict[str, str]:
-    """The addresses of a slot's page, under the empty name, and of what can be sent from it."""
+    """Return the URLs of a slot's page (under the empty name) and of its actions."""
     names = {"": "workspace"} | {name: f"workspace-{name}" for name in _LINKS}
     return {name: reverse(address, args=[_ANY_SLOT]) for name, address in names.items()}
 
 
 def offered(bench: Workbench) -> list[dict[str, Any]]:
-    """The verdicts that make sense for the draft as it is, as buttons."""
+    """Return the buttons of the verdicts that fit the current draft."""
     sensible = submit.offered_verdicts(bench.stage, changed=bench.changed)
     return [
-        {"value": verdict.value, "label": label, "key": key, "primary": primary}
-        for verdict, (label, key, primary) in _VERDICTS.items()
+        {
+            "value": verdict.value,
+            "label": verdict.label,
+            "key": key,
+            "primary": verdict in (Verdict.APPROVE, Verdict.FIX),
+        }
+        for verdict, key in _VERDICT_KEYS.items()
         if verdict in sensible
     ]
 
 
 def _others(task: TaskView, selected: StepView) -> list[tuple[str, StepView | None, bool, str]]:
-    """What the selected step depends on or could: (id, step, whether it does, the kind of that dependency).
+    """Return (id, step, whether the selected step depends on it, kind) for each possible dependency.
 
-    The task's other steps, and what it depends on although it cannot: itself, and what is no step of the task (None).
+    These are the task's other steps, and invalid dependencies that are stored: the step itself, and steps that are not
+    in the task (None).
     """
     held = {dep["id"]: dep["kind"] for dep in selected.depends_on or []}
     steps: dict[str, StepView | None] = {
@@ -224,16 +230,16 @@ def seen_version(request: PageRequest, draft: Draft) -> int:
 
 
 def active_seconds(request: PageRequest) -> int:
-    """For how long somebody says that they have worked since the last heartbeat."""
+    """Return the seconds of active work that the page reports since its last heartbeat."""
     raw = request.POST.get("active_seconds", "")
     return min(int(raw), MAX_ACTIVE_SECONDS) if raw.isascii() and raw.isdigit() and len(raw) < 7 else 0
 
 
 def claim_to_submit(request: PageRequest, bench: Workbench) -> Claim:
-    """The claim that a review ends, with the work since its last heartbeat, which comes along with the form."""
+    """Return the claim that a review ends, after recording the active seconds posted with the form."""
     claim, seconds = bench.work.claim, active_seconds(request)
     try:
         return claims.heartbeat(actor=request.user, token=claim.token, active_seconds=seconds) if seconds else claim
     except Conflict:
-        # Handing in says what has become of it.
+        # Submitting the review reports what happened to the claim.
         return claim

@@ -1,4 +1,4 @@
-"""The decision tree of one task: in which orders its calls may run, and what becomes of a trajectory."""
+"""The decision tree of one task: the orders in which its calls may run, and the check of a trajectory."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -34,16 +35,16 @@ from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.submission.workbench import open_workbench
 from reviews.views.workspace.revision_pages import revision_page
 
-#: Longest address of a state that is read, in characters; 64 calls of the longest ids fit.
+#: Longest path parameter that is read, in characters; 64 calls with the longest ids fit.
 _MAX_PATH = 6_000
-#: Parts of the page that htmx asks for by their id, and where each is made.
+#: Parts of the page that htmx requests by their id, and their templates.
 _PARTS = {
     "tree": "components/decision/tree.html",
     "optimal": "components/decision/optimal.html",
     "try": "components/decision/try.html",
     "try-result": "components/decision/try_result.html",
 }
-#: What leads about in a tree.
+#: Query parameters that navigate the tree.
 _TREE = ("path", "from", "only", "optimal", "example")
 _reading = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -52,8 +53,8 @@ _reading = require_http_methods(["GET", "HEAD", "POST"])
 @_reading
 @takes("revision", *_TREE)
 def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpResponse:
-    """A task of a dialogue as it is now, or at a revision one may see. Trying a trajectory (POST) changes nothing."""
-    revision, context = revision_page(request, public_id, "Decision tree")
+    """Show a task of a dialogue's newest version, or of the one named. Trying a trajectory (POST) changes nothing."""
+    revision, context = revision_page(request, public_id, _("Decision tree"))
     context["keep"] = {"revision": request.GET["revision"]} if request.GET.get("revision") else {}
     home = context["home"]
     return _page(request, revision.document(), task, context, lambda anchor: f"{home}#{dom_id(anchor)}")
@@ -64,7 +65,7 @@ def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpRespon
 @_reading
 @takes(*_TREE)
 def workspace_decision_tree(request: PageRequest, slot: str, task: str) -> HttpResponse:
-    """The same of the draft somebody works on."""
+    """Show a task of the draft of a claimed slot."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     request.project = bench.work.slot.project
     home = reverse("workspace", args=[slot])
@@ -73,7 +74,7 @@ def workspace_decision_tree(request: PageRequest, slot: str, task: str) -> HttpR
         "home": home,
         "fixed": "",
         "newest": "",
-        "trail": [("My work", reverse("home")), (bench.dialogue.external_id, home), ("Decision tree", "")],
+        "trail": [(_("My work"), reverse("home")), (bench.dialogue.external_id, home), (_("Decision tree"), "")],
         "keep": {},
     }
     return _page(request, bench.document, task, context, lambda anchor: f"{home}?{urlencode({'at': anchor})}")
@@ -86,7 +87,7 @@ def _page(
         ((n, task) for n, task in enumerate(document.get("tasks", ()), 1) if task["id"] == task_id), (0, None)
     )
     if task is None:
-        raise Hidden("There is no such task in this dialogue.")
+        raise Hidden(_("This dialogue has no such task."))
     graph = read_task(task)
     context |= {
         "number": number,
@@ -128,7 +129,7 @@ def _page(
 
 
 def _tried(request: PageRequest, graph: TaskGraph, view: TreeView) -> dict[str, Any]:
-    """What stands in the field for a trajectory, and what became of it."""
+    """Return the text of the trajectory field, and the result of the trial."""
     out: dict[str, Any] = {"calls": "", "problem": "", "outcome": None, "loaded": False}
     if request.method == "POST":
         out["calls"] = request.POST.get("calls", "")
@@ -146,13 +147,13 @@ def _tried(request: PageRequest, graph: TaskGraph, view: TreeView) -> dict[str, 
 
 
 def _needs(graph: TaskGraph, call: str) -> list[str]:
-    """The calls that a call waits for directly, whatever stands between them contracted."""
+    """Return the calls that a call waits for directly, with other steps contracted."""
     reduced = graph.graph.reduced
     return [needed for node, needed in reduced.edges() if node == call]
 
 
 def _base(request: PageRequest, keep: Mapping[str, str]) -> str:
-    """This page's address, ready for one more ``key=value``."""
+    """Return this page's URL, ready for one more ``key=value``."""
     return f"{request.path}?{urlencode(keep, safe=',;:')}&" if keep else f"{request.path}?"
 
 

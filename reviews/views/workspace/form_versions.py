@@ -1,9 +1,11 @@
-"""The form of a review in two windows: what a window says of what it shows, and the question which version stays."""
+"""The form of one review in two windows: versions, conflicts, and the question which one to keep."""
 
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.core.comparison import describe
 from annotator.errors import Conflict, DomainError
@@ -11,15 +13,20 @@ from annotator.views.pages import PageRequest
 from reviews.models import ReviewDraft, Verdict
 from reviews.services.adjudication import review_sessions
 from reviews.services.submission.review_forms import Kept, Place, Window
-from reviews.services.submission.workbench import Workbench
+from reviews.services.submission.workbench import DraftChanged, Workbench
 
-_CHOICES = {"left": "Left", "right": "Right", "third": "A third version", "none": "Neither"}
-#: Saves that may be on their way at once; more have certainly arrived or never will.
+_CHOICES = {
+    "left": gettext_lazy("Left"),
+    "right": gettext_lazy("Right"),
+    "third": gettext_lazy("A third version"),
+    "none": gettext_lazy("Neither"),
+}
+#: Saves that may be in flight at once.
 _EDITS = 50
 
 
 def window_of(request: PageRequest) -> Window | None:
-    """What the window that has sent a form knows; None for one that says nothing of it."""
+    """Return which version of the form the sending window shows; None if it does not say."""
     seen = _number(request.POST.get("kept", ""))
     if seen is None:
         return None
@@ -33,30 +40,29 @@ def _number(text: str) -> int | None:
 
 
 def is_kept(response: HttpResponse, kept: Kept) -> HttpResponse:
-    """The answer to a window whose form is stored: with its version, if the window shows what is stored."""
+    """Add the stored version to the response if the window shows what is stored."""
     if kept.shown:
         response["X-Form-Version"] = str(kept.version)
     return response
 
 
 def require_shown(kept: Kept) -> None:
-    """Nobody hands in what they have not seen. Raises Conflict."""
+    """Refuse a form that holds changes of another window. Raises Conflict."""
     if not kept.shown:
         raise Conflict(
-            "What you filled in was changed in another window since this page was loaded. It stands below as it is "
-            "now, with what you changed here; look at it, then submit."
+            _("This form was changed in another window. It now shows both versions. Check it, then submit again.")
         )
 
 
 def refusal_words(error: DomainError, bench: Workbench, seen: int) -> str:
-    """Why what was handed in is refused; also that the draft has moved, as the page that comes back shows it."""
-    if bench.draft.version == seen or error.sentence.startswith("The draft was changed"):
+    """Return why the review was refused, and whether the draft has changed as well."""
+    if bench.draft.version == seen or isinstance(error, DraftChanged):
         return error.sentence
-    return f"{error.sentence} The draft was changed in another window as well; look at it, too."
+    return error.sentence + " " + _("The draft was also changed in another window. Check it, too.")
 
 
 def ask(request: PageRequest, bench: Workbench, conflict: Conflict, page_url: str) -> HttpResponse:
-    """To a form that saves itself: what differs, and which version is to stay."""
+    """Ask a form that saves itself which version to keep."""
     context = {"disputed": disputed(request, bench, conflict, keep_url=request.path, page_url=page_url)}
     return render(request, "reviews/workspace/form_conflict.html", context, status=conflict.status)
 
@@ -64,7 +70,7 @@ def ask(request: PageRequest, bench: Workbench, conflict: Conflict, page_url: st
 def disputed(
     request: PageRequest, bench: Workbench, refused: DomainError | None, *, keep_url: str, page_url: str
 ) -> dict[str, Any] | None:
-    """What ``form_conflict.html`` asks with; the bench's form is then what was typed, not what is stored."""
+    """Return the context of ``form_conflict.html``, and set the bench's form to what was typed."""
     window = window_of(request)
     if refused is None or window is None or "places" not in refused.details:
         return None
@@ -89,25 +95,28 @@ def disputed(
 
 
 def reason_label(bench: Workbench, verdict: str) -> str:
-    """What the form of a review, or of a settlement, calls the field of its reason."""
+    """Return the label of the reason field."""
     if bench.work.slot.stage_run.disputed_run:
-        return "In a sentence: what the two should know"
+        return _("Note to both reviewers")
     refuses = verdict in (Verdict.REJECT, Verdict.ESCALATE)
-    return "Why?" if refuses else "Anything the others should know"
+    return _("Reason") if refuses else _("Note to the others (optional)")
 
 
 def _words(bench: Workbench, place: Place, verdict: str) -> str:
     name, *keys = place
     if name in ("checklist", "notes"):
         items = {item.key: item.text for item in bench.stage.checklist.items}
-        numbers = {task.id: f"task {task.number}" for task in bench.view.tasks}
-        note = "Note on " if name == "notes" else ""
-        return f"{note}“{items.get(keys[-1], keys[-1])}”, {numbers.get(keys[0], 'the dialogue')}"
+        numbers = {task.id: _("task %(number)s") % {"number": task.number} for task in bench.view.tasks}
+        text = _("Note on “%(question)s”, %(place)s") if name == "notes" else _("“%(question)s”, %(place)s")
+        return text % {
+            "question": items.get(keys[-1], keys[-1]),
+            "place": numbers.get(keys[0], _("the whole dialogue")),
+        }
     if name == "rulings":
-        return f"Ruling on {describe(bench.document, keys[0])}"
+        return _("Decision on %(place)s") % {"place": describe(bench.document, keys[0])}
     if name == "review_session":
-        return {"people": "Decided together", "note": "Note for the record"}.get(keys[0], "Review session")
-    return "What was wrong" if name == "named_errors" else reason_label(bench, verdict)
+        return {"people": _("Decided together"), "note": _("Note for the record")}.get(keys[0], _("Review session"))
+    return _("Errors found") if name == "named_errors" else reason_label(bench, verdict)
 
 
 def _value(bench: Workbench, place: Place, value: Any) -> str:
@@ -115,22 +124,22 @@ def _value(bench: Workbench, place: Place, value: Any) -> str:
     if value is None:
         return ""
     if place[0] == "checklist":
-        return "yes" if value else "no"
+        return _("Yes") if value else _("No")
     if place[0] == "named_errors":
         return "\n".join(
-            f"{kinds.get(one['kind'], 'no kind')}, "
-            f"{describe(bench.document, one['anchor']) if one['anchor'] else 'the whole dialogue'}: {one['note']}"
+            f"{kinds.get(one['kind'], _('no error type'))}, "
+            f"{describe(bench.document, one['anchor']) if one['anchor'] else _('the whole dialogue')}: {one['note']}"
             for one in value
         )
     if place[0] == "rulings":
         third = value["value"] if value["choice"] in ("", "third") else ""
         parts = [
-            _CHOICES.get(value["choice"], "No choice"),
+            str(_CHOICES.get(value["choice"], _("No choice"))),
             third,
             kinds.get(value["reason_kind"], ""),
             value["reason"],
         ]
-        return "\n".join(filter(None, [*parts, "The same reason for all that follow" if value["follow"] else ""]))
+        return "\n".join(filter(None, [*parts, _("Same reason for all that follow") if value["follow"] else ""]))
     if place == ("review_session", "people"):
         return ", ".join(
             str(one) for one in review_sessions.members_of(bench.dialogue.project) if one.public_id in value

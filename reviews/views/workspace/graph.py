@@ -1,4 +1,4 @@
-"""The tool graph of a task in the workspace, and where the values of its calls come from."""
+"""The tool graph of a task in the workspace, and the sources of the values of its calls."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -7,6 +7,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -19,7 +21,7 @@ from annotator.presentation.graph import Pair, view_graph
 from annotator.views.pages import PageRequest, takes
 from reviews.services.submission.workbench import Workbench, open_workbench
 
-SHAPES = [("chain", "Chain the calls"), ("independent", "All independent")]
+SHAPES = [("chain", gettext_lazy("Chain all calls")), ("independent", gettext_lazy("Make all independent"))]
 
 
 def graph_context(
@@ -29,7 +31,7 @@ def graph_context(
     *,
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """What the panel of a task's graph is given. ``refused``: an edge that was refused, and its circle."""
+    """Return the context of the graph panel. ``refused``: a dependency that was refused, and its circle."""
     traced = trace_task(bench, task.id)
     graph = view_graph(
         bench.document,
@@ -55,18 +57,18 @@ def graph_context(
 
 
 def trace_task(bench: Workbench, task_id: str) -> TaskTrace | None:
-    """The provenance of one task of the draft."""
+    """Return the provenance of one task of the draft."""
     return trace(bench.document, bench.toolset, only_task=task_id).task(task_id)
 
 
 def rows_of(bench: Workbench, traced: TaskTrace | None, step: StepView | None) -> list[ValueRow]:
-    """Where the values of a call come from; empty for other steps."""
+    """Return the sources of the values of a call; an empty list for other steps."""
     call = next((call for call in traced.calls if step and call.step == step.id), None) if traced else None
     return value_rows(call, bench.document) if call else []
 
 
 def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | None, tuple[str, ...]]:
-    """The edge that an operation would have drawn, and the circle it would have closed."""
+    """Return the dependency that an operation would have added, and the circle it would have closed."""
     circle = tuple(error.details.get("circle", ())) if isinstance(error, Invalid) else ()
     parts = split(operation["anchor"]) if circle else ()
     needs = operation.get("id")
@@ -79,9 +81,8 @@ def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | 
 @require_safe
 @takes("at")
 def look(request: PageRequest, slot: str) -> HttpResponse:
-    """Parts of the workspace that htmx asks for: what a step holds (``at`` a step), or the texts of the dialogue in
-    which the values at ``at``, an argument or a group of them, stand, with these marked. No page of its own: whoever
-    opens the address, after signing in say, gets the workspace at that place.
+    """Return parts of the workspace to htmx: the preview of the step ``at``, or the texts with the sources of the
+    argument ``at`` marked. Without htmx (after signing in, for example) redirect to the workspace at that place.
     """
     bench = open_bench(request, slot)
     at = request.GET.get("at", "")
@@ -98,13 +99,13 @@ def look(request: PageRequest, slot: str) -> HttpResponse:
                 marked = marked_sources(found, bench.document, at)
                 return render(request, "reviews/workspace/graph/marks.html", {"marked": marked})
     if "/arguments/" in at:
-        # Of a call that is not stored yet, or of a case's, whose values are traced to no text.
+        # The call is not stored yet, or belongs to a case, whose values are not traced.
         return render(request, "reviews/workspace/graph/marks.html", {"marked": []})
-    raise Hidden("This place is not in the dialogue any more.")
+    raise Hidden(_("This place is no longer in the dialogue."))
 
 
 def open_bench(request: PageRequest, slot: str) -> Workbench:
-    """The person's work on a slot. To a page that is open, one that was lost is gone for good (410), not a conflict."""
+    """Return the person's work on a slot. To htmx, a lost claim is gone (410), not a conflict (409)."""
     try:
         return open_workbench(actor=request.user, slot_id=slot)
     except DomainError as error:

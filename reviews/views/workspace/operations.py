@@ -1,8 +1,9 @@
-"""From a posted form to one edit operation (see ``annotator.core.editing``)."""
+"""Turn posted forms into edit operations (see ``annotator.core.editing``)."""
 
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import AnchorMissing, resolve
 from annotator.core.forms.reading import parse
@@ -15,18 +16,16 @@ _NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "sc
 
 
 def operation_of(posted: QueryDict, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
-    """The operation a form asks for. Raises Invalid where the form makes no sense."""
+    """Return the operation that a form asks for. Raises Invalid if the form makes no sense."""
     name = posted.get("op", "")
     anchor = posted.get("anchor", "")
     build = _BUILDERS.get(name)
     if build is None:
-        raise Invalid(f"There is no edit called “{name[:40]}”.")
+        raise Invalid(_("Assay doesn’t know the edit “%(name)s”.") % {"name": name[:40]})
     try:
         return {"op": name, "anchor": anchor, **build(posted, anchor, document, toolset)}
     except AnchorMissing:
-        raise Invalid(
-            "The place you edited is not there any more; it may have been deleted in another window."
-        ) from None
+        raise Invalid(_("This place no longer exists. It may have been deleted in another window.")) from None
 
 
 def _set(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
@@ -37,17 +36,20 @@ def _set(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: Comp
 
 
 def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
-    """The whole argument form of a call. Raises Invalid where a field cannot be read as its type."""
+    """Return the operation of a call's argument form. Raises Invalid if a field does not match its type."""
     call = resolve(document, anchor)
     if not isinstance(call, dict) or "arguments" not in call or not isinstance(call.get("name"), str):
-        raise Invalid("This form is for the arguments of a call, and its place is none; load the page again.")
+        raise Invalid(_("This form doesn’t belong to a call any more. Reload the page."))
     tool = toolset.tools.get(call["name"])
     if tool is None:
-        raise Invalid(f"The tool {call['name']} is not in the toolset; edit the arguments as JSON.")
+        raise Invalid(
+            _("The tool %(name)s is not in the toolset. Edit the arguments as JSON.") % {"name": call["name"]}
+        )
     current = call["arguments"] if isinstance(call["arguments"], dict) else {}
     arguments, errors = parse(tool.parameters, posted_fields(posted, "arg:"), current=current)
     for path, sentence in errors.items():
-        raise Invalid(f"{path[1:]}: {sentence} Nothing of the form was saved.", anchor=f"{anchor}/arguments{path}")
+        message = _("%(field)s: %(problem)s The form was not saved.") % {"field": path[1:], "problem": sentence}
+        raise Invalid(message, anchor=f"{anchor}/arguments{path}")
     if document["kind"] == "constrained":
         return {"op": "set_json", "anchor": f"{anchor}/arguments", "value": arguments}
     return {"op": "set_arguments", "value": arguments}
@@ -83,12 +85,12 @@ def _code(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: Com
 
 
 def _accepted(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
-    """Dependencies as “step needs kind”, one a field."""
+    """Return the dependencies posted as “step needs kind”, one per field."""
     edges = []
     for text in posted.getlist("edge"):
         words = text.split(" ")
         if len(words) != 3:
-            raise Invalid(f"“{text[:80]}” is no dependency: a step, what it depends on and a kind are expected.")
+            raise Invalid(_("“%(text)s” is not a dependency. Reload the page and try again.") % {"text": text[:80]})
         edges.append(dict(zip(("step", "id", "kind"), words, strict=True)))
     return {"edges": edges}
 

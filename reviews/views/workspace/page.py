@@ -1,7 +1,7 @@
-"""The page of one claimed slot: dialogue, editors, findings, and the way to a verdict.
+"""The workspace of one claimed slot: dialogue, editors, findings and verdict buttons.
 
-Every edit is one POST that changes the stored draft; htmx gets back the parts that changed, a browser without scripts
-is sent back to the page.
+Every edit is one POST that changes the stored draft. htmx receives the parts that changed; a browser without JavaScript
+is redirected to the page.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -32,24 +33,25 @@ from reviews.views.workspace.context import PANELS, active_seconds, seen_version
 from reviews.views.workspace.graph import open_bench, refused_edge
 from reviews.views.workspace.operations import operation_of
 
-#: Edits of one field, whose inspector keeps its shape.
+#: Edits of one field; the inspector keeps its shape.
 _TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")
 
 
 @project_page
 @require_POST
 def work_next(request: PageRequest) -> HttpResponse:
-    """Claim the next item (of one stage, or of whichever has the most urgent) and open it."""
+    """Claim the next item, of one stage or the most urgent of all, and open it."""
     stage = request.POST.get("stage") or None
     try:
         claim = claims.claim_next(actor=request.user, project=request.project, stage=stage)
     except Conflict as error:
-        # Work is paused, or they hold as much as one may.
+        # Work is paused, or the person has reached the limit of claimed items.
         messages.warning(request, error.sentence)
         return redirect("home")
     if claim is None:
         messages.info(
-            request, "Nothing is waiting for you here at the moment. Items come back as colleagues finish theirs."
+            request,
+            _("There is nothing for you to do here right now. New items appear as your colleagues finish theirs."),
         )
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)
@@ -60,7 +62,7 @@ def work_next(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("at", "panel", "example")
 def workspace(request: PageRequest, slot: str) -> HttpResponse:
-    """The workspace, or (to htmx) its inspector for another place. A dispute opens at what is disputed."""
+    """Show the workspace, or (to htmx) the inspector for another place. A dispute redirects to its own page."""
     bench = open_bench(request, slot)
     if bench.disputed and not request.GET:
         return redirect("workspace-settle", slot=slot)
@@ -73,7 +75,7 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
 @login_required
 @require_POST
 def edit(request: PageRequest, slot: str) -> HttpResponse:
-    """One edit of the draft."""
+    """Apply one edit to the draft."""
     bench = open_bench(request, slot)
     seen = seen_version(request, bench.draft)
     operation: dict[str, Any] = {}
@@ -88,8 +90,8 @@ def edit(request: PageRequest, slot: str) -> HttpResponse:
         )
     except DomainError as error:
         return _refused(request, bench, error, operation)
-    # What was typed is on the page already; only edits that change the inspector's shape replace it, and those that
-    # another window has come before, which may have changed what else it shows.
+    # The page already shows what was typed. The inspector is replaced only if the edit changes its shape, or if another
+    # window has changed the draft in between.
     other_kind = request.POST.get("as") != request.POST.get("was")
     elsewhere = seen != bench.draft.version
     shape = operation["op"] not in _TYPED or "reshape" in request.POST or other_kind or elsewhere
@@ -119,7 +121,7 @@ def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
 @login_required
 @require_POST
 def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
-    """Keep the claim alive; a lost one is said in a sentence, unless the page that asks is being left."""
+    """Extend the claim; say so if it was lost, unless the page is being closed."""
     try:
         work = load_slot_work(actor=request.user, public_id=slot)
         claims.heartbeat(actor=request.user, token=work.claim.token, active_seconds=active_seconds(request))
@@ -132,7 +134,7 @@ def heartbeat(request: PageRequest, slot: str) -> HttpResponse:
 @login_required
 @require_POST
 def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
-    """Give the item back (release), or pass it over for now (skip). The draft is kept."""
+    """Release the item, or skip it for now. The draft is kept."""
     work = load_slot_work(actor=request.user, public_id=slot)
     project = work.slot.project
     if action == "skip":
@@ -140,30 +142,30 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
         try:
             claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
         except Conflict as error:
-            messages.warning(request, f"Skipped; your draft is kept. {error.sentence}")
+            messages.warning(request, _("Skipped. Your draft is kept.") + " " + error.sentence)
             return redirect("home")
         if claim is not None and claim.slot_id != work.slot.pk:
-            messages.info(request, "Skipped; this is the next one. Your draft of the other is kept.")
+            messages.info(request, _("Skipped. Your draft is kept. This is the next item."))
             return redirect("workspace", slot=claim.slot.public_id)
         if claim is not None:
             claims.release(actor=request.user, token=claim.token)
-        messages.info(request, "Skipped. There is no other item of this stage for you now; your draft is kept.")
+        messages.info(request, _("Skipped. Your draft is kept. This stage has no other item for you right now."))
     else:
         claims.release(actor=request.user, token=work.claim.token)
-        messages.info(request, "Given back. Your draft is kept in case the item comes to you again.")
+        messages.info(request, _("Released. Your draft is kept in case you claim the item again."))
     return redirect("home")
 
 
 @login_required
 @require_POST
 def waive(request: PageRequest, slot: str) -> HttpResponse:
-    """Say why a warning does not matter here."""
+    """Waive a warning with a reason."""
     bench = open_bench(request, slot)
     key = (request.POST.get("check", ""), request.POST.get("anchor", ""), request.POST.get("value_hash", ""))
     finding = next((f for f in bench.view.warnings if (f.check, f.anchor, f.value_hash) == key), None)
     try:
         if finding is None:
-            raise Conflict("This warning is gone: the value it was about has changed.")
+            raise Conflict(_("This warning no longer exists because its value has changed."))
         waivers.waive(
             actor=request.user,
             work=bench.work,
@@ -181,7 +183,7 @@ def waive(request: PageRequest, slot: str) -> HttpResponse:
 @login_required
 @require_POST
 def comment(request: PageRequest, slot: str) -> HttpResponse:
-    """Comment on the selected place. The same words sent twice, because an answer was lost, are one comment."""
+    """Comment on the selected place. The same text sent twice after a lost response makes one comment."""
     bench = open_bench(request, slot)
     comment = {
         "anchor": request.POST.get("anchor", ""),
@@ -196,10 +198,7 @@ def comment(request: PageRequest, slot: str) -> HttpResponse:
 
 
 def _held(request: PageRequest, slot: str) -> Work:
-    """The person's hold on the slot.
-
-    To a page that is open, one that was lost is gone for good (410), not an edit that could be merged (409).
-    """
+    """Return the person's work on the slot. To htmx, a lost claim is gone (410), not a conflict to resolve (409)."""
     try:
         return load_slot_work(actor=request.user, public_id=slot)
     except Conflict as error:
@@ -218,7 +217,7 @@ def _answer(
     inspector: bool = False,
 ) -> HttpResponse:
     if not request.htmx:
-        # No place of a dialogue has so long a name, and no address may be so long.
+        # No anchor is this long, and no URL may be.
         query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value and len(value) < 2_000})
         return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
     bench = Workbench(actor=request.user, work=bench.work, draft=draft)
@@ -226,7 +225,7 @@ def _answer(
 
 
 def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
-    # While the place stays, its editor is morphed: what somebody is at in it keeps the focus, and stays open.
+    # While the place stays the same, its editor is morphed, so that focus and open details stay.
     posted = request.POST
     stays = context["panel"] == "edit" and posted.get("at") == context["at"] and posted.get("as") == posted.get("was")
     context |= {
@@ -239,7 +238,7 @@ def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], 
     return response
 
 
-#: Edits of a step that are about one part of it.
+#: Edits of one part of a step.
 _HELD_BELOW = {
     "set_observation": "/observation",
     "set_arguments": "/arguments",
@@ -247,18 +246,18 @@ _HELD_BELOW = {
     "set_dependencies": "/depends_on",
 }
 _NOTHING = object()
-#: What holds words that somebody has typed.
+#: Edits that carry typed text.
 _HOLDING = {*_TYPED, "set_argument_form", "set_inferable", "set_parameters", "set_expected", "add_candidate"}
-#: Fields of an edit that nobody has typed.
+#: Fields of an edit that nobody typed.
 _PASSING = {
     *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated")
 }
-#: Fields of a refused edit that its second try gets anew.
+#: Fields of a refused edit that are not repeated in the second try.
 _NOT_REPEATED = ("seen", "csrfmiddlewaretoken")
 
 
 def _is_gone(bench: Workbench, anchor: str) -> bool:
-    """Whether the step, task or other part that an edit is about is no part of the draft."""
+    """Return whether the step, task or other part that an edit is about no longer exists in the draft."""
     if not anchor.startswith("/") or lookup(bench.document, anchor, _NOTHING) is not _NOTHING:
         return False
     holder = lookup(bench.document, anchor.rpartition("/")[0], _NOTHING)
@@ -266,7 +265,7 @@ def _is_gone(bench: Workbench, anchor: str) -> bool:
 
 
 def _typed(request: PageRequest) -> str:
-    """What somebody has typed into the form of an edit; several fields with their names."""
+    """Return what was typed into the form of an edit; several fields with their names."""
     typed = [
         (key, value) for key in request.POST for value in request.POST.getlist(key) if key not in _PASSING and value
     ]
@@ -278,9 +277,9 @@ def _typed(request: PageRequest) -> str:
 def _refused(
     request: PageRequest, bench: Workbench, error: DomainError, operation: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """A refusal beside what was typed; nothing of the page is thrown away.
+    """Answer with the refusal beside what was typed, so that nothing is lost.
 
-    Without scripts the page comes again, with the refusal and the words that were refused on it.
+    Without JavaScript the whole page is rendered again, with the refusal and the refused text.
     """
     operation = operation or {}
     anchor = request.POST.get("anchor", "")
@@ -291,8 +290,10 @@ def _refused(
     gone = _typed(request) if request.POST.get("op") in _HOLDING and _is_gone(bench, anchor) else ""
     if gone:
         error = Conflict(
-            "What you edited was deleted meanwhile, so what you typed has no place any more. Copy it before you leave "
-            "it; Undo brings the place back."
+            _(
+                "The place you edited was deleted in the meantime, so your text could not be saved. Copy it before you "
+                "go on. Undo restores the place."
+            )
         )
     refusal = {
         "sentence": error.sentence,

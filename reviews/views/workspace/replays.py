@@ -1,4 +1,4 @@
-"""Replays of a constrained case: start one, watch it, read round by round what came of it."""
+"""Replays of a constrained case: start one, watch it, read its results round by round."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
@@ -23,6 +24,7 @@ from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Slot, SlotState
 from reviews.views.workspace.graph import open_bench
+from reviews.views.workspace.revision_pages import version_name
 
 #: Earlier replays that a page lists.
 _LISTED = 8
@@ -32,7 +34,7 @@ _LISTED = 8
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes("revision")
 def dialogue_replay(request: PageRequest, public_id: str) -> HttpResponse:
-    """Replay a version of a dialogue: as it is now, or one that is named. Shows the last run of the same content."""
+    """Replay the newest version of a dialogue, or the one named; show the last run of the same content."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     wanted = request.GET.get("revision", "")
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
@@ -43,7 +45,7 @@ def dialogue_replay(request: PageRequest, public_id: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def workspace_replay(request: PageRequest, slot: str) -> HttpResponse:
-    """The same of the draft somebody works on."""
+    """Replay the draft of a claimed slot."""
     bench = open_bench(request, slot)
     request.project = bench.work.slot.project
     return _start(request, bench.dialogue, draft=bench.draft, back=reverse("workspace", args=[slot]))
@@ -53,15 +55,15 @@ def workspace_replay(request: PageRequest, slot: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def replay(request: PageRequest, public_id: str, replay: str) -> HttpResponse:
-    """One replay: how far it is, and what came of it; POST stops it."""
+    """Show the progress or the result of one replay; POST stops it."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     found = load_replay(actor=request.user, dialogue=dialogue, public_id=replay)
     if request.method == "POST":
         cancel_job(actor=request.user, job=found.job)
-        messages.info(request, "The replay stops at its next call.")
+        messages.info(request, _("The replay stops at its next call."))
         return redirect(request.path)
     if request.htmx and (request.htmx.target or "").rpartition("#")[2] == "replay-state":
-        # The last answer to whoever watched is the whole page.
+        # A page that polls reloads once the job has ended.
         if found.job.ended:
             return HttpResponseClientRefresh()
         return render(
@@ -71,8 +73,8 @@ def replay(request: PageRequest, public_id: str, replay: str) -> HttpResponse:
         "dialogue": dialogue,
         "own_url": request.path,
         "again_url": _again(request, dialogue, found),
-        "what": "your draft" if found.draft_id else _name_of(found.revision, dialogue),
-        "trail": _trail(request, dialogue, "Replay"),
+        "what": _("your draft") if found.draft_id else _name_of(found.revision, dialogue),
+        "trail": _trail(request, dialogue, _("Replay")),
     }
     return render(request, "reviews/workspace/replay.html", context)
 
@@ -87,7 +89,7 @@ def _start(
 ) -> HttpResponse:
     document = document_of(revision, draft)
     if document["kind"] != "constrained":
-        raise Hidden("Only constrained cases can be replayed.")
+        raise Hidden(_("Only constrained cases can be replayed."))
     refused: DomainError | None = None
     text = request.POST.get("trajectory", "") if request.method == "POST" else ""
     if request.method == "POST":
@@ -106,7 +108,7 @@ def _start(
     own = reverse("dialogue", args=[dialogue.project.slug, dialogue.public_id])
     context = (_shown(last) if last else {"replay": None, "run": None}) | {
         "dialogue": dialogue,
-        "what": "your draft" if draft else _name_of(revision, dialogue),
+        "what": _("your draft") if draft else _name_of(revision, dialogue),
         "back": back or own,
         "has_reference": bool(document["reference_trajectory"]),
         "text": text,
@@ -114,36 +116,35 @@ def _start(
         "problems": _problems(refused),
         "earlier": list(own_replays(actor=request.user, dialogue=dialogue)[:_LISTED]),
         "most": {"rounds": MAX_ROUNDS, "calls": MAX_CALLS},
-        "trail": [(dialogue.external_id, back), ("Replay", "")] if back else _trail(request, dialogue, "Replay"),
+        "trail": [(dialogue.external_id, back), (_("Replay"), "")] if back else _trail(request, dialogue, _("Replay")),
     }
     return render(request, "reviews/workspace/replay_start.html", context, status=refused.status if refused else 200)
 
 
 def _shown(found: Replay) -> dict[str, Any]:
-    """What the parts of a page need of a replay."""
-    reference = found.trajectory is None
+    """Return what the templates need to know about a replay."""
     return {
         "replay": found,
         "job": found.job,
         "run": present_run(found.record) if found.record is not None else None,
-        "source": "the reference trajectory of" if reference else "a trajectory you pasted, in the case of",
+        "pasted": found.trajectory is not None,
     }
 
 
 def _problems(refused: DomainError | None) -> list[dict[str, str]]:
-    """The errors of a custom trajectory with their places; empty where the sentence says it all."""
+    """Return the errors of a pasted trajectory with their pointers; empty if the sentence says it all."""
     found: list[dict[str, str]] = refused.details.get("problems", []) if refused else []
     return found if len(found) > 1 or any(one["pointer"] for one in found) else []
 
 
 def _name_of(revision: Revision | None, dialogue: Dialogue) -> str:
     if revision is None or revision.pk == dialogue.head_id:
-        return "the newest version"
-    return f"version {revision.number}" if revision.number else "your own version, not open yet"
+        return _("the newest version")
+    return version_name(revision)
 
 
 def _again(request: PageRequest, dialogue: Dialogue, found: Replay) -> str:
-    """Where the same thing can be replayed anew; of a draft, beside the work on it as long as one has it in hand."""
+    """Return the URL that replays the same thing again; for a draft its workspace, while the slot is still claimed."""
     if found.draft_id:
         held = (
             Slot.objects.filter(dialogue=dialogue, holder=request.user, state=SlotState.CLAIMED).order_by("-pk").first()
@@ -160,7 +161,7 @@ def _trail(request: PageRequest, dialogue: Dialogue, title: str) -> list[tuple[s
     slug = request.project.slug
     return [
         (request.project.name, reverse("project", args=[slug])),
-        ("Dialogues", reverse("dialogue-list", args=[slug])),
+        (_("Dialogues"), reverse("dialogue-list", args=[slug])),
         (dialogue.external_id, reverse("dialogue", args=[slug, dialogue.public_id])),
         (title, ""),
     ]

@@ -1,9 +1,10 @@
-"""Pages about one part of a dialogue, at a version one may see: its decision tree, a validator."""
+"""Pages about one part of a version: the decision tree of a task, a validator."""
 
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from annotator.models import Revision
 from annotator.services.access.permissions import load_dialogue
@@ -11,25 +12,28 @@ from annotator.services.dialogues.revisions import load_revision_or_head
 from annotator.views.pages import PageRequest
 
 
-def revision_page(request: PageRequest, public_id: str, title: str) -> tuple[Revision, dict[str, Any]]:
-    """The version that the address names, or the newest, and what the page's head is given. Raises Hidden.
+def version_name(revision: Revision) -> str:
+    """Return what pages call a version; one without a number is sealed until its stage ends."""
+    if revision.number:
+        return _("version %(number)s") % {"number": revision.number}
+    return _("your version, not visible to others yet")
 
-    ``title``: what the page is about.
-    """
+
+def revision_page(request: PageRequest, public_id: str, title: str) -> tuple[Revision, dict[str, Any]]:
+    """Return the version named in the URL, or the newest, and the context of the page's head. Raises Hidden."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     wanted = request.GET.get("revision", "")
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     home = reverse("dialogue", args=[request.project.slug, dialogue.public_id])
     home += f"?{urlencode({'revision': wanted})}" if wanted else ""
-    name = f"version {revision.number}" if revision.number else "your own version, not open yet"
     return revision, {
         "title": dialogue.external_id,
         "home": home,
         "trail": [
-            ("Dialogues", reverse("dialogue-list", args=[request.project.slug])),
+            (_("Dialogues"), reverse("dialogue-list", args=[request.project.slug])),
             (dialogue.external_id, home),
             (title, ""),
         ],
-        "fixed": "" if revision.pk == dialogue.head_id else name,
+        "fixed": "" if revision.pk == dialogue.head_id else version_name(revision),
         "newest": request.path,
     }

@@ -1,4 +1,4 @@
-"""From a draft to a verdict: what was filled in, the last look, and merging with a newer version."""
+"""From a draft to a verdict: the form of the review, the submit page, and the merge with a newer version."""
 
 import json
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.core.comparison import describe, describe_changes, value_text
@@ -35,9 +36,9 @@ from reviews.views.workspace.form_versions import (
     window_of,
 )
 
-#: Empty rows for errors on the form; there is a button for more.
+#: Empty rows for errors; a button adds more.
 ERROR_ROWS = 3
-#: Conflicts of a merge on one page: a form may have a few thousand fields.
+#: Conflicts of a merge on one page: Django accepts a few thousand fields in a form.
 CONFLICTS = 100
 _SIDES = ("mine", "theirs")
 
@@ -45,7 +46,7 @@ _SIDES = ("mine", "theirs")
 @login_required
 @require_POST
 def review_form(request: PageRequest, slot: str) -> HttpResponse:
-    """Keep what has been filled in of the review (autosave)."""
+    """Save the form of the review (autosave)."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     try:
         kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
@@ -60,10 +61,10 @@ def review_form(request: PageRequest, slot: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @takes("verdict")
 def submit(request: PageRequest, slot: str) -> HttpResponse:
-    """The last look before a verdict: changes, findings, checklist, reason."""
+    """Show the submit page (changes, findings, checklist, reason), or submit the review."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     if bench.disputed:
-        # Handed in here, it would go without who was present in a review session, and without what the rulings make.
+        # Only the page of the dispute has the rulings and the people present in a review session.
         return redirect("workspace-settle", slot=slot)
     refused: DomainError | None = None
     seen = seen_version(request, bench.draft)
@@ -120,7 +121,7 @@ def _submit_url(request: PageRequest, bench: Workbench) -> str:
 @login_required
 @require_http_methods(["GET", "POST"])
 def merge(request: PageRequest, slot: str) -> HttpResponse:
-    """The item has a newer version than the one the draft was begun from: bring both together."""
+    """Merge the draft with a newer version of its dialogue."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     if not bench.outdated:
         return redirect("workspace", slot=slot)
@@ -128,17 +129,17 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
     here = {key.removeprefix("choice:"): side for key, side in request.POST.items() if key.startswith("choice:")}
     decided = _decided(request.POST.get("decided", "")) | here
     choices = {anchor: str(side) for anchor, side in decided.items() if side in _SIDES}
-    # Nobody takes a version that they have not seen.
+    # Choices about a version that the person has not seen do not count.
     onto_changed = request.POST.get("onto", onto.public_id) != onto.public_id
     if onto_changed:
         choices = {}
     if request.method == "POST" and not onto_changed:
         rest = request.POST.get("rest", "")
-        _, conflicts = drafts.rebase_draft(
+        _draft, conflicts = drafts.rebase_draft(
             actor=request.user, draft=bench.draft, onto=onto, choices=choices, otherwise=rest if rest in _SIDES else ""
         )
         if not conflicts:
-            messages.success(request, "Merged. Look it over, then go on.")
+            messages.success(request, _("Merged. Check the result before you go on."))
             return redirect("workspace", slot=slot)
     else:
         conflicts = drafts.preview_rebase(draft=bench.draft, onto=onto)
@@ -157,7 +158,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
             }
             for c in conflicts[:CONFLICTS]
         ],
-        # The form carries what was decided on the pages before.
+        # The form carries the choices of the earlier pages.
         "decided": orjson.dumps(choices).decode(),
         "more": max(0, len(conflicts) - CONFLICTS),
         "theirs": describe_changes(bench.draft.base.document(), onto.document()),
@@ -176,7 +177,7 @@ def _decided(text: str) -> dict[str, Any]:
 
 def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
     slot = bench.work.slot
-    messages.success(request, f"{slot.dialogue.external_id}: submitted.")
+    messages.success(request, _("%(dialogue)s submitted.") % {"dialogue": slot.dialogue.external_id})
     if "stay" in request.POST:
         return redirect("home")
     try:
@@ -185,19 +186,19 @@ def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
         messages.warning(request, error.sentence)
         return redirect("home")
     if claim is None:
-        messages.info(request, "That was the last one of this stage for you.")
+        messages.info(request, _("You have finished all your items of this stage."))
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)
 
 
 def checklist_of(filled: Mapping[str, Any]) -> dict[str, Any]:
-    """What is handed in of a form's checklist. The note of a “no” that is a “yes” now stays in the form."""
+    """Return the checklist answers to submit. The note of a “No” that became a “Yes” stays in the form only."""
     checklist = filled.get("checklist", {})
     return {"checklist": checklist, "notes": without_yes(checklist, filled.get("notes", {}))}
 
 
 def filled_in(request: PageRequest) -> dict[str, Any]:
-    """The review's own fields in a form: reason, checklist, named errors, rulings; only those that were sent."""
+    """Return the posted fields of the review: reason, checklist, named errors, rulings; only those that were sent."""
     posted = request.POST
     out: dict[str, Any] = {}
     if "reason" in posted:
@@ -206,7 +207,7 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
     notes: dict[str, dict[str, str]] = {}
     for key in posted:
         # The id of a task may hold colons.
-        what, _, rest = key.partition(":")
+        what, _separator, rest = key.partition(":")
         task, colon, item = rest.rpartition(":")
         if what == "check" and colon:
             checklist.setdefault(task, {})[item] = {"yes": True, "no": False}.get(posted[key])
@@ -223,14 +224,14 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
             posted.getlist("error-note"),
             strict=False,
         )
-        # Without a kind it can't be handed in yet; what was written is kept all the same.
+        # An error without a type cannot be submitted yet, but its note is kept.
         out["named_errors"] = [
             {"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind or note.strip()
         ]
     rulings = {}
     for key in posted:
         if key.startswith("why:"):
-            # The choice of a place may come last: what was typed before it is kept as well.
+            # The choice may come last; what was typed before it is kept.
             anchor = key.removeprefix("why:")
             rulings[anchor] = {
                 "choice": posted.get(f"ruling:{anchor}", ""),
@@ -252,7 +253,7 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
 
 
 def _third(posted: QueryDict, anchor: str) -> str:
-    """A third value as it was typed; of dependencies the list that was ticked, as JSON."""
+    """Return a third version as typed; for dependencies the selected list as JSON."""
     if f"deps:{anchor}" not in posted:
         return posted.get(f"third:{anchor}", "").replace("\r\n", "\n")
     chosen = [text.rpartition(" ") for text in posted.getlist(f"dep:{anchor}") if " " in text]
@@ -260,9 +261,10 @@ def _third(posted: QueryDict, anchor: str) -> str:
 
 
 def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
-    """The stage's checklist as rows of questions: for the dialogue, then for each task."""
+    """Return the stage's checklist as rows of questions: for the dialogue, then for each task."""
     answers, notes = bench.form.get("checklist", {}), bench.form.get("notes", {})
-    places = [("dialogue", "The dialogue", False), *((t.id, f"Task {t.number}", True) for t in bench.view.tasks)]
+    places = [("dialogue", _("The dialogue"), False)]
+    places += [(task.id, _("Task %(number)s") % {"number": task.number}, True) for task in bench.view.tasks]
     rows = []
     for key, title, per_task in places:
         items = [
@@ -281,7 +283,7 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
 
 
 def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
-    """What the rows on which errors are named need; ``is_open`` also where none was named yet."""
+    """Return the context of the rows of named errors; ``is_open`` shows them even if no error is named yet."""
     named = bench.form.get("named_errors", [])
     return {
         "named_error_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(ERROR_ROWS))],
@@ -292,10 +294,11 @@ def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
 
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:
-    """Where an error can be: the parts of the dialogue in words, then those that the reviewer has taken out."""
+    """Return (anchor, label) of every place for an error: the parts of the draft, then those the reviewer removed."""
     places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
     if bench.changed:
         seen = bench.work.slot.revision.document()
         for part in present(seen, []).parts:
-            places.setdefault(part.anchor, f"{describe(seen, part.anchor)}, which you took out")
+            removed = _("%(place)s (removed by you)") % {"place": describe(seen, part.anchor)}
+            places.setdefault(part.anchor, removed)
     return list(places.items())

@@ -1,23 +1,34 @@
-"""What the workbench of a validator shows of a trial: rows with words, and the form that says the same."""
+"""The rows of a validator's trial, and the built-in validators that agree with its code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.core.sandbox.results import Status
 from annotator.core.validators import FORMS, Suggestion, fitting, suggest
 from annotator.core.validators.matrix import RowKind
 from annotator.models import ValidatorTrial
 
-#: What each kind of row demands, in words.
-_MUST = {True: ("Accept it", "check"), False: ("Reject it", "cross"), None: ("Either", "minus")}
+#: (label, icon) of what a row expects, and of what the validator returned.
+_EXPECTED = {
+    True: (gettext_lazy("Accept"), "check"),
+    False: (gettext_lazy("Reject"), "cross"),
+    None: (gettext_lazy("Either"), "minus"),
+}
+_ACTUAL = {
+    True: (gettext_lazy("Accepts"), "check"),
+    False: (gettext_lazy("Rejects"), "cross"),
+    None: (gettext_lazy("No verdict"), "error"),
+}
 
 
 @dataclass(frozen=True)
 class RowView:
-    """A response, what the validator must say of it, what it said, and whether that is right."""
+    """A response with the expected and the actual verdict of the validator."""
 
     key: str
     title: str
@@ -27,41 +38,39 @@ class RowView:
     must_icon: str
     does: str
     does_icon: str
-    #: Right, Wrong, Survives, Too strict, No verdict; with its tone and icon.
+    #: The result with its tone and icon.
     word: str
     tone: str
     icon: str
     message: str
     wrong: bool
-    #: Whether it is a stored example already, and whether somebody typed it.
+    #: Whether the response is a stored example, and whether somebody typed it.
     stored: bool
     typed: bool
 
 
 def row_views(trial: ValidatorTrial) -> list[RowView]:
-    """The matrix of a trial, what is wrong first."""
+    """Return the matrix of a trial, problems first."""
     views = [_view(row) for row in trial.matrix.rows]
     return sorted(views, key=lambda view: not view.wrong)
 
 
 def text_views(rows: Sequence[dict[str, Any]]) -> list[RowView]:
-    """Verdicts on typed texts, of which nothing is demanded."""
+    """Return the verdicts on typed texts, which have no expected verdict."""
     return [
-        _view(
-            {"key": str(n), "title": Truncator(" ".join(row["text"].split())).chars(60) or "Nothing", "kind": "typed"}
-            | row
-        )
-        for n, row in enumerate(rows, 1)
+        _view({"key": str(n), "title": _title(row["text"]), "kind": "typed"} | row) for n, row in enumerate(rows, 1)
     ]
+
+
+def _title(text: str) -> str:
+    return Truncator(" ".join(text.split())).chars(60) or _("Empty text")
 
 
 def _view(row: dict[str, Any]) -> RowView:
     expected, accepted = row.get("expected"), row["accepted"]
-    must, must_icon = _MUST[expected]
+    must, must_icon = _EXPECTED[expected]
     status = Status(row["status"])
-    does, does_icon = {True: ("Accepts it", "check"), False: ("Rejects it", "cross")}.get(
-        accepted, ("Gives no verdict", "error")
-    )
+    does, does_icon = _ACTUAL[accepted]
     word, tone, icon = _judged(row["kind"], expected, accepted)
     message = row["message"]
     if status is not Status.OK and not message.startswith("Not tried"):
@@ -71,9 +80,9 @@ def _view(row: dict[str, Any]) -> RowView:
         title=row["title"],
         text=row["text"],
         cut=len(row["text"]) < row["length"],
-        must=must,
+        must=str(must),
         must_icon=must_icon,
-        does=does,
+        does=str(does),
         does_icon=does_icon,
         word=word,
         tone=tone,
@@ -88,18 +97,18 @@ def _view(row: dict[str, Any]) -> RowView:
 def _judged(kind: str, expected: bool | None, accepted: bool | None) -> tuple[str, str, str]:
     must = kind in (RowKind.REFERENCE, RowKind.GOOD, RowKind.BAD)
     if accepted is None:
-        return ("No verdict", "bad" if must else "warn", "error" if must else "warning")
+        return (_("No verdict"), "bad" if must else "warn", "error" if must else "warning")
     if expected is None:
-        return ("As it likes", "neutral", "minus")
+        return (_("No expectation"), "neutral", "minus")
     if accepted == expected:
-        return ("Right", "good", "check")
+        return (_("Correct"), "good", "check")
     if must:
-        return ("Wrong", "bad", "error")
-    return ("Survives", "warn", "warning") if accepted else ("Too strict", "warn", "warning")
+        return (_("Wrong"), "bad", "error")
+    return (_("Too lenient") if accepted else _("Too strict"), "warn", "warning")
 
 
 def same_as(text: str, trial: ValidatorTrial | None) -> list[Suggestion]:
-    """Ready forms that a constraint's words ask for and that judged every response as its code did."""
+    """Return the built-in validators that fit the constraint's text and agreed with its code on every response."""
     if trial is None:
         return []
     rows = trial.matrix.rows
@@ -109,7 +118,7 @@ def same_as(text: str, trial: ValidatorTrial | None) -> list[Suggestion]:
 
 
 def described(suggestion: Suggestion) -> str:
-    """A form with its parameters in a few words."""
+    """Return the title of a built-in validator with its parameters."""
     parts = []
     for name, value in suggestion.parameters.items():
         if value not in (None, [], False):
@@ -119,8 +128,11 @@ def described(suggestion: Suggestion) -> str:
 
 
 def forms_to_choose(text: str, chosen: str | None) -> list[tuple[str, str, bool]]:
-    """(key, title, chosen) of every ready form; those that the constraint's words ask for come first."""
+    """Return (key, title, chosen) of every built-in validator; those that fit the constraint's text come first."""
     wanted = [one.form.key for one in suggest(text)]
     order = [*wanted, *(key for key in FORMS if key not in wanted)]
-    return [(key, FORMS[key].title + (" (the sentence asks for it)" if key in wanted else ""), key == chosen)
-            for key in order]  # fmt: skip
+    suggested = _("%(title)s (suggested)")
+    return [
+        (key, suggested % {"title": FORMS[key].title} if key in wanted else FORMS[key].title, key == chosen)
+        for key in order
+    ]

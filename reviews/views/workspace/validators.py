@@ -1,6 +1,6 @@
-"""The workbench of one validator: its sentence, its code or form, and what it says of responses right and wrong.
+"""The workbench of one validator: its constraint, its code or built-in validator, and its trials.
 
-Nothing is run here. Trials are jobs; this page starts them and shows what is known.
+Nothing runs in this process: trials are jobs. The page starts them and shows the stored results.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
@@ -50,8 +51,8 @@ _EMPTY: Document = {"code": None, "function": None, "form": None, "parameters": 
 @require_safe
 @takes("revision", "job", "form")
 def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResponse:
-    """The validator of a constraint of a dialogue as it is now, or at a revision one may see; to read."""
-    revision, context = revision_page(request, public_id, "Validator")
+    """Show the validator of a constraint in a dialogue's newest version, or in the one named; read-only."""
+    revision, context = revision_page(request, public_id, _("Validator"))
     context |= {"back": f"{context['home']}#{dom_id(f'/constraints/{constraint}')}", "editable": False}
     return _page(request, revision.document(), constraint, context)
 
@@ -61,7 +62,7 @@ def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResp
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes("job", "form")
 def workspace_validator(request: PageRequest, slot: str, constraint: str) -> HttpResponse:
-    """The same of the draft somebody works on: to mend, to try."""
+    """Edit and try the validator of a constraint in the draft of a claimed slot."""
     bench = open_bench(request, slot)
     request.project = bench.work.slot.project
     _constraint(bench.document, constraint)
@@ -71,7 +72,7 @@ def workspace_validator(request: PageRequest, slot: str, constraint: str) -> Htt
             job = _act(request, bench, constraint)
         except DomainError as error:
             refused = error
-            # The edit may stand all the same, and be refused its trial: what is sent next must know of it.
+            # The edit may be stored although its trial was refused: the next request needs the new draft version.
             bench = open_bench(request, slot)
         else:
             query = f"?{urlencode({'job': job.public_id})}" if job else ""
@@ -81,7 +82,7 @@ def workspace_validator(request: PageRequest, slot: str, constraint: str) -> Htt
     context = {
         "title": bench.dialogue.external_id,
         "home": home,
-        "trail": [("My work", reverse("home")), (bench.dialogue.external_id, home), ("Validator", "")],
+        "trail": [(_("My work"), reverse("home")), (bench.dialogue.external_id, home), (_("Validator"), "")],
         "back": f"{home}?{urlencode({'at': anchor})}",
         "editable": True,
         "fixed": "",
@@ -97,7 +98,7 @@ def workspace_validator(request: PageRequest, slot: str, constraint: str) -> Htt
 
 
 def _act(request: PageRequest, bench: Workbench, constraint: str) -> Job | None:
-    """Do what was posted; gives the trial it has started, if any. Raises DomainError."""
+    """Do what was posted and return the trial that it started, if any. Raises DomainError."""
     posted, do = request.POST, _do(request)
     document = bench.document
     if do == "text":
@@ -112,8 +113,8 @@ def _act(request: PageRequest, bench: Workbench, constraint: str) -> Job | None:
     if isinstance(why := subject_of(document, _constraint(document, constraint)), str):
         if do == "try":
             raise Invalid(why)
-        # The edit stands: code is saved before it is right, as everything else of a draft is.
-        messages.warning(request, f"Saved, but not tried: {why}")
+        # The edit stays: a draft may hold code that does not work yet.
+        messages.warning(request, _("Saved, but not tried: %(reason)s") % {"reason": why})
         return None
     return _start(request, bench, document, constraint, [])
 
@@ -134,7 +135,7 @@ def _start(request: PageRequest, bench: Workbench, document: Document, constrain
 
 
 def _edit(request: PageRequest, bench: Workbench, constraint: str, do: str) -> Draft:
-    """Make the edit that was posted, as one step of the draft."""
+    """Apply the posted edit as one step of the draft."""
     anchor = f"/constraints/{constraint}/validator"
     held = _constraint(bench.document, constraint)["validator"] or _EMPTY
     if do == "code":
@@ -156,51 +157,54 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
     posted = request.POST
     examples = {"good": list(held["good"]), "bad": list(held["bad"])}
     if do in ("keep", "drop") and held is _EMPTY:
-        raise Invalid("Give the constraint a validator first; its examples go with it.")
+        raise Invalid(_("Add a validator before you add examples."))
     side = posted.get("as", "")
     match do:
         case "form":
             key = posted.get("form", "")
             if key not in FORMS:
-                raise Invalid("Choose one of the ready forms.")
-            parameters, _ = read_form_fields(FORMS[key], posted_fields(posted, "p:"), _held_by(key, held))
+                raise Invalid(_("Choose a built-in validator."))
+            parameters, _errors = read_form_fields(FORMS[key], posted_fields(posted, "p:"), _held_by(key, held))
             return _EMPTY | examples | {"form": key, "parameters": _read(key, parameters)}
         case "use":
             found = _same(bench.document, constraint)
             chosen = next((one for one in found if one.form.key == posted.get("form")), None)
             if chosen is None:
-                raise Conflict("This form does not say the same as the code any more; try the code again.")
+                raise Conflict(_("The code and this built-in validator no longer agree. Try the code again."))
             return _EMPTY | examples | {"form": chosen.form.key, "parameters": dict(chosen.parameters)}
         case "to_code" if held["form"]:
             form, parameters = FORMS.get(held["form"]), held["parameters"] or {}
             if form is None:
-                raise Invalid("There is no such ready form; choose another one.")
+                raise Invalid(_("This built-in validator does not exist. Choose another one."))
             source = form.source(_read(form.key, parameters), FUNCTION)
             return _EMPTY | examples | {"code": source, "function": FUNCTION}
         case "keep" if side in examples:
             text = _response(request, bench.document, constraint)
             if "row" not in posted and len(text) > trials.MAX_TEXT_LENGTH:
-                raise Invalid(f"The response has {len(text):,} characters; {trials.MAX_TEXT_LENGTH:,} are the most.")
+                raise Invalid(
+                    _("The response has %(length)s characters; at most %(limit)s are allowed.")
+                    % {"length": f"{len(text):,}", "limit": f"{trials.MAX_TEXT_LENGTH:,}"}
+                )
             if text in examples["good"] or text in examples["bad"]:
-                raise Invalid("This response is an example already.")
+                raise Invalid(_("This response is already an example."))
             examples[side].append(text)
             return held | examples
         case "drop" if side in examples:
             index = posted.get("index", "")
             if (place := position(index, len(examples[side]))) < 0:
-                raise Conflict("This example is gone already.")
+                raise Conflict(_("This example has already been removed."))
             del examples[side][place]
             return held | examples
-    raise Invalid("There is no such edit of a validator.")
+    raise Invalid(_("Assay doesn’t know this edit of a validator. Reload the page and try again."))
 
 
 def _held_by(key: str, held: Document) -> Document | None:
-    """The parameters that a validator has for the ready form ``key``."""
+    """Return a validator's parameters for the built-in validator ``key``."""
     return held["parameters"] if key == held["form"] else None
 
 
 def _fields(request: PageRequest, key: str, held: Document, *, refused: bool) -> list[Field]:
-    """The fields of a ready form; of one that was refused with what was typed, and what is wrong with it."""
+    """Return the fields of a built-in validator; after a refusal with what was typed and the errors."""
     if key not in FORMS:
         return []
     parameters = _held_by(key, held)
@@ -214,23 +218,23 @@ def _read(key: str, parameters: Document) -> Document:
     try:
         return read_form(key, parameters)[1]
     except SchemaProblem as problem:
-        raise Invalid(f"The form cannot be used like this: {problem}") from None
+        raise Invalid(_("Check the parameters: %(problem)s") % {"problem": problem}) from None
 
 
 def _response(request: PageRequest, document: Document, constraint: str) -> str:
-    """The response to keep: a row of the matrix, exactly as it was tried, or a text that was typed."""
+    """Return the response to save: a row of the matrix exactly as it was tried, or the typed text."""
     key = request.POST.get("row", "")
     if not key:
         return request.POST.get("text", "").replace("\r\n", "\n")
     subject = subject_of(document, _constraint(document, constraint))
     row = next((one for one in subject.rows() if one.key == key), None) if isinstance(subject, Subject) else None
     if row is None:
-        raise Conflict("This response is gone: something it follows from has changed.")
+        raise Conflict(_("This response no longer exists because the reference response or an example has changed."))
     return row.text
 
 
 def _same(document: Document, constraint: str) -> list[Any]:
-    """The ready forms that say the same as a validator's code, as far as it was tried."""
+    """Return the built-in validators that agree with a validator's code on every response tried."""
     found = _constraint(document, constraint)
     subject = subject_of(document, found)
     if not isinstance(subject, Subject) or subject.code is None:
@@ -241,7 +245,7 @@ def _same(document: Document, constraint: str) -> list[Any]:
 def _constraint(document: Document, key: str) -> Document:
     found: Document | None = next((one for one in document.get("constraints", ()) if one["id"] == key), None)
     if found is None:
-        raise Hidden("There is no such constraint in this dialogue.")
+        raise Hidden(_("This dialogue has no such constraint."))
     return found
 
 
@@ -265,7 +269,7 @@ def _page(
     view = present(document, _said(key, trial))
     assert isinstance(view, CaseView)  # noqa: S101 - it has a constraint
     one: ConstraintView = next(each for each in view.constraints if each.data["id"] == key)
-    # What was refused, by what was to be done with it.
+    # The refused text by its action.
     refused = {_do(request): request.POST.get("text", "")} if context.get("refused") else {}
     context |= {
         "one": one,
@@ -293,7 +297,7 @@ def _page(
         "job_url": request.get_full_path() if job and not job.ended else "",
         "typed": text_views(job.result.get("texts", [])) if job and job.result.get("constraint") == key else [],
         "left": job.result.get("left", 0) if job else 0,
-        "examples": [("good", "Must be accepted", held["good"]), ("bad", "Must be rejected", held["bad"])],
+        "examples": [("good", _("Must be accepted"), held["good"]), ("bad", _("Must be rejected"), held["bad"])],
     }
     return render(request, "reviews/workspace/validator.html", context, status=status)
 
@@ -305,7 +309,7 @@ def _job(request: PageRequest, job: Job) -> dict[str, Any]:
 
 
 def _said(key: str, trial: Any) -> list[Finding]:
-    """What the trial found, as findings."""
+    """Return the results of the trial as findings."""
     if trial is None:
         return []
     anchor = f"/constraints/{key}/validator"
@@ -314,5 +318,5 @@ def _said(key: str, trial: Any) -> list[Finding]:
 
 
 def _near(view: CaseView, n: int, one: ConstraintView) -> bool:
-    """Whether a piece of the prompt states the constraint, or stands beside one that does."""
+    """Return whether a piece of the prompt states the constraint, or is next to one that does."""
     return any(one in view.pieces[m].constraints for m in (n - 1, n, n + 1) if 0 <= m < len(view.pieces))

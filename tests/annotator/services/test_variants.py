@@ -145,7 +145,7 @@ def test_the_list_tells_overseers_which_are_not_in_step(team: Team, pair: Pair) 
             edit(team, pair[1], change)
         for person in (team.administrator, team.senior, team.annotator):
             client.force_login(person)
-            counts.append(client.get(url).content.decode().count("Variants not in step"))
+            counts.append(client.get(url).content.decode().count("Variants out of sync"))
     assert counts == [0, 0, 0, 2, 2, 0]
 
 
@@ -157,12 +157,12 @@ def test_the_page_says_what_has_changed_and_takes_the_word_of_a_senior_reviewer(
         client.force_login(person)
         page = client.get(url).content.decode()
         assert "The language variant one has changed since the two were last compared" in page
-        assert ("They say the same" in page) is offered
+        assert ("Mark as matching" in page) is offered
     fields = {"variant": pair[0].public_id}
     for name in ("revision", "variant_revision"):
         fields[name] = page.partition(f'name="{name}" value="')[2].partition('"')[0]
     assert client.post(f"{url}variant/", fields).status_code == 302
-    assert "They say the same" not in client.get(url).content.decode()
+    assert "Mark as matching" not in client.get(url).content.decode()
 
 
 @pytest.mark.parametrize(

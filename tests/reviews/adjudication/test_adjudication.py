@@ -199,13 +199,13 @@ def test_a_third_reviewers_changes_are_disputed_where_the_first_two_changed_noth
     assert (dispute.left.title, dispute.right.title) == ("Reviewer 1", "Reviewer 3")
     assert [(place.anchor, place.right) for place in dispute.discrepancies] == [(TEXT, "Sunny.")]
     assert [side.title for side in dispute.more] == ["Reviewer 2"]
-    assert "do not differ in content" not in page
+    assert "Only the verdicts differ" not in page
 
 
 def test_a_third_version_is_shown_beside_the_two() -> None:
     item, page = of_three(make_team(annotators=4), "Clear.", "Sunny.", "Rain by noon.")
     assert [side.title for side in dispute_of(item).more] == ["Reviewer 3"]
-    assert "What Reviewer 3 changed, in 1 place<" in page
+    assert "Changed by Reviewer 3: 1 place<" in page
     assert "noon" in page
 
 
@@ -357,13 +357,13 @@ def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client:
     claim_slot(actor=team.senior, slot=slot)
     client.force_login(team.senior)
     page = one_line(client.get(f"/work/{slot.public_id}/settle/"))
-    assert "1 of them changed alike by both" in page
+    assert "1 changed in the same way" in page
     assert f'href="/work/{slot.public_id}/?at=%2Ftasks%2Ft1%2Fuser_message"' in page
     draft = Draft.objects.get(dialogue=item, author=team.senior)
     edit = {"op": "set", "anchor": MESSAGE, "value": "Is it sunny in Ghent x?"}
     edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version)
     page = one_line(client.get(f"/work/{slot.public_id}/settle/"))
-    assert "You wrote instead, and this counts" in page
+    assert "Your version, which will be used" in page
     assert "Is it sunny in Ghent x?" in page
     draft.refresh_from_db()
     claim_and_submit(team.senior, item, document=draft.document(), rulings={TEXT: ruling("right")})

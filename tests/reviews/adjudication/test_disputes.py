@@ -522,7 +522,7 @@ def test_many_places_come_page_by_page_and_are_settled_together(client: Client, 
         page = one_line(client.get(f"{url}?from={start}"))
         assert re.findall(r'<fieldset[^>]* id="place-(\d+)"', page) == [str(n) for n in range(first, last + 1)]
         assert f'?from={ROWS_PER_PAGE - start}"' in page
-        assert ("on which both agree" in page) == (start == 0)
+        assert ("where both agree" in page) == (start == 0)
         form = {f"why:{one}": "answer_wrong" for one in anchors[start:last]} | {"from": str(start), "reason": "Seen."}
         form |= {f"ruling:{one}": "right" for one in anchors[start:last]}
         kept = one_line(client.post(f"{url}keep/", form, headers={"HX-Request": "true"}))

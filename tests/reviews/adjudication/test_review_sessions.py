@@ -80,11 +80,11 @@ def test_a_long_session_says_how_many_it_has_decided_and_lists_them_by_the_page(
     client.force_login(team.senior)
     address = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     first, second = (client.get(address + query).content.decode() for query in ("", "?from=2"))
-    assert "3 decided together" in first
-    assert "Numbers 1 to 2 of 3" in first
+    assert "Decided together: 3" in first
+    assert "Decisions 1 to 2 of 3" in first
     assert "?from=2#done" in first
     assert items[2].external_id not in first
-    assert "Numbers 3 to 3 of 3" in second
+    assert "Decisions 3 to 3 of 3" in second
     assert items[2].external_id in second
 
 
@@ -178,7 +178,7 @@ def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team
     client.force_login(team.senior)
     url = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     page = client.get(url).content.decode()
-    assert page.index(f'value="{first.public_id}"') < page.index("Take the next up")
+    assert page.index(f'value="{first.public_id}"') < page.index("Open next")
     assert f'value="{barred.public_id}"' not in page
     assert "is for somebody who has not reviewed this item before" in page
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
@@ -250,7 +250,7 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     url = reverse("review-session", args=[team.project.slug, "1"])
     listing = client.get(reverse("review-session-list", args=[team.project.slug])).content.decode()
     assert reverse("review-session", args=[team.project.slug, "cross_check-1"]) in listing
-    assert "Begin" in client.get(url).content.decode()
+    assert "Start session" in client.get(url).content.decode()
     assert client.post(url, {}).status_code == 422
     client.post(url, {"present": [team.senior.public_id, team.annotators[2].public_id]})
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
@@ -269,8 +269,8 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     table = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     assert client.post(following, form)["Location"] == table
     end = client.get(url).content.decode()
-    assert "Nothing is in dispute any more" in end
-    assert "2 decided together" in end
+    assert "0 open disputes" in end
+    assert "Decided together: 2" in end
     assert "Short." in end
     detail = client.get(reverse("dialogue", args=[team.project.slug, second.public_id])).content.decode()
     assert "Decided together:" in detail
@@ -380,7 +380,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
     other.force_login(team.annotator)
     assert url not in other.get(samples).content.decode()
     assert client.get(reverse("review-session", args=[slug, "1"])).status_code == 200
-    assert "3 in dispute" in client.get(url).content.decode()
+    assert "3 open disputes" in client.get(url).content.decode()
     client.post(url, {"present": [team.senior.public_id, *(one.public_id for one in team.annotators[:2])]})
     taken = client.post(url, {"dialogue": items[0].public_id})["Location"]
     for n, _ in enumerate(items):
@@ -397,7 +397,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
         assert response.status_code == 302, response.content.decode()
         taken = response["Location"]
     assert taken == url
-    assert "Nothing is in dispute any more" in client.get(url).content.decode()
+    assert "0 open disputes" in client.get(url).content.decode()
     assert SessionDecision.objects.count() == 3
     # They go back into the pool as not seen, and the round has found one error: two were false alarms.
     assert draw_where_upstream_is_done() == 1

@@ -42,7 +42,7 @@ def settle(team: Team, client: Client, slot: str, choice: str, **more: Any) -> A
 def test_whoever_settles_names_what_was_wrong_besides(team: Team, client: Client, slot: str) -> None:
     """The page had no rows for it, so an error in what is not disputed was told nobody."""
     client.force_login(team.senior)
-    assert "What was wrong" in client.get(reverse("workspace-settle", args=[slot])).content.decode()
+    assert "Errors found" in client.get(reverse("workspace-settle", args=[slot])).content.decode()
     named = {"error-type": "message_unnatural", "error-anchor": "/tasks/t1/user_message", "error-note": "Stiff."}
     assert settle(team, client, slot, "right", **named).status_code == 302
     review = Review.objects.get(stage_kind="expert")

@@ -231,7 +231,7 @@ def test_the_author_reads_what_was_proposed_in_what_is_sent_back(team: Team, cli
     slot = claim_slot(actor=team.annotator, slot=open_slot(item)).slot
     client.force_login(team.annotator)
     page = client.get(f"/work/{slot.public_id}/").content.decode()
-    told = page.partition("This was sent back to its author.")[2].partition("</ul>")[0]
+    told = page.partition("This dialogue was sent back to its author.")[2].partition("</ul>")[0]
     assert "It cannot be saved." in told
     (link,) = re.findall(r'href="([^"]+changes/[^"]+)"', told)
     assert "Proposed" in client.get(link).content.decode()

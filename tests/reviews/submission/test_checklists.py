@@ -158,7 +158,7 @@ def test_the_form_keeps_answers_and_notes(client: Client) -> None:
     claim_slot(actor=team.annotator, slot=slot)
     client.force_login(team.annotator)
     url = reverse("workspace-submit", args=[slot.public_id])
-    assert "Every item needs an answer." in client.get(url).content.decode()
+    assert "Answer every question." in client.get(url).content.decode()
     form = {"verdict": "escalate", "reason": "Wrong.", "check:t1:facts": "no", "check-note:t1:facts": "It rained."}
     refused = client.post(url, form)
     assert refused.status_code == 422
@@ -237,4 +237,4 @@ def test_an_error_named_where_something_was_taken_out_keeps_its_place(client: Cl
     form = {"error-type": "superfluous_call", "error-anchor": gone, "error-note": ""}
     assert client.post(reverse("workspace-form", args=[slot.public_id]), form).status_code == 204
     text = client.get(reverse("workspace-submit", args=[slot.public_id])).content.decode()
-    assert re.search(f'<option value="{gone}" selected>[^<]*, which you took out</option>', text)
+    assert re.search(f'<option value="{gone}" selected>[^<]* \\(removed by you\\)</option>', text)

@@ -201,7 +201,7 @@ def test_in_a_blind_stage_too_the_page_that_merges_is_open_to_whoever_is_sent_th
     submit_page, merge_page = (reverse(f"workspace-{page}", args=[slot]) for page in ("submit", "merge"))
     refused = client.post(submit_page, {"verdict": "fix", "seen": 1})
     assert "merge them first" in refused.content.decode()
-    assert "Bring both together" in client.get(f"/work/{slot}/").content.decode()
+    assert "Your draft is based on an older version" in client.get(f"/work/{slot}/").content.decode()
     assert client.get(merge_page).status_code == 200
     assert client.post(merge_page).status_code == 302
     assert client.post(submit_page, {"verdict": "fix", "seen": 2}).status_code == 302
@@ -592,7 +592,7 @@ def test_conflicts_of_a_merge_are_chosen_page_by_page_and_none_is_forgotten(clie
     answer = client.get(merge_page)
     for side, shown in (("mine", 100), ("theirs", 100), ("mine", 5)):
         page = answer.content.decode()
-        assert one_line(page).count("Take yours</label>") == shown
+        assert one_line(page).count("Use mine</label>") == shown
         answer = client.post(merge_page, choices(page, side))
     assert answer.status_code == 302
     assert (values_of(draft).count(1), values_of(draft).count(2)) == (105, 100)
@@ -617,7 +617,7 @@ def test_nobody_merges_with_a_version_that_came_in_after_they_chose(client: Clie
     Slot.objects.filter(pk=slot.pk).update(revision=newer)
     answer = client.post(merge_page, choices(page, "theirs") | {"onto": onto})
     assert answer.status_code == 409
-    assert "A still newer version came in" in answer.content.decode()
+    assert "a newer version was saved in the meantime" in answer.content.decode()
     assert values_of(draft) == [1]
     assert client.post(merge_page, choices(page, "theirs") | {"onto": newer.public_id}).status_code == 302
     assert values_of(draft) == [3]
@@ -630,6 +630,6 @@ def test_more_conflicts_than_a_form_has_fields_are_merged_with_one_choice_for_th
     client.force_login(team.annotator)
     merge_page = f"/work/{slot.public_id}/merge/"
     page = client.get(merge_page).content.decode()
-    assert "5000 more places" in page
+    assert "5000 more conflicts" in page
     assert client.post(merge_page, choices(page, "mine") | {"rest": "theirs"}).status_code == 302
     assert (values_of(draft).count(1), values_of(draft).count(2)) == (100, 5000)

@@ -128,7 +128,7 @@ def test_a_case_has_no_decision_tree(client: Client, team: Team) -> None:
         ("/constraints/c0", "Parameters"),
         ("/constraints/c4/validator/code", "Validator code"),
         ("/reference_trajectory", "Reference trajectory"),
-        ("/reference_trajectory/r1", "one by one"),
+        ("/reference_trajectory/r1", "one at a time"),
         ("/reference_trajectory/r3", "Final response"),
         ("/reference_trajectory/r1/calls/s1/arguments", "Observation"),
         ("/unsolved_set", "Unsolved set"),
@@ -195,7 +195,7 @@ def test_a_case_is_edited_part_by_part_without_scripts(client: Client, team: Tea
         return Draft.objects.get().document()
 
     page = post("set_parameters", "/constraints/c0", **{"p:/max_callTimes": "7"})
-    assert "By its parameters: “Make at most 7 tool calls in all.”" in page
+    assert "Text from the parameters: “Make at most 7 tool calls in all.”" in page
     assert stored()["constraints"][0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 7}
     page = post("state_constraint", "/constraints/c0")
     assert stored()["system_prompt"].endswith("- Four calls.\n")
@@ -285,7 +285,7 @@ def test_a_form_for_another_kind_of_place_is_refused(client: Client, team: Team,
     posted = {"op": op, "anchor": anchor, "seen": "0", "u:0": "x"}
     response = client.post(f"/work/{slot}/edit/", posted, headers={"HX-Request": "true"})
     assert response.status_code == 422
-    assert "its place is none" in response.content.decode()
+    assert "doesn’t belong to" in response.content.decode()
 
 
 def test_a_refused_edit_comes_back_beside_what_is_stored(client: Client, team: Team) -> None:
@@ -324,7 +324,7 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     client.force_login(team.senior)
     page = text_of(client.get(reverse("workspace", args=[slot.public_id]), follow=True))
     # What one side alone has is taken or left out as a whole, and reads as words.
-    assert re.search(r"Only .{3,40} has it. It is taken, or left out, as a whole", page)
+    assert re.search(r"Only .{3,40} has this part. Use all of it or leave it out", page)
     assert "interaction rounds: Six rounds." in page
     for words in (
         "constraint 1 (tool call count), text",
@@ -406,7 +406,7 @@ def test_a_faulty_validator_holds_nobody_up_before_the_stage_that_is_there_for_i
     page = text_of(client.get(reverse("workspace", args=[slot.public_id])))
     # It is said all the same.
     assert "validator.matrix" in page
-    assert "Nothing blocks" in page
+    assert "No issues" in page
     for person in (one, two):
         claim_and_submit(person, item, "approve")
     assert open_slot(item).stage == "validators"

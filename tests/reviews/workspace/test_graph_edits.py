@@ -11,7 +11,7 @@ from annotator.models import Draft
 from annotator.services.dialogues.drafts import replace_draft
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_team
-from tests.journeys.graph_tasks import TASK, coast, edges_of
+from tests.journeys.graph_scene import TASK, coast, edges_of
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -62,7 +62,7 @@ def test_a_dependency_on_no_step_can_be_dropped_and_is_in_no_other_edits_way(des
     ]
     replace_draft(actor=team.annotator, draft=Draft.objects.get(), document=document, operation="reset")
     page = one_line(desk.get(f"{desk.work}?at={S[3]}"))
-    for step, what in (("s9", "no step of this task"), ("s3", "this step itself")):
+    for step, what in (("s9", "not a step of this task"), ("s3", "this step itself")):
         assert f'value="{step}" checked> <span class="id">{step}</span> <span class="missing">{what}</span>' in page
     form = {"op": "set_dependencies", "anchor": S[3], "annotated": "yes", "panel": "", "at": S[3]}
     assert post(desk, seen=1, dep=["s1", "s9"], **form).status_code == 200
@@ -97,12 +97,12 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
         ({"op": "set_shape", "anchor": TASK, "shape": "star"}, "A shape is one of"),
         ({"op": "copy_shape", "anchor": TASK, "from": "t9"}, "There is no task t9"),
         ({"op": "copy_shape", "anchor": TASK}, "“from” must be a text"),
-        ({"op": "set_argument_form", "anchor": TASK}, "its place is none"),
-        ({"op": "set_argument_form", "anchor": ""}, "its place is none"),
-        ({"op": "set_parameters", "anchor": S[3]}, "its place is none"),
-        ({"op": "set_expected", "anchor": S[3]}, "its place is none"),
+        ({"op": "set_argument_form", "anchor": TASK}, "doesn’t belong to"),
+        ({"op": "set_argument_form", "anchor": ""}, "doesn’t belong to"),
+        ({"op": "set_parameters", "anchor": S[3]}, "doesn’t belong to"),
+        ({"op": "set_expected", "anchor": S[3]}, "doesn’t belong to"),
         ({"op": "accept_dependencies", "anchor": TASK}, "which dependencies to accept"),
-        ({"op": "accept_dependencies", "anchor": TASK, "edge": "s3"}, "is no dependency"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": "s3"}, "is not a dependency"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter", "s3 s9 parameter"]}, "no step s9"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter"] * 2}, "depends on s1 already"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 logical"] * 4000}, "depends on s1 already"),
@@ -164,9 +164,9 @@ def test_words_for_what_was_deleted_meanwhile_are_shown_with_the_refusal(desk, t
         response = desk.post(f"{desk.work}edit/", {"seen": "0", "at": S[3], **fields}, headers=headers)
         text = one_line(response)
         assert response.status_code == 409
-        assert "no place any more" in text
+        assert "could not be saved" in text
         assert re.search(r'<textarea id="gone-text" readonly[^>]*>[^<]*Typed with care\.', text)
-        assert "Do it all the same" not in text
+        assert "Do it anyway" not in text
 
 
 def test_suggestions_accepted_together_are_one_step(desk, team):
@@ -228,11 +228,11 @@ def test_a_stored_circle_is_drawn(desk, team):
     replace_draft(actor=team.annotator, draft=draft, document=document, operation="merge")
     page = one_line(desk.get(f"{desk.work}?at={TASK}&panel=graph"))
     assert page.count("in-circle") == 2
-    assert "Steps wait for each other in a circle: s0 → s1" in page
+    assert "These steps depend on each other in a circle: s0 → s1" in page
 
 
 def test_the_panel_of_the_dialogue_as_a_whole_asks_for_a_task(desk, team):
-    assert b"Choose a task" in desk.get(f"{desk.work}?at=/&panel=graph").content
+    assert b"Select a task" in desk.get(f"{desk.work}?at=/&panel=graph").content
 
 
 def test_an_edit_asks_the_database_as_often_however_large_the_graph(desk, team, django_assert_max_num_queries):

@@ -258,13 +258,13 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
     page = reverse("dialogue", args=[team.project.slug, dialogue.public_id])
     start = reverse("dialogue-replay", args=[team.project.slug, dialogue.public_id])
     assert start in text_of(client.get(page))
-    assert "None yet." in text_of(client.get(start))
+    assert "No replays yet." in text_of(client.get(start))
     begun: Any = client.post(start)
     assert begun.status_code == 302
     # Watched: the part that htmx asks for every second, then the whole page.
     waiting = text_of(client.get(begun.url))
     assert 'hx-trigger="every 1s"' in waiting
-    assert "Stop it" in waiting
+    assert ">Stop" in waiting
     part = text_of(client.get(begun.url, headers={"HX-Request": "true", "HX-Target": "replay-state"}))
     assert part.lstrip().startswith('<section id="replay-state"')
     jobs.run(Replay.objects.get().job_id)
@@ -283,7 +283,7 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
         assert words in shown
     # The same content again: what came of it is shown at once, to colleagues as well.
     client.force_login(team.annotators[1])
-    assert "This very content ran last" in text_of(client.get(start))
+    assert "Last run of this content" in text_of(client.get(start))
 
 
 def test_a_replay_that_waits_can_be_stopped_by_whoever_asked_for_it(client: Client, team: Team) -> None:
@@ -291,7 +291,7 @@ def test_a_replay_that_waits_can_be_stopped_by_whoever_asked_for_it(client: Clie
     replay = start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head)
     own = reverse("replay", args=[team.project.slug, dialogue.public_id, replay.public_id])
     client.force_login(team.annotators[1])
-    assert "Stop it" not in text_of(client.get(own))
+    assert ">Stop" not in text_of(client.get(own))
     assert client.post(own).status_code == 404
     client.force_login(team.annotator)
     assert client.post(own).status_code == 302
@@ -313,7 +313,7 @@ def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client,
     begun: Any = client.post(start, {"paste": "1", "trajectory": json.dumps(refused)})
     jobs.run(Replay.objects.get().job_id)
     page = text_of(client.get(begun.url))
-    for words in ("Not solved", "Rejected: it does not run", "Handed back", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
+    for words in ("Not solved", "Rejected: it does not run", "Returned", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
         assert words in page
     assert "The trajectory stops before a final response is accepted." in page
     assert Dialogue.objects.get(pk=dialogue.pk).head == dialogue.head

@@ -7,18 +7,18 @@ from annotator.models import Waiver
 from reviews.models import ReviewDraft, Ruling
 from reviews.services.statistics.all_counts import fold_all
 from tests.factories import claim_and_submit, current, make_document, make_item
-from tests.journeys.browser_window import hold
+from tests.journeys.desk import hold
 from tests.reviews.adjudication.test_disputes import three_places
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def disputed_three(window_of, team, *choices):
+def disputed_three(desk_of, team, *choices):
     """The settle page of a dispute in three places, with a choice and a error type at each."""
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
-    page = window_of(team.senior).page
+    page = desk_of(team.senior).page
     page.goto("/")
     page.keyboard.press("n")
     page.wait_for_url("**/settle/")
@@ -29,12 +29,12 @@ def disputed_three(window_of, team, *choices):
     return page
 
 
-def test_a_dispute_is_settled_by_keys(window_of, team):
+def test_a_dispute_is_settled_by_keys(desk_of, team):
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
-    window = window_of(team.senior)
-    page = window.page
+    desk = desk_of(team.senior)
+    page = desk.page
     page.goto("/")
     page.keyboard.press("n")
     page.wait_for_url("**/settle/")
@@ -52,7 +52,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     page.keyboard.press("j")
     page.keyboard.press("1")
     expect(progress).to_contain_text("2 of 3")
-    expect(page.locator("#note-2")).to_contain_text("Reason as at place 1: Unnatural message")
+    expect(page.locator("#note-2")).to_contain_text("Same reason as place 1: Unnatural message")
     # The third place gets words of its own.
     page.keyboard.press("j")
     page.keyboard.press("3")
@@ -60,7 +60,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.type("It is clear, 18 degrees in Ghent x.")
     expect(progress).to_contain_text("3 of 3")
-    expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
+    expect(page.locator("#outcome")).to_contain_text("Ready to submit.")
     # Leaving at once and coming back loses nothing.
     page.goto("/")
     page.get_by_role("link", name=item.external_id).click()
@@ -68,10 +68,10 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(progress).to_contain_text("3 of 3")
     expect(page.locator("#third-3")).to_have_value("It is clear, 18 degrees in Ghent x.")
     page.keyboard.press("?")
-    expect(page.locator("#shortcuts")).to_contain_text("Take the left side")
+    expect(page.locator("#shortcuts")).to_contain_text("Use the left side")
     page.keyboard.press("Escape")
     page.keyboard.press("ControlOrMeta+Enter")
-    window.expect_home()
+    desk.expect_home()
     item.refresh_from_db()
     assert item.status == "verified"
     task = current(item)["tasks"][0]
@@ -82,7 +82,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
 
     # Who wrote what was mended is told what, where and why.
     fold_all()
-    hers = window_of(team.annotator).page
+    hers = desk_of(team.annotator).page
     hers.goto("/")
     hers.get_by_role("link", name="All notices").click()
     expect(hers.get_by_role("heading", level=1)).to_have_text("Notices")
@@ -90,7 +90,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     hers.goto(f"/p/{team.project.slug}/feedback/")
     expect(hers.locator("main")).to_contain_text("Unnatural message")
     # And the dashboard knows of one more item at its end.
-    seen = window_of(team.administrator).page
+    seen = desk_of(team.administrator).page
     seen.goto(f"/p/{team.project.slug}/")
     seen.get_by_role("link", name="Statistics").first.click()
     seen.get_by_role("link", name="Accuracy").click()
@@ -98,18 +98,18 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(verified.first).to_have_text("1")
 
 
-def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(window_of, team, page_problems):
+def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(desk_of, team, page_problems):
     """The page said that it was kept, and came back without it."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED")
-    page = disputed_three(window_of, team, "left", "left", "third")
+    page = disputed_three(desk_of, team, "left", "left", "third")
     page.locator("#third-3").fill("TODO: the weather")
-    reason = page.get_by_label("Why does it not matter here?")
+    reason = page.get_by_label("Why doesn’t it matter here?")
 
-    page.get_by_text("Waive it", exact=True).click()
+    page.get_by_text("Waive this warning", exact=True).click()
     # Leaving the field above sent its words, too: the answer to that is another one.
     with page.expect_response(lambda response: "title+of+a+film" in (response.request.post_data or "")):
         reason.fill("It is the title of a film.")
-    expect(page.locator("#settle-note")).to_have_text("Kept")
+    expect(page.locator("#settle-note")).to_have_text("Saved")
     # htmx starts when it likes: here before any other script is there.
     page.add_init_script(
         "let own; Object.defineProperty(globalThis, 'htmx', {get: () => own, set: (one) => (own = one).initialize()})"
@@ -118,8 +118,8 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     expect(reason).to_be_visible()
     expect(reason).to_have_value("It is the title of a film.")
     with page.expect_navigation():
-        page.locator("#place-1").get_by_label("In words").press("Enter")
-    expect(page.locator("#toasts")).to_contain_text("Nothing is waived yet: press “Waive” beside the reason.")
+        page.locator("#place-1").get_by_label("Details").press("Enter")
+    expect(page.locator("#toasts")).to_contain_text("To waive the warning, press “Waive” next to the reason.")
     expect(reason).to_have_value("It is the title of a film.")
     assert not Waiver.objects.exists()
     # The form sends itself after an outage; what a button in it was to do, it does not.
@@ -129,42 +129,42 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     expect(page.locator(".toasts")).not_to_contain_text("What you filled in")
     page.context.set_offline(False)
     page.get_by_role("button", name="Waive", exact=True).click()
-    expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
+    expect(page.locator("#outcome")).to_contain_text("Ready to submit.")
     assert Waiver.objects.get().reason == "It is the title of a film."
 
 
-def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(window_of, team):
+def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(desk_of, team):
     """Enter kept the form, and “Kept” was all that it said; the answer to one waiver emptied the next one's reason."""
-    page = disputed_three(window_of, team, "third", "left", "third")
+    page = disputed_three(desk_of, team, "third", "left", "third")
     page.locator("#third-1").fill("TODO: weather in Ghent x?")
     page.locator("#third-3").fill("TODO: the weather")
-    reasons = page.get_by_label("Why does it not matter here?")
-    expect(page.get_by_text("Waive it", exact=True)).to_have_count(2)
-    for one in page.get_by_text("Waive it", exact=True).all():
+    reasons = page.get_by_label("Why doesn’t it matter here?")
+    expect(page.get_by_text("Waive this warning", exact=True)).to_have_count(2)
+    for one in page.get_by_text("Waive this warning", exact=True).all():
         one.click()
     reasons.first.fill("It is the title of a film.")
-    release_requests = hold(page, lambda: reasons.first.press("Enter"), "**/keep/")
+    let_go = hold(page, lambda: reasons.first.press("Enter"), "**/keep/")
     reasons.last.press_sequentially("It is the title of a song.")
-    release_requests()
+    let_go()
     expect(reasons).to_have_count(1)
     expect(reasons).to_have_value("It is the title of a song.")
     assert Waiver.objects.get().reason == "It is the title of a film."
     reasons.press("Enter")
-    expect(page.locator("#outcome")).to_contain_text("The result can be submitted.")
+    expect(page.locator("#outcome")).to_contain_text("Ready to submit.")
     assert Waiver.objects.count() == 2
 
 
-def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, page_problems):
+def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_problems):
     """“Kept” stood beside it from the time before; and the page of a review session was wider than a narrow window."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED|502")
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
     other = make_item(team, "expert", make_document("y"))
-    page = window_of(team.senior, width=320).page
+    page = desk_of(team.senior, width=320).page
     page.goto(f"/p/{team.project.slug}/review-sessions/cross_check-1/")
     page.get_by_label("Ann2").check()
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start session").click()
     page.get_by_role("row", name=other.external_id).get_by_role("button").click()
     page.wait_for_url("**/settle/")
     expect(page.get_by_role("button", name="Previous")).to_be_visible()
@@ -172,7 +172,7 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, pag
     page.get_by_role("button", name="Previous").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(item.external_id)
     page.locator("#place-1 input[value=left]").check()
-    expect(page.locator("#settle-note")).to_have_text("Kept")
+    expect(page.locator("#settle-note")).to_have_text("Saved")
     page.context.set_offline(True)
     page.locator("#place-2 input[value=right]").check()
     expect(page.locator(".toasts")).to_contain_text("There is no connection to the server.")
@@ -180,11 +180,11 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, pag
     page.locator("#place-2 select").first.select_option("other")
     expect(page.locator("#settle-progress strong")).to_have_text("0 of 3")
     page.context.set_offline(False)
-    expect(page.locator("#settle-note")).to_have_text("Kept")
+    expect(page.locator("#settle-note")).to_have_text("Saved")
     expect(page.locator("#settle-progress strong")).to_have_text("1 of 3")
     with page.expect_response(lambda response: (response.request.post_data or "").count("&ruling%3A") == 3):
         page.locator("#place-3 input[value=left]").check()
-    expect(page.locator("#settle-note")).to_have_text("Kept")
+    expect(page.locator("#settle-note")).to_have_text("Saved")
     assert len(ReviewDraft.objects.get(slot__dialogue=item).form["rulings"]) == 3
     # A server that fails says so once, and the form is sent again as well.
     page.route("**/settle/keep/", lambda route: route.fulfill(status=502))
@@ -194,4 +194,4 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, pag
     expect(page.locator(".toasts")).to_contain_text(failed)
     page.unroute("**/settle/keep/")
     page.evaluate("dispatchEvent(new Event('online'))")
-    expect(page.locator("#settle-note")).to_have_text("Kept")
+    expect(page.locator("#settle-note")).to_have_text("Saved")

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, Response, Route, expect
 
 
-class BrowserWindow:
+class Desk:
     """One person's window."""
 
     def __init__(self, page: Page) -> None:
@@ -105,7 +105,7 @@ class BrowserWindow:
         self.page.wait_for_url("**/submit/**")
         if reason:
             self.page.locator("#reason").fill(reason)
-        self.page.get_by_role("button", name="Submit and stop").click()
+        self.page.get_by_role("button", name="Submit and close").click()
         self.expect_home()
 
     def expect_home(self) -> None:
@@ -119,11 +119,11 @@ def hold(page: Page, act: Callable[[], object], address: str = "**/edit/") -> Ca
     with page.expect_request(address):
         act()
 
-    def release_requests() -> None:
+    def let_go() -> None:
         with page.expect_response(address):
             held[0].continue_()
 
-    return release_requests
+    return let_go
 
 
 def _is_edit(response: Response) -> bool:
