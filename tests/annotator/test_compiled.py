@@ -103,7 +103,7 @@ def test_an_update_changes_the_rows_and_counts_them() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_thread_asks_its_own_connection() -> None:
+def test_another_thread_asks_its_own_connection() -> None:
     person, project = make_user(), make_project()
     give_role(project, person, Role.ANNOTATOR)
     seen: list[list[str]] = [roles(person.pk, project.pk)]

@@ -1,15 +1,15 @@
 """Queries of the ORM that are put together once, for the few paths on which people wait for one another.
 
-A query is a function that returns a QuerySet. Each connection calls it once, with marks in place of values, and keeps
-what the ORM makes of it. On PostgreSQL that is prepared. To put a query together takes the ORM several times as long as
-the database takes to answer it.
+A query is a function that returns a QuerySet. It is called once, with marks in place of values, and what the ORM makes
+of it is kept. On PostgreSQL that is prepared. To put a query together takes the ORM several times as long as the
+database takes to answer it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models import Expression, QuerySet
 from django.db.models.query import FlatValuesListIterable, ValuesListIterable, get_related_populators
 from django.db.models.sql import UpdateQuery
@@ -21,9 +21,6 @@ Given = ParamSpec("Given")
 Row = TypeVar("Row")
 #: Rows, and what their fields become.
 Change = tuple[QuerySet[Any, Any], Mapping[str, Any]]
-
-#: Where a connection keeps what was made of each query.
-_KEPT = "assay_compiled"
 
 
 class _Mark(Expression):
@@ -43,7 +40,7 @@ class _Plan:
 
     statement: str
     values: tuple[Any, ...]
-    read: Callable[[list[statements.Row]], Iterable[Any]] = iter
+    read: Callable[[Iterable[statements.Row]], Iterable[Any]] = iter
 
     def filled(self, given: tuple[Any, ...]) -> list[Any]:
         return [given[value.place] if isinstance(value, _Mark) else value for value in self.values]
@@ -57,16 +54,18 @@ class compiled(Generic[Given, Row]):
 
     def __init__(self, function: Callable[Given, QuerySet[Any, Row]]) -> None:
         self.function = function
+        self._plans: dict[str, _Plan] = {}
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> list[Row]:
-        plan = _plan(self, self._compile)
+        plan = self._plans.get(connection.vendor) or self._compile()
         return list(plan.read(statements.rows(plan.statement, plan.filled(given))))
 
     def _compile(self) -> _Plan:
         queryset = _with_marks(self.function)
         compiler = queryset.query.get_compiler(using=DEFAULT_DB_ALIAS)
         statement, values = compiler.as_sql()
-        return _Plan(statement, tuple(values), _reader(queryset, compiler))
+        plan = self._plans[connection.vendor] = _Plan(statement, tuple(values), _reader(queryset, compiler))
+        return plan
 
 
 class compiled_update(Generic[Given]):
@@ -77,9 +76,10 @@ class compiled_update(Generic[Given]):
 
     def __init__(self, function: Callable[Given, Change]) -> None:
         self.function = function
+        self._plans: dict[str, _Plan] = {}
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> int:
-        plan = _plan(self, self._compile)
+        plan = self._plans.get(connection.vendor) or self._compile()
         return statements.write(plan.statement, plan.filled(given))
 
     def _compile(self) -> _Plan:
@@ -87,29 +87,26 @@ class compiled_update(Generic[Given]):
         query: Any = queryset.query.chain(UpdateQuery)
         query.add_update_values(changes)
         statement, values = query.get_compiler(using=DEFAULT_DB_ALIAS).as_sql()
-        return _Plan(statement, tuple(values))
+        plan = self._plans[connection.vendor] = _Plan(statement, tuple(values))
+        return plan
 
 
 def _with_marks(function: Callable[..., Any]) -> Any:
     return function(*map(_Mark, range(function.__code__.co_argcount)))
 
 
-def _plan(query: Any, compile_: Callable[[], _Plan]) -> _Plan:
-    """What this thread's connection keeps of a query: no other thread may use its compilers and converters."""
-    plans: dict[Any, _Plan] = vars(connections[DEFAULT_DB_ALIAS]).setdefault(_KEPT, {})
-    plan = plans.get(query)
-    if plan is None:
-        plan = plans[query] = compile_()
-    return plan
-
-
-def _reader(queryset: Any, compiler: Any) -> Callable[[list[statements.Row]], Iterable[Any]]:
+def _reader(queryset: Any, compiler: Any) -> Callable[[Iterable[statements.Row]], Iterable[Any]]:
     """What the ORM does with the rows of a query that has been put together (``ModelIterable``)."""
     columns = compiler.select
     converters = compiler.get_converters([column for column, *_ in columns])
+    steps = [(place, step, column) for place, (found, column) in converters.items() for step in found]
 
-    def converted(found: list[statements.Row]) -> Iterable[Any]:
-        return compiler.apply_converters(found, converters) if converters else found
+    def converted(found: Iterable[statements.Row]) -> Iterable[Sequence[Any]]:
+        # Not by the compiler, whose connection is that of the thread which put the query together.
+        for row in map(list, found):
+            for place, step, column in steps:
+                row[place] = step(row[place], column, connection)
+            yield row
 
     if issubclass(queryset._iterable_class, FlatValuesListIterable):
         return lambda found: (value for value, *_ in converted(found))
@@ -122,7 +119,7 @@ def _reader(queryset: Any, compiler: Any) -> Callable[[list[statements.Row]], It
     related = get_related_populators(info, columns, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
     annotations = list(compiler.annotation_col_map.items())
 
-    def instances(found: list[statements.Row]) -> Iterable[Any]:
+    def instances(found: Iterable[statements.Row]) -> Iterable[Any]:
         for row in converted(found):
             instance = model.from_db(DEFAULT_DB_ALIAS, names, row[begin:end])
             for populator in related:
