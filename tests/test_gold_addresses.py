@@ -244,7 +244,7 @@ def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPa
     source.refresh_from_db()
     item = make_gold(team, source, document=changed(current(source), "It is sunny in [your city].")).dialogue
     waivers = list(Waiver.objects.filter(dialogue=item))
-    assert {(one.author, one.reason) for one in waivers} == {(team.annotator, given or "It is meant so.")}
+    assert {(one.author, one.reason) for one in waivers} == {(team.annotator, given or "This is intended.")}
     certain(monkeypatch, team)
     claim = take(team.annotators[3], team)
     assert claim.slot.dialogue == item

@@ -1,4 +1,4 @@
-"""Gold items: how often they come, which there are, how people did. For who oversees a project, and a person's own."""
+"""The gold item pages: rates, items and results for overseers, and people's own results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.core.comparison import describe, describe_changes
@@ -25,14 +27,17 @@ from reviews.services.gold.queue_age import Waiting, read_waiting
 from reviews.services.protocols.versions import current_protocol, stage_titles
 
 _MAX_DOCUMENT = 2_000_000
-#: What became of a claim without a score, in words; of others: not handed in.
-_WITHOUT_SCORE = {"live": "at work", "submitted": "handed in when it was retired, so not scored"}
+#: The state of a claim without a score; others were not submitted.
+_WITHOUT_SCORE = {
+    "live": gettext_lazy("in progress"),
+    "submitted": gettext_lazy("submitted after the item was retired, not scored"),
+}
 
 
 @project_page
 @require_safe
 def gold_list(request: PageRequest) -> HttpResponse:
-    """Rates, items and results; to everybody else their own results, where they are told."""
+    """Show rates, items and results to overseers; others see their own results if those are shown."""
     project = request.project
     titles = stage_titles(project)
     if not request.roles & OVERSEERS:
@@ -45,7 +50,7 @@ def gold_list(request: PageRequest) -> HttpResponse:
 
 
 def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
-    """``refused``: why the rate that was sent cannot be; it is said beside the field, which keeps what was written."""
+    """Render the overview. ``refused``: why the rate was refused, shown beside its field, which keeps the input."""
     project, titles = request.project, stage_titles(request.project)
     gold = results.read_gold(actor=request.user, project=project)
     waiting = read_waiting(project)
@@ -56,8 +61,10 @@ def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
             (item, titles.get(item.stage, item.stage), _why_noticeable(item.source, item.stage_run, waiting))
             for item in gold.items
         ],
-        "results": [_result_row(result) for result in gold.results],
-        "everybody": _result_row(gold.everybody) if gold.everybody else None,
+        "results": [
+            *(_result_row(result) for result in gold.results),
+            *([_result_row(gold.everybody) | {"is_total": True}] if gold.everybody else []),
+        ],
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "refused": refused,
         "refused_stage": request.POST.get("stage", ""),
@@ -69,17 +76,17 @@ def _overview(request: PageRequest, *, refused: str = "") -> HttpResponse:
 @project_page
 @require_POST
 def gold_rate(request: PageRequest) -> HttpResponse:
-    """Set how often gold items come in one stage."""
+    """Set the rate of gold items in one stage."""
     require_administrator(actor=request.user, project=request.project)
     posted = request.POST
     raw = posted.get("percent", "").replace(",", ".").strip()
-    # What was left as the page showed it stays as it is, also where somebody else has changed it since.
+    # A setting left unchanged on the page stays as it is, even if somebody else has changed it since.
     shown = {"rate": ("percent", raw), "reveal": ("reveal", posted.get("reveal", ""))}
     keep = [name for name, (key, sent) in shown.items() if posted.get(f"seen:{key}") == sent]
     try:
         percent = float(raw)
     except ValueError:
-        return _overview(request, refused="The rate is a number of per cent, such as 5.")
+        return _overview(request, refused=_("Enter the rate in per cent, such as 5."))
     try:
         setting = settings.set_gold_rate(
             actor=request.user,
@@ -93,8 +100,11 @@ def gold_rate(request: PageRequest) -> HttpResponse:
         if error.details.get("field") != "rate":
             raise
         return _overview(request, refused=error.sentence)
-    words = f"about {100 * setting.rate:g} % of each person’s claims" if setting.rate else "none"
-    messages.success(request, f"Gold items there from now on: {words}.")
+    if setting.rate:
+        sentence = _("Rate set: about %(rate)s %% of each person’s claims.") % {"rate": f"{100 * setting.rate:g}"}
+    else:
+        sentence = _("Rate set: no gold items in this stage.")
+    messages.success(request, sentence)
     return redirect("gold-list", slug=request.project.slug)
 
 
@@ -102,7 +112,7 @@ def gold_rate(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @takes("dialogue", "stage")
 def gold_new(request: PageRequest) -> HttpResponse:
-    """Choose a verified dialogue and a stage, see what would be shown, make the item of it."""
+    """Choose a verified dialogue and a stage, preview the gold item and create it."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     given = request.POST if request.method == "POST" else request.GET
@@ -140,13 +150,15 @@ def gold_new(request: PageRequest) -> HttpResponse:
                     document=documents.pop(source.public_id, None),
                     variants=documents,
                 )
-                words = "The gold item is in use." if len(sent) == 1 else "The gold items, one a language, are in use."
-                messages.success(request, words)
+                sentence = ngettext(
+                    "Gold item created.", "%(count)s gold items created, one for each language.", len(sent)
+                )
+                messages.success(request, sentence % {"count": len(sent)})
                 return redirect("gold-item", slug=project.slug, public_id=item.public_id)
         except DomainError as error:
             refused = error
     elif request.method == "POST":
-        refused = Invalid("Name the verified dialogue that it is to be made of.")
+        refused = Invalid(_("Enter the ID of a verified dialogue."))
     offered = not preview and stage in [one.key for one in stages]
     context = {
         "name": name,
@@ -155,7 +167,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
         "refused": refused.sentence if refused else "",
         "preview": preview,
         "suggested": results.suggest(project=project, stage=stage) if offered else [],
-        "trail": _trail(request, "Make a gold item"),
+        "trail": _trail(request, _("Create gold item")),
     }
     return render(request, "reviews/gold/new.html", context, status=422 if refused else 200)
 
@@ -163,7 +175,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
 @project_page
 @require_safe
 def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
-    """One item: what is wrong in it, who got it, and how they did."""
+    """Show one item: its errors, who reviewed it, and their results."""
     item = results.load_gold_item(actor=request.user, project=request.project, public_id=public_id)
     shown, answer = item.stage_run.entry_revision.document(), item.answer.document()
     protocol = current_protocol(request.project)
@@ -177,7 +189,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
         "errors": describe_changes(shown, answer),
         "scores": [_score_row(score, answer) for score in results.scores_of(item)],
         "others": [
-            (claim.person, _WITHOUT_SCORE.get(claim.state, "not handed in"))
+            (claim.person, _WITHOUT_SCORE.get(claim.state, _("not submitted")))
             for slot in results.not_scored(item)
             for claim in slot.claims.all()
         ],
@@ -191,22 +203,22 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
 @project_page
 @require_POST
 def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
-    """Give an item to nobody any more."""
+    """Retire an item."""
     item = settings.retire_gold_item(
         actor=request.user, project=request.project, public_id=public_id, reason=request.POST.get("reason", "").strip()
     )
-    messages.success(request, "Retired. Whoever is at work on it can still hand it in, and is not scored.")
+    messages.success(request, _("Gold item retired. Reviews in progress can still be submitted, but are not scored."))
     return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
 
 
 def _why_noticeable(source: Dialogue, run: StageRun, waiting: Mapping[str, Waiting]) -> str:
-    """Why the item made of ``source``, which came into the stage with ``run``, is known; blank where nothing waits."""
+    """Return why a gold item made from ``source``, which entered the stage with ``run``, would stand out, or blank."""
     beside = waiting.get(run.stage)
     return beside.why_noticeable(came=source.created_at, entered=run.opened_at) if beside else ""
 
 
 def _field(origin: creation.GoldOrigin, source: Dialogue) -> str:
-    """The name of the field in which the version with the error stands."""
+    """Return the name of the field with the changed version."""
     return "document" if origin.source.pk == source.pk else f"document-{origin.source.public_id}"
 
 
@@ -223,13 +235,13 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
 def _document(request: PageRequest, name: str) -> dict[str, Any]:
     text = request.POST.get(name, "")
     if len(text) > _MAX_DOCUMENT:
-        raise Invalid("The version with the error is longer than 2 MB.")
+        raise Invalid(_("The changed version is longer than 2 MB."))
     try:
         document = load_text(text)
     except ValueError as error:
-        raise Invalid(f"The version with the error is not JSON: {error}.") from None
+        raise Invalid(_("The changed version is not valid JSON: %(error)s.") % {"error": error}) from None
     if not isinstance(document, dict):
-        raise Invalid("The version with the error must be a whole dialogue: a JSON object.")
+        raise Invalid(_("The changed version must be a whole dialogue: a JSON object."))
     return document
 
 
@@ -237,7 +249,7 @@ def _trail(request: PageRequest, here: str) -> list[tuple[str, str]]:
     slug = request.project.slug
     return [
         (request.project.name, reverse("project", args=[slug])),
-        ("Gold", reverse("gold-list", args=[slug])),
+        (_("Gold items"), reverse("gold-list", args=[slug])),
         (here, ""),
     ]
 
@@ -247,15 +259,16 @@ def _result_row(result: results.Result) -> dict[str, Any]:
         "result": result,
         "verdicts": _percent(result.verdicts),
         "sight": _percent(result.sight),
-        "missed": [f"{label} ({count})" for label, count in result.missed.most_common()],
+        "missed": [f"{_(label)} ({count})" for label, count in result.missed.most_common()],
     }
 
 
 def _percent(figure: Figure) -> str:
-    """As in “78 % (45 to 94 %)”; blank where there is nothing to count."""
+    """Return “78 % (45 to 94 %)”; blank if there is nothing to count."""
     if figure.value is None or figure.low is None or figure.high is None:
         return ""
-    return f"{100 * figure.value:.0f} % ({100 * figure.low:.0f} to {100 * figure.high:.0f} %)"
+    shares = {"value": figure.value, "low": figure.low, "high": figure.high}
+    return _("%(value)s %% (%(low)s to %(high)s %%)") % {name: f"{100 * one:.0f}" for name, one in shares.items()}
 
 
 def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -264,7 +277,7 @@ def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[s
         "score": score,
         "review": score.review,
         "places": [
-            (describe(document, place["anchor"]), place["result"], results.result_words(place))
+            (describe(document, place["anchor"]), place["result"], _(results.result_words(place)))
             for place in score.places
         ],
     }

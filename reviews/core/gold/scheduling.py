@@ -1,42 +1,44 @@
-"""Whose turn it is: settled by a keyed hash, so that nobody foresees it and everybody with the key can check it."""
+"""Decides by a keyed hash who gets a gold item next: unpredictable, but anyone with the key can check it."""
 
 import hashlib
 import hmac
 
+from annotator.core.text import gettext_noop
 from reviews.core.protocols import Stage, StageKind
 
-#: Numbers of a keyed hash lie from 0 up to here.
+#: Values of the keyed hash range from 0 up to this number.
 _RANGE = 2**64
 
 
 def keyed_random(secret: str, *parts: int | str) -> float:
-    """A number from 0 up to 1 that is always the same for the same parts: the first 8 bytes of an HMAC-SHA256."""
+    """Return a number from 0 up to 1 that depends only on the parts: the first 8 bytes of an HMAC-SHA256."""
     text = ":".join(map(str, parts))
     digest = hmac.new(secret.encode(), text.encode(), hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "big") / _RANGE
 
 
 def is_due(secret: str, *, person: int, claims: int, rate: float) -> bool:
-    """Whether a person who has claimed so often in a stage gets a gold item now.
+    """Return whether a person with this many claims in a stage gets a gold item now.
 
-    ``secret`` belongs to the project and the stage. Each claim falls by itself: over many, the share is ``rate``.
+    ``secret`` belongs to the project and the stage. Each claim is decided independently: over many, the share is
+    ``rate``.
     """
     return keyed_random(secret, "turn", person, claims) < rate
 
 
 def reason_against_gold(stage: Stage) -> str:
-    """Why a stage can have no gold items, as a sentence; blank where it can.
+    """Return why a stage can have no gold items, as a sentence; blank if it can.
 
-    Several people get one item, and none may see that others did. That takes a stage in which nothing is seen before
-    all reviews are in, and in which an item that one person has handed in waits for another: elsewhere it would move
-    on at once, and one that does not would show what it is.
+    Several people get one item and must not notice each other. So reviews must stay hidden until all are submitted, and
+    an item must wait for another reviewer after the first review: elsewhere it would move on at once, and an item that
+    does not would stand out.
     """
     if stage.kind is StageKind.EXPERT:
-        return "Experts see known answers, so theirs cannot be tested."
+        return gettext_noop("Experts can see known answers.")
     if not stage.blind:
-        return "The stage is not blind: each would see what those before them said of the item."
+        return gettext_noop("The stage is not blind, so people would see earlier reviews of the item.")
     if stage.in_rounds:
-        return "Its items are drawn and shared out among pairs, so one that came to somebody otherwise would be odd."
+        return gettext_noop("Its items are drawn and assigned to pairs, so a gold item would stand out.")
     if stage.reviewers < 2:
-        return "One review is enough here, so an item that did not move on after it would be known for what it is."
+        return gettext_noop("Items need only one review here, so a gold item would stand out.")
     return ""

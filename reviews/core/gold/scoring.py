@@ -1,7 +1,7 @@
-"""How a review of a gold item compares with the known answer.
+"""Compares a review of a gold item with the known answer.
 
-Places are those of ``core.comparison.discrepancies``, counted from the answer: where what was shown differs from
-it there is an error; where what was handed in still differs from it, something is left.
+Places are those of ``core.comparison.discrepancies``, relative to the answer: a difference of the shown version is an
+error; a difference of the submitted version is an error that is left.
 """
 
 from collections.abc import Iterable
@@ -11,33 +11,34 @@ from typing import Any
 
 from annotator.core.comparison import Discrepancy, discrepancies
 from annotator.core.comparison.anchors import covers, split
+from annotator.core.text import gettext_noop
 from reviews.core.protocols import Verdict
 
 Document = dict[str, Any]
 
 
 class AnchorResult(StrEnum):
-    """What became of a place."""
+    """The result at a place."""
 
-    #: An error that is as the answer has it now.
+    #: An error that now matches the answer.
     REPAIRED = "repaired"
-    #: An error that was changed, but not into what the answer has.
+    #: An error that was changed, but does not match the answer.
     OTHERWISE = "otherwise"
-    #: An error that was left, and named by who refused or escalated the item.
+    #: An error that was left, but reported by a reviewer who rejected or escalated the item.
     NAMED = "named"
     MISSED = "missed"
-    #: No error was there, and one is there now.
+    #: A new error where there was none.
     FALSE = "false"
 
 
 RESULT_LABELS: dict[AnchorResult, str] = {
-    AnchorResult.REPAIRED: "mended as verified",
-    AnchorResult.OTHERWISE: "mended otherwise",
-    AnchorResult.NAMED: "named, not mended",
-    AnchorResult.MISSED: "missed",
-    AnchorResult.FALSE: "changed without need",
+    AnchorResult.REPAIRED: gettext_noop("fixed"),
+    AnchorResult.OTHERWISE: gettext_noop("fixed differently"),
+    AnchorResult.NAMED: gettext_noop("reported, not fixed"),
+    AnchorResult.MISSED: gettext_noop("missed"),
+    AnchorResult.FALSE: gettext_noop("unnecessary change"),
 }
-#: Fields that only people read, with the length of their anchors: an argument may bear the same name.
+#: Fields that only people read, with the length of their anchors: an argument can have the same name.
 _WORDS = {
     *((1, "system_prompt"), (1, "user_query"), (3, "user_message"), (3, "text")),
     *((5, "question"), (5, "user_reply"), (5, "text")),
@@ -47,7 +48,7 @@ _FOUND = (AnchorResult.REPAIRED, AnchorResult.OTHERWISE, AnchorResult.NAMED)
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnchor:
-    """A place with an error, or where one was made. The anchor is the answer's."""
+    """A place with an error, or with a new one. The anchor is the answer's."""
 
     anchor: str
     #: Of ``annotator.core.comparison.Label``.
@@ -64,12 +65,12 @@ class Score:
 
     @property
     def errors(self) -> int:
-        """How many errors were there."""
+        """How many errors the item had."""
         return sum(place.result is not AnchorResult.FALSE for place in self.places)
 
     @property
     def found(self) -> int:
-        """How many of them were seen, whatever was done about them."""
+        """How many of them were found, whatever was done about them."""
         return sum(place.result in _FOUND for place in self.places)
 
     @property
@@ -78,20 +79,20 @@ class Score:
 
 
 def errors_in(shown: Document, answer: Document) -> list[Discrepancy]:
-    """The places on which what is shown differs in meaning from the answer."""
+    """Return the places where the shown version differs in meaning from the answer."""
     return discrepancies(answer, shown)
 
 
 def score(*, shown: Document, answer: Document, submitted: Document, verdict: str, named: Iterable[str] = ()) -> Score:
-    """Compare a review with the answer. ``named``: anchors of the errors the reviewer named.
+    """Compare a review with the answer. ``named``: anchors of the errors the reviewer reported.
 
-    The verdict is right where an item without an error is approved as it is, and one with an error is escalated, or
-    approved with changes that leave none of its errors: it can be mended, so to reject it is as wrong as to let it
-    pass. Words may be mended otherwise than the answer has them: no program can tell whether they say the same.
+    The verdict is correct if an item without errors is approved unchanged, and if one with errors is escalated, or
+    approved with changes that fix all of them: it can be fixed, so rejecting it is as wrong as approving it. Wording
+    may differ from the answer, because no program can tell whether two texts say the same.
     """
     errors, left = errors_in(shown, answer), discrepancies(answer, submitted)
     named = list(named)
-    # A call that differs as a whole is one place; mended in part, what is left lies within it, and the other way round.
+    # A call that differs as a whole is one place; if it is fixed in part, the rest is below it, and vice versa.
     here = [[one for one in left if _touch(one.anchor, error.anchor)] for error in errors]
     places = [
         ScoredAnchor(error.anchor, error.label, _result(error, rest, named))

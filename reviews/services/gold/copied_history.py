@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotator.core.comparison import same_content
 from annotator.core.schema import content_hash, load_text
 from annotator.errors import Invalid
@@ -92,11 +94,11 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
         if parent is not None and original.parent is not None:
             shown = (content, parent.content) != (original.content, original.parent.content)
             if shown and same_content(load_text(content), parent.document()):
-                raise Invalid(
-                    f"Version {number} of the item would say what version {parent.number} says. An ordinary dialogue "
-                    "has no such versions, so people would know the item by it. Plant another error.",
-                    field="document",
+                sentence = _(
+                    "Versions %(one)s and %(other)s of the item would have the same content. Ordinary dialogues have "
+                    "no such versions, so the item would stand out. Plant another error."
                 )
+                raise Invalid(sentence % {"one": parent.number, "other": number}, field="document")
         out[original.pk] = Revision.objects.create(
             dialogue=dialogue,
             parent=parent,

@@ -1,11 +1,10 @@
-"""Gold items are made from verified dialogues: the answer is what was verified.
+"""Creates gold items from verified dialogues: the answer is the verified version.
 
-What is shown is what once came into the stage, or the verified version with an error that an administrator plants.
-
-What people see is a dialogue of its own, with the history that the verified one had when it came into the stage: in
-every list, search and page it looks like an ordinary item that waits there. The verified one is seen by nobody who may
-be tested until the item is retired. Variants in other languages have the same answer: each gets an item of its own, so
-that a group looks like any other, and they are retired together.
+People see the version that originally entered the stage, or the verified version with an error that an administrator
+plants. It is a separate dialogue with the history that the verified one had when it entered the stage: in every list,
+search and page it looks like an ordinary waiting item. People who may be tested can't see the verified dialogue until
+the item is retired. Variants in other languages have the same answer: each becomes an item too, so that the group looks
+like any other, and they are retired together.
 """
 
 from collections import Counter as Tally
@@ -15,6 +14,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison.variants import shared_difference
 from annotator.core.schema import SchemaProblem, canonical, read_document
@@ -41,13 +41,13 @@ from reviews.services.queue.gold_claims import involved, language_variants
 from reviews.services.statistics.counters import write_deltas
 from reviews.services.transitions.outdated_flags import flag_newcomer
 
-#: Each says where a dialogue's answer is public, as a sentence (blank: nowhere). Whoever publishes adds one.
+#: Each returns where a dialogue's answer is public, as a sentence (blank: nowhere). Apps that publish add one.
 PUBLIC_IN: list[Callable[[Dialogue], str]] = []
 
 
 @dataclass(frozen=True)
 class GoldOrigin:
-    """A verified dialogue, how it was verified, and its first look in the stage."""
+    """A verified dialogue, its verified cycle, and its first run through the stage."""
 
     source: Dialogue
     cycle: Cycle
@@ -64,23 +64,20 @@ def make_gold_item(
     document: dict[str, Any] | None = None,
     variants: Mapping[str, dict[str, Any]] | None = None,
 ) -> GoldItem:
-    """Make a gold item for a stage from a verified dialogue, and one from each of its variants in other languages.
+    """Create a gold item for a stage from a verified dialogue, and one from each of its variants in other languages.
 
-    ``document``: the verified version with the planted error; without it, the item is shown as it came into the stage.
-    ``variants``: with a planted error, by public id what is shown of the others; else of each its verified version.
+    ``document``: the verified version with a planted error; without it, the item shows the version that entered the
+    stage. ``variants``: with a planted error, what the others show, by public id; by default their verified version.
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
     try:
         return _make(actor, project, source, gold_stage(project, stage), document, variants or {})
     except UntriedValidators as untried:
-        # Of no dialogue: nobody is to find the trial beside the verified one.
+        # Not of a dialogue: nobody should find the trial next to the verified one.
         start_trials(actor=actor, project=project, document=untried.document)
-        raise Invalid(
-            "The validators are being tried as they stand with the error, since no dialogue comes into the stage with "
-            "one that never was; send it again in a moment.",
-            field="document",
-        ) from None
+        sentence = _("Assay is running the changed validators first. Try again in a moment.")
+        raise Invalid(sentence, field="document") from None
 
 
 def _make(
@@ -92,7 +89,7 @@ def _make(
     variants: Mapping[str, dict[str, Any]],
 ) -> GoldItem:
     with transaction.atomic():
-        # All in one order, so that two who make items of two variants at once do not wait for each other for ever.
+        # Always in the same order, so that creating items from two variants at once can't deadlock.
         known = {key: lock_dialogue(key) for key in language_variants(source)}
         origins = sorted(_origins_of(known[source.pk], wanted), key=lambda origin: origin.source.pk)
         texts: dict[int, str] = {}
@@ -116,7 +113,7 @@ def _make(
 
 
 def _item(actor: User, origin: GoldOrigin, stage: Stage, run: StageRun, *, planted: bool) -> GoldItem:
-    """Put an item into use: from now on its answer is hidden."""
+    """Put an item into use and hide its answer."""
     item = GoldItem.objects.create(
         project=origin.source.project,
         stage=stage.key,
@@ -143,36 +140,38 @@ def _item(actor: User, origin: GoldOrigin, stage: Stage, run: StageRun, *, plant
 
 @dataclass(frozen=True)
 class Preview:
-    """What the items made of a dialogue would be."""
+    """The gold items that would be created from a dialogue."""
 
-    #: What came into the stage, and what was verified: of the dialogue itself, then of its variants.
+    #: The shown and the verified version of the dialogue itself, then of its variants.
     origins: list[GoldOrigin]
-    #: Who may be tested on it.
+    #: People who may be tested on it.
     people: list[User]
 
 
 def preview(*, project: Project, source: Dialogue, stage: str) -> Preview:
-    """What the items made of a dialogue would be; raises what ``make_gold_item`` would."""
+    """Preview the items created from a dialogue; raises what ``make_gold_item`` would."""
     wanted = gold_stage(project, stage)
     origins = _origins_of(source, wanted)
     return Preview(origins=origins, people=people_for(project=project, stage=wanted, source=source))
 
 
 def gold_stage(project: Project, key: str) -> Stage:
-    """The stage of the protocol in force. Raises Invalid, saying why, for one that can have no gold items."""
+    """Return a stage of the current protocol. Raises Invalid, with the reason, if it can have no gold items."""
     stages = {stage.key: stage for stage in parse(require_version(project)).stages}
     if key not in stages:
-        raise Invalid(f"The protocol in force has no stage called “{key}”; it has: {', '.join(stages)}.", field="stage")
+        sentence = _("The current protocol has no stage “%(key)s”. Choose one of: %(stages)s.")
+        raise Invalid(sentence % {"key": key, "stages": ", ".join(stages)}, field="stage")
     reason = reason_against_gold(stages[key])
     if reason:
-        raise Invalid(f"“{stages[key].title}” can have no gold items. {reason}", field="stage")
+        sentence = _("“%(stage)s” can’t have gold items. %(reason)s")
+        raise Invalid(sentence % {"stage": stages[key].title, "reason": _(reason)}, field="stage")
     return stages[key]
 
 
 def versions_like_now(project: Project, stage: Stage) -> dict[int, int]:
-    """Key → number of the protocol's versions under which an item looks in the stage as under the version in force.
+    """Return key → number of the protocol's versions under which an item looks the same in the stage as it does now.
 
-    Once what was under way has been moved to a version, nothing that waits is under an earlier one.
+    After items in progress were moved to a version, no waiting item follows an earlier one.
     """
     moves = Event.objects.filter(project=project, kind="protocol.migration_started").order_by("-pk")
     least = moves.values_list("after__number", flat=True).first() or 1
@@ -182,8 +181,8 @@ def versions_like_now(project: Project, stage: Stage) -> dict[int, int]:
 
 
 def people_for(*, project: Project, stage: Stage, source: Dialogue) -> list[User]:
-    """Members who may be tested: they work in the stage, see no known answers, had no hand in the source, and have had
-    no item made of it.
+    """Return members who may be tested: they review in the stage, can't see known answers, did not work on the source,
+    and had no gold item made from it.
     """
     roles: dict[User, set[str]] = {}
     members = Membership.objects.active().filter(project=project)
@@ -197,7 +196,7 @@ def people_for(*, project: Project, stage: Stage, source: Dialogue) -> list[User
 
 
 def shown_as(hidden: QuerySet[Dialogue], sign: int) -> dict[str, int]:
-    """Changes of the figures annotators see, as an item comes (1) or goes (-1), and its answer is hidden or shown."""
+    """Return the changes of the figures annotators see when an item is created (1) or retired (-1)."""
     deltas = Tally({f"gold:status:{DialogueStatus.IN_REVIEW}": sign})
     for status in hidden.values_list("status", flat=True):
         deltas[f"gold:status:{status}"] -= sign
@@ -205,43 +204,47 @@ def shown_as(hidden: QuerySet[Dialogue], sign: int) -> dict[str, int]:
 
 
 def _origins_of(source: Dialogue, stage: Stage) -> list[GoldOrigin]:
-    """The way of the dialogue itself, then that of each variant.
+    """Return the origin of the dialogue itself, then of each variant.
 
-    Variants have one answer, so all of them are hidden; and where any was missing, or stood there alone, it would be
-    known which group is the gold item's. So each has to be able to become one.
+    Variants share one answer, so all of them are hidden. A missing or single variant would reveal the gold item's
+    group, so each of them must be able to become one.
     """
     for ask in PUBLIC_IN:
         if public := ask(source):
-            raise Conflict(f"{public} Choose another dialogue.")
+            raise Conflict(_("%(reason)s Choose another dialogue.") % {"reason": public})
     akin = language_variants(source)
     if Example.objects.filter(dialogue__in=akin, withdrawn_at=None).exists():
-        raise Conflict(f"{source.external_id} is shown as an example beside people's work; withdraw the example first.")
+        sentence = _("%(id)s is shown as an example. Withdraw the example first.")
+        raise Conflict(sentence % {"id": source.external_id})
     others = Dialogue.objects.filter(pk__in=akin, published=True, archived_at=None).exclude(pk=source.pk)
     variants = others.select_related("project").order_by("pk")
     return [
         _origin_of(source, stage, source.external_id),
-        *(_origin_of(one, stage, f"{one.external_id}, its variant in another language,") for one in variants),
+        *(_origin_of(one, stage, _("The variant %(id)s") % {"id": one.external_id}) for one in variants),
     ]
 
 
 def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
-    """How the dialogue was verified, and its first look in the stage. ``name``: what sentences call it."""
+    """Return how the dialogue was verified, and its first run through the stage. ``name``: its name in sentences."""
     if source.gold_role:
-        raise Conflict(f"{name} is part of a gold item already; retire that one first.")
+        raise Conflict(_("%(name)s is already part of a gold item. Retire that one first.") % {"name": name})
     if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
-        raise Conflict(f"{name} is not verified, so its answer is not known; choose one that is, in every language.")
+        sentence = _("%(name)s is not verified. Choose a dialogue that is verified in every language.")
+        raise Conflict(sentence % {"name": name})
     cycle = Cycle.objects.filter(dialogue=source).select_related("exit_revision").order_by("-number").first()
     if cycle is None or cycle.state != CycleState.VERIFIED:
-        raise Conflict(f"The last cycle of {name} did not end in verification; choose another dialogue.")
+        sentence = _("%(name)s was not verified in its last cycle. Choose another dialogue.")
+        raise Conflict(sentence % {"name": name})
     alike = versions_like_now(source.project, stage)
     begun = Event.objects.filter(dialogue=source, kind="cycle.begun").order_by("number")
-    # It is shown as if its first cycle had been the last one.
+    # It is shown as if its first cycle were the last one.
     under = begun.values_list("after__protocol", flat=True).first()
     if cycle.protocol_id not in alike or (cycle.number > 1 and under not in alike.values()):
-        raise Conflict(
-            f"{name} was verified under an earlier version of the protocol. What waits in “{stage.title}” now is under "
-            "another one, so its gold item would be odd; choose a dialogue that was verified since."
+        sentence = _(
+            "%(name)s was verified under another version of the protocol than the items now in “%(stage)s”, so its "
+            "gold item would stand out. Choose a dialogue that was verified later."
         )
+        raise Conflict(sentence % {"name": name, "stage": stage.title})
     run = (
         StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.SETTLED)
         .select_related("entry_revision")
@@ -249,35 +252,37 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
         .first()
     )
     if run is None:
-        raise Conflict(f"{name} was never reviewed in “{stage.title}”; choose another dialogue.")
-    # In an ordinary dialogue those reviews would be sealed; in this one they are open.
+        sentence = _("%(name)s was never reviewed in “%(stage)s”. Choose another dialogue.")
+        raise Conflict(sentence % {"name": name, "stage": stage.title})
+    # In an ordinary dialogue those reviews would be sealed; in this one they are visible.
     anew = StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.CANCELLED, pk__lt=run.pk)
     if Review.objects.filter(stage_run__in=anew).exists():
-        raise Conflict(f"{name} was reviewed in “{stage.title}” before that began anew; choose another dialogue.")
+        sentence = _("%(name)s was reviewed in “%(stage)s” before the stage restarted. Choose another dialogue.")
+        raise Conflict(sentence % {"name": name, "stage": stage.title})
     assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one
     return GoldOrigin(source, cycle, run, cycle.exit_revision)
 
 
 def _planted(origins: Sequence[GoldOrigin], source: Dialogue, given: Mapping[str, dict[str, Any]]) -> dict[int, str]:
-    """What is shown of each dialogue, as canonical text: what was given by its public id, else what was verified."""
+    """Return the shown version of each dialogue, as canonical text: the given one, else the verified one."""
     shown = {}
     for origin in origins:
         answer = origin.answer.document()
         try:
             shown[origin.source.pk] = read_document(given.get(origin.source.public_id, answer))
         except SchemaProblem as problem:
-            words = f"The version of {origin.source.external_id} with the error cannot be stored: {problem}"
-            raise Invalid(words, field="document") from None
+            sentence = _("The changed version of %(id)s can’t be saved: %(problem)s")
+            details = {"id": origin.source.external_id, "problem": problem}
+            raise Invalid(sentence % details, field="document") from None
         if origin.source.pk == source.pk and not errors_in(shown[source.pk], answer):
-            raise Invalid(
-                "Nothing has been planted: what you sent says the same as the verified version. Change something.",
-                field="document",
-            )
+            sentence = _("The changed version has the same content as the verified version. Add an error.")
+            raise Invalid(sentence, field="document")
     for origin in origins:
         if difference := shared_difference(shown[source.pk], shown[origin.source.pk]):
-            raise Invalid(
-                f"What would be shown of {source.external_id} and of {origin.source.external_id} differs in what "
-                f"variants share: {difference}. Their pages would point at the error; plant it in every language.",
-                field="document",
+            sentence = _(
+                "%(one)s and %(other)s would differ in content that variants share: %(difference)s. That would reveal "
+                "the error. Plant it in every language."
             )
+            details = {"one": source.external_id, "other": origin.source.external_id, "difference": difference}
+            raise Invalid(sentence % details, field="document")
     return {key: canonical(document) for key, document in shown.items()}

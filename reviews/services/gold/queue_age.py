@@ -1,13 +1,14 @@
-"""Whether a gold item is older, or newer, than everything that waits beside it: then its place in lists tells it.
+"""Checks whether a gold item is older or newer than all waiting items, because its place in lists would reveal it.
 
-What is verified has been handed out before what waits. Where a queue goes in the order of an import, it has smaller ids
-as well, and nothing that is shown of an item can hide that.
+Verified dialogues were claimed before those that still wait. If a queue follows the order of an import, they also have
+smaller ids, and nothing on the page can hide that.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Max, Min
+from django.utils.translation import ngettext
 
 from annotator.models import Project
 from annotator.models.content import GoldRole
@@ -16,7 +17,7 @@ from reviews.models import StageRun, StageRunState
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits in a stage besides gold items: how much, and when the first and the last of it came."""
+    """The ordinary items that wait in a stage: how many, and when the first and the last arrived."""
 
     count: int
     #: Into the project.
@@ -25,21 +26,28 @@ class Waiting:
     entered: tuple[datetime, datetime]
 
     def why_noticeable(self, *, came: datetime, entered: datetime) -> str:
-        """Why an item that came at these times is known among them, as a sentence; blank where it is one of them."""
+        """Return why an item that arrived at these times stands out, as a sentence; blank if it does not."""
         first = came < self.came[0] or entered < self.entered[0]
         last = came > self.came[1] or entered > self.entered[1]
         if not first and not last:
             return ""
-        order = "before" if first else "after"
-        what = f"all {self.count:,} dialogues that wait" if self.count > 1 else "the one dialogue that waits"
-        return (
-            f"It came {order} {what} in this stage: whoever compares ids, times and places in lists can tell it from "
-            "them."
-        )
+        if first:
+            sentence = ngettext(
+                "It is older than the only other dialogue waiting in this stage, so people could recognise it.",
+                "It is older than all %(count)s other dialogues waiting in this stage, so people could recognise it.",
+                self.count,
+            )
+        else:
+            sentence = ngettext(
+                "It is newer than the only other dialogue waiting in this stage, so people could recognise it.",
+                "It is newer than all %(count)s other dialogues waiting in this stage, so people could recognise it.",
+                self.count,
+            )
+        return sentence % {"count": f"{self.count:,}"}
 
 
 def read_waiting(project: Project) -> dict[str, Waiting]:
-    """Key of each stage in which anything ordinary waits → what that is."""
+    """Return the key of each stage with waiting ordinary items → those items."""
     runs = StageRun.objects.filter(
         project=project, state=StageRunState.OPEN, cycle__dialogue__published=True, cycle__dialogue__archived_at=None
     ).exclude(cycle__dialogue__gold_role=GoldRole.GOLD)

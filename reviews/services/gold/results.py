@@ -1,10 +1,11 @@
-"""What is known of gold items and of how people did: for who oversees the project, and for each of themselves."""
+"""Reads gold items and results: everyone's for overseers, and people's own."""
 
 from collections import Counter as Tally
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.errors import Denied, Hidden
 from annotator.models import Dialogue, Event, Project, Role, User
@@ -29,31 +30,31 @@ from reviews.models import (
 from reviews.services.gold.creation import PUBLIC_IN, gold_stage, versions_like_now
 from reviews.services.protocols.versions import current_protocol
 
-#: Dialogues that are offered to make an item of.
+#: Dialogues suggested as gold items.
 SUGGESTED = 20
 
 
 @dataclass(frozen=True)
 class StageGold:
-    """One stage of the protocol in force: how often gold items come there, or why there can be none."""
+    """One stage of the current protocol: its rate of gold items, or why it can have none."""
 
     stage: Stage
     rate: float
     reveal: bool
-    #: A sentence; blank where there can be some.
+    #: Why there can be none, as a sentence; else blank.
     barred: str
     #: Items in use.
     items: int
 
     @property
     def percent(self) -> str:
-        """The rate in per cent, as it is typed."""
+        """The rate in per cent."""
         return f"{100 * self.rate:g}"
 
 
 @dataclass
 class Result:
-    """How one person did, over all gold items they handed in."""
+    """One person's result over all gold items they submitted."""
 
     person: User
     reviews: int = 0
@@ -61,13 +62,13 @@ class Result:
     errors: int = 0
     found: int = 0
     false_changes: int = 0
-    #: What was missed: kind of place → how often.
+    #: Missed errors: label → count.
     missed: Tally[str] = field(default_factory=Tally)
 
     @property
     def verdicts(self) -> Figure:
-        """Share of right verdicts, with Wilson's interval."""
-        return wilson("Right verdicts", self.right, self.reviews)
+        """Share of correct verdicts, with Wilson's interval."""
+        return wilson("Correct verdicts", self.right, self.reviews)
 
     @property
     def sight(self) -> Figure:
@@ -88,12 +89,12 @@ class GoldOverview:
 
 
 def require_oversight(*, actor: User, project: Project) -> frozenset[Role]:
-    """The actor's roles. Raises Denied unless they may know of gold items, Hidden for an outsider."""
+    """Return the actor's roles. Raises Denied unless they may know about gold items, Hidden for an outsider."""
     return require_role(actor=actor, project=project, roles=set(OVERSEERS))
 
 
 def read_gold(*, actor: User, project: Project) -> GoldOverview:
-    """The project's gold items and how people did. Raises Denied."""
+    """Return the project's gold items and results. Raises Denied."""
     require_oversight(actor=actor, project=project)
     items = list(_items(project))
     live = Tally(item.stage for item in items if item.live)
@@ -115,7 +116,7 @@ def read_gold(*, actor: User, project: Project) -> GoldOverview:
 
 
 def sum_up(scores: Iterable[GoldScore]) -> list[Result]:
-    """One result for each person, by name."""
+    """Return one result for each person, by name."""
     results: dict[int, Result] = {}
     for score in scores:
         result = results.setdefault(score.person_id, Result(score.person))
@@ -129,41 +130,41 @@ def sum_up(scores: Iterable[GoldScore]) -> list[Result]:
 
 
 def load_gold_item(*, actor: User, project: Project, public_id: str) -> GoldItem:
-    """An item with its dialogues and its answer. Raises Denied or Hidden."""
+    """Return an item with its dialogues and its answer. Raises Denied or Hidden."""
     require_oversight(actor=actor, project=project)
     item = _items(project).select_related("answer", "stage_run__entry_revision").filter(public_id=public_id).first()
     if item is None:
-        raise Hidden("There is no such gold item.")
+        raise Hidden(_("This gold item does not exist."))
     return item
 
 
 def scores_of(item: GoldItem) -> list[GoldScore]:
-    """How people did on an item, the first first."""
+    """Return the results on an item, oldest first."""
     scores = GoldScore.objects.filter(item=item).select_related("person", "review").order_by("pk")
     return list(scores)
 
 
 def not_scored(item: GoldItem) -> list[Slot]:
-    """The slots of an item without a score: somebody is at work, gave it back, or handed it in when it was retired."""
+    """Return an item's slots without a score: in progress, released, or submitted after it was retired."""
     slots = Slot.objects.filter(stage_run=item.stage_run_id).exclude(review__in=item.scores.values("review"))
     return list(slots.order_by("pk").prefetch_related("claims__person"))
 
 
 def own_results(*, actor: User, project: Project) -> list[GoldScore]:
-    """How the actor did on retired items of stages whose results are told, newest first. Never of one in use.
+    """Return the actor's results on retired items of stages that show results, newest first; never of items in use.
 
-    Raises Denied where nothing is told, Hidden for an outsider.
+    Raises Denied if no results are shown, Hidden for an outsider.
     """
     if not roles_in(project, actor):
-        raise Hidden("There is no such project, or you are not a member of it.")
+        raise Hidden(_("This project does not exist, or you are not a member of it."))
     scores = _revealed_to(actor, project)
     if scores is None:
-        raise Denied("Results on known answers are for administrators and senior reviewers of this project.")
+        raise Denied(_("Only administrators and senior reviewers of this project can see these results."))
     return list(scores.select_related("item__dialogue", "review").order_by("-item__retired_at", "-pk"))
 
 
 def count_own_results(*, actor: User, project: Project, roles: Iterable[Role]) -> int | None:
-    """How many results of their own the actor can read; None where none are told, and for who sees everybody's."""
+    """Return how many of their own results the actor can read; None if none are shown, and for overseers."""
     scores = None if OVERSEERS & set(roles) else _revealed_to(actor, project)
     return None if scores is None else scores.count()
 
@@ -178,9 +179,9 @@ def _revealed_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
 
 
 def suggest(*, project: Project, stage: str) -> list[Dialogue]:
-    """Verified dialogues that were mended in the stage or after it: shown as they came in, they have real errors.
+    """Return verified dialogues that were fixed in the stage or later: their original versions have real errors.
 
-    Without those of which no item can be made because of what became of them, or of a variant.
+    Excludes dialogues that can't become an item because of their later history or that of a variant.
     """
     fit = _fit(project, gold_stage(project, stage))
     group = OuterRef("cycle__dialogue__variant_group")
@@ -202,7 +203,7 @@ def suggest(*, project: Project, stage: str) -> list[Dialogue]:
 
 
 def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
-    """Runs of the stage by which an item can be made of their dialogue, as ``making`` wants it."""
+    """Return runs of the stage whose dialogue can become an item, by the rules of ``creation``."""
     alike = versions_like_now(project, stage)
     runs = StageRun.objects.filter(
         cycle__protocol__in=list(alike),
@@ -234,17 +235,17 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
 
 
 def find_source(*, actor: User, project: Project, name: str) -> Dialogue:
-    """The dialogue with this id (the one files bear, or the one in its address). Raises Hidden."""
+    """Return the dialogue with this id (the one in files, or the one in its address). Raises Hidden."""
     dialogues = Dialogue.objects.visible_to(actor).filter(project=project).exclude(gold_role=GoldRole.GOLD)
     found = dialogues.filter(Q(external_id=name) | Q(public_id=name)).first() if name else None
     if found is None:
-        raise Hidden(f"This project has no dialogue called “{name}”.")
+        raise Hidden(_("This project has no dialogue “%(name)s”.") % {"name": name})
     found.project = project
     return found
 
 
 def result_words(place: dict[str, str]) -> str:
-    """What became of a place, in words."""
+    """Return the result at a place, in words."""
     return RESULT_LABELS[AnchorResult(place["result"])]
 
 

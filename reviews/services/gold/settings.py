@@ -1,4 +1,4 @@
-"""How often gold items come, and when they are no longer given to anybody."""
+"""Sets the rate of gold items and retires them."""
 
 import math
 import secrets
@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, User
@@ -21,22 +22,22 @@ from reviews.services.gold.creation import gold_stage, shown_as
 from reviews.services.queue.gold_claims import language_variants
 from reviews.services.statistics.counters import write_deltas
 
-#: More would be a burden: half of somebody's work that nobody can use.
+#: At more, over half of somebody's work would be unusable.
 MAX_RATE = 0.5
 
 
 def set_gold_rate(
     *, actor: User, project: Project, stage: str, rate: float, reveal: bool = False, keep: Collection[str] = ()
 ) -> GoldRate:
-    """Let this share of each person's claims in a stage be gold items (0: none), as far as there are any for them.
+    """Set the share of gold items among each person's claims in a stage (0: none).
 
-    ``reveal``: whether people see their own results once an item is retired; ``keep``: names of those of the two that
-    stay as they are. Raises Denied, or Invalid for a stage that can have none.
+    ``reveal``: whether people see their own results after an item is retired; ``keep``: names of settings to leave
+    unchanged. Raises Denied, or Invalid for a stage that can have no gold items.
     """
     require_administrator(actor=actor, project=project)
     if not math.isfinite(rate) or not 0 <= rate <= MAX_RATE:
-        sentence = f"The rate is a share from 0 to {100 * MAX_RATE:g} % of a person’s claims; 5 % is usual."
-        raise Invalid(sentence, field="rate")
+        sentence = _("Enter a rate from 0 %% to %(max)s %%. A usual value is 5 %%.")
+        raise Invalid(sentence % {"max": f"{100 * MAX_RATE:g}"}, field="rate")
     gold_stage(project, stage)
     with transaction.atomic():
         known = GoldRate.objects.select_for_update().filter(project=project, stage=stage).first()
@@ -58,27 +59,27 @@ def set_gold_rate(
 
 
 def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: str = "") -> GoldItem:
-    """Give an item to nobody any more; who is at work on it goes on, and is not scored. Its answer is open again.
+    """Retire an item; reviews in progress can go on but are not scored. Its answer becomes visible again.
 
-    Items of its variants are retired with it. The same asked again changes nothing. Raises Denied, Hidden, or Conflict
-    for one that is retired otherwise.
+    Items of its variants are retired too. Repeating the same call changes nothing. Raises Denied, Hidden, or Conflict
+    if it was retired for another reason or by somebody else.
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         item = GoldItem.objects.select_related("source").filter(project=project, public_id=public_id).first()
         if item is None:
-            raise Hidden("There is no such gold item.")
+            raise Hidden(_("This gold item does not exist."))
         if not item.live or not retire_with(actor=actor, dialogue_ids=[item.source_id], reason=reason):
             item.refresh_from_db(fields=["retired_by", "retired_why"])
             if (item.retired_by, item.retired_why) != (actor, reason[:500]):
-                raise Conflict("This gold item is retired already, for another reason or by somebody else.")
+                raise Conflict(_("This gold item is already retired, for another reason or by somebody else."))
     return GoldItem.objects.get(pk=item.pk)
 
 
 def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> int:
-    """Retire what has its answer in these dialogues, because it is known or in doubt now; returns how many.
+    """Retire items with their answer in these dialogues, because it is now known or in doubt; return how many.
 
-    A variant of the answer in another language is the answer as well. In the caller's transaction.
+    A variant of the answer in another language is an answer too. In the caller's transaction.
     """
     answers = Dialogue.objects.filter(pk__in=dialogue_ids)
     akin = Q(project__in=answers.values("project")) & Q(
@@ -88,43 +89,43 @@ def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> 
 
 
 def retire_all(*, actor: User | None, project: Project, reason: str) -> int:
-    """Retire all items in use of a project; returns how many."""
+    """Retire all items in use of a project; return how many."""
     with transaction.atomic():
         return _retire_each(actor, GoldItem.objects.filter(project=project, retired_at=None), reason)
 
 
 def retire_where_variants_come(*, actor: User | None, project: Project, coming: QuerySet[Dialogue]) -> int:
-    """Retire items of whose answer another variant is about to be published: it will be worked on by everybody.
+    """Retire items if another variant of their answer is about to be published, because everyone will work on it.
 
-    Before it is; in the caller's transaction.
+    Call it before, in the caller's transaction.
     """
     there = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(project=project, published=True)
     akin = there.filter(variant_group__in=coming.exclude(variant_group="").values("variant_group"))
-    # Whoever makes an item of a group at this moment has locked it: they are before this, or see what has come.
+    # Creating an item of the group at this moment locks the group: it happens before this, or sees the new variant.
     list(akin.order_by("pk").values_list("pk", flat=True))
     groups = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__variant_group="")
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))
     items = GoldItem.objects.filter(project=project, retired_at=None, source__variant_group__in=touched)
-    return _retire_each(actor, items, "A variant of the known answer has come in.")
+    return _retire_each(actor, items, "Another variant of the known answer was imported.")
 
 
 def retire_with_stages(*, actor: User | None, project: Project, before: Protocol, after: Protocol) -> int:
-    """Retire items of stages that are others in a new version of the protocol; returns how many.
+    """Retire items of stages that a new version of the protocol changes; return how many.
 
-    An item stays under its version for good: a title, a checklist or a lease of its own would tell what it is. In the
-    caller's transaction.
+    An item keeps its version for good, so a different title, checklist or time limit would reveal it. In the caller's
+    transaction.
     """
     same_kinds = before.taxonomy == after.taxonomy
     alike = {one.key for one in before.stages if same_kinds and one in after.stages}
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage__in=alike)
-    return _retire_each(actor, items, "A new version of the protocol changes its stage.")
+    return _retire_each(actor, items, "A new version of the protocol changed its stage.")
 
 
 def retire_left_behind(*, actor: User, project: Project, version: ProtocolVersion) -> int:
-    """Retire items under other versions, as everything else is moved to this one. In the caller's transaction."""
+    """Retire items under other versions when everything else is moved to this one. In the caller's transaction."""
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage_run__cycle__protocol=version.pk)
-    return _retire_each(actor, items, f"What was under way was moved to version {version.number} of the protocol.")
+    return _retire_each(actor, items, f"Items in progress were moved to version {version.number} of the protocol.")
 
 
 def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> int:
@@ -132,11 +133,11 @@ def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> 
 
 
 def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
-    """False where somebody else has done it meanwhile."""
+    """Retire one item; False if somebody else has done it meanwhile."""
     now = timezone.now()
-    # Whoever hands it in at this moment has locked its dialogue: they are before this, or not scored.
+    # Submitting at this moment locks the dialogue: it happens before this, or is not scored.
     hold_dialogue(item.dialogue_id)
-    # Whoever gets it at this moment has locked its row: they are before this, or get another one.
+    # Claiming at this moment locks the item's row: it happens before this, or gets another item.
     retired = GoldItem.objects.filter(pk=item.pk, retired_at=None)
     if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
         return False

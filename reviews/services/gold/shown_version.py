@@ -1,7 +1,9 @@
-"""What people see of a gold item: a dialogue beside the verified one, with findings and waivers as any other has."""
+"""Creates what people see of a gold item: a separate dialogue with findings and waivers like any other."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotator.core.checks import Finding as CheckFinding
 from annotator.core.schema import content_hash, load_text
@@ -14,20 +16,20 @@ from reviews.services.gold.copied_history import entry_version
 
 
 class UntriedValidators(Exception):
-    """A planted error with which validators stand as they were never tried; ``document`` is what holds it."""
+    """A planted error leaves validators untested; ``document`` contains it."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
 
 
-#: Each says what the jobs after an import find of such a version as it came in, beside the checks; None: nothing.
+#: Each returns what the jobs after an import find in such an original version, besides the checks; None: nothing.
 FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
 def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -> None:
-    """Raises Invalid for an error that the checks find, too: no ordinary dialogue comes into the stage with one.
+    """Raise Invalid for an error that the checks find too: no ordinary dialogue enters the stage with one.
 
-    Raises Untried where that is only that validators are still to be tried.
+    Raises UntriedValidators if the only finding is that validators have not been run yet.
     """
     tools = answer.toolset_revision
     known, found = (
@@ -39,15 +41,14 @@ def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -
         raise UntriedValidators(load_text(text))
     for check, one in found.items():
         if check not in known:
-            raise Invalid(
-                f"The checks find this error, with which no ordinary dialogue comes into the stage, so people "
-                f"would know the item by it: {one.message} Plant one that only people see.",
-                field="document",
+            sentence = _(
+                "A check finds this error, so the item would stand out: %(finding)s Plant an error that no check finds."
             )
+            raise Invalid(sentence % {"finding": one.message}, field="document")
 
 
 def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogue:
-    """A dialogue beside the source, as that was when it came into the stage; its content is still to come."""
+    """Create a dialogue like the source was when it entered the stage; its content follows."""
     came = entry_version(run).created_at
     before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
     return Dialogue.objects.create(
@@ -68,7 +69,7 @@ def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogu
 
 
 def describe_item(dialogue: Dialogue, head: Revision) -> None:
-    """Let the dialogue say what lists and pages read of this version, with what the checks find."""
+    """Set the dialogue's fields for lists and pages from this version, with the checks' findings."""
     document = head.document()
     findings = check_document(document, head.toolset_revision, project=dialogue.project, stage="save")
     findings += [found for ask in FOUND_ON_IMPORT if (found := ask(head)) is not None]
@@ -79,9 +80,10 @@ def describe_item(dialogue: Dialogue, head: Revision) -> None:
 
 
 def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
-    """Waive the warnings about what is shown, as whoever handed in an ordinary dialogue had to: with the reasons that
-    were given for the verified one. Those of a planted error are read by whoever wrote the version it replaces, as
-    their own: so they are in their words, or say no more than anybody would.
+    """Waive the warnings of the shown version, as in an ordinary dialogue, with the reasons given for the verified one.
+
+    The author of the replaced version reads waivers of a planted error as their own, so these use their words or a
+    neutral reason.
     """
     given = {
         (one.check_id, one.anchor, one.value_hash): one
@@ -101,7 +103,7 @@ def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
             check_id=key[0],
             anchor=key[1],
             value_hash=key[2],
-            reason=reason or "It is meant so.",
+            reason=reason or "This is intended.",
             author=who,
             created_at=said.created_at if said else shown.created_at,
         )

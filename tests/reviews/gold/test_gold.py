@@ -123,7 +123,7 @@ def test_it_may_show_a_planted_error(team: Team) -> None:
 def test_an_error_that_the_checks_name_is_not_planted(team: Team) -> None:
     """Nobody hands in a dialogue with an error, so in the stage only a gold item could have one."""
     source = verified(team)
-    with pytest.raises(Invalid, match="people would know the item by it: get_weather"):
+    with pytest.raises(Invalid, match="the item would stand out: get_weather"):
         make_gold(team, source, document=broken(current(source)))
     assert not GoldItem.objects.exists()
 
@@ -144,7 +144,7 @@ def test_who_was_told_of_the_verified_dialogue_is_not_tested(team: Team, monkeyp
 
 @pytest.mark.parametrize(
     ("document", "said"),
-    [(None, "Nothing has been planted"), ({"kind": "multi_turn"}, "cannot be stored")],
+    [(None, "has the same content as the verified version"), ({"kind": "multi_turn"}, "can’t be saved")],
 )
 def test_a_planted_error_must_be_one(team: Team, document: dict[str, Any] | None, said: str) -> None:
     source = verified(team)
@@ -178,7 +178,7 @@ def test_only_a_verified_dialogue_that_nobody_is_shown_can_be_one(team: Team) ->
         make_gold(team, source)
     source = verified(team)
     make_gold(team, source)
-    with pytest.raises(Conflict, match="part of a gold item already"):
+    with pytest.raises(Conflict, match="already part of a gold item"):
         make_gold(team, source)
 
 
@@ -197,7 +197,7 @@ def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(tea
         claim_and_submit(person, source, "approve")
     source.refresh_from_db()
     assert source.status == DialogueStatus.VERIFIED
-    with pytest.raises(Conflict, match="before that began anew"):
+    with pytest.raises(Conflict, match="before the stage restarted"):
         make_gold(team, source)
 
 
@@ -205,8 +205,8 @@ def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(tea
     ("stage", "said"),
     [
         ("self_check_single", "not blind"),
-        ("expert", "Experts see known answers"),
-        ("nowhere", "has no stage called “nowhere”"),
+        ("expert", "Experts can see known answers"),
+        ("nowhere", "has no stage “nowhere”"),
     ],
 )
 def test_a_stage_must_keep_the_secret(team: Team, stage: str, said: str) -> None:
@@ -219,13 +219,13 @@ def test_a_stage_must_keep_the_secret(team: Team, stage: str, said: str) -> None
 def test_one_reviewer_alone_would_see_that_nothing_goes_on() -> None:
     team = make_team()
     adopt_c3(team, cross_check_reviewers=1)
-    with pytest.raises(Invalid, match="One review is enough here"):
+    with pytest.raises(Invalid, match="Items need only one review here"):
         gold_stage(team.project, STAGE)
 
 
 @pytest.mark.parametrize("rate", [-0.1, 0.51, float("nan"), float("inf")])
 def test_a_rate_is_a_share_of_at_most_half(team: Team, rate: float) -> None:
-    with pytest.raises(Invalid, match="from 0 to 50 %"):
+    with pytest.raises(Invalid, match="from 0 % to 50 %"):
         set_gold_rate(actor=team.administrator, project=team.project, stage=STAGE, rate=rate)
 
 
@@ -475,7 +475,7 @@ def test_retired_it_comes_to_nobody_and_who_is_at_work_goes_on(team: Team, monke
     assert Dialogue.objects.get(pk=item.source_id).gold_role == ""
     again = retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id, reason="Old.")
     assert again.retired_at == retired.retired_at
-    with pytest.raises(Conflict, match="retired already"):
+    with pytest.raises(Conflict, match="already retired"):
         retire_gold_item(actor=team.administrator, project=team.project, public_id=item.public_id)
     make_gold(team, item.source)
 

@@ -336,7 +336,7 @@ def test_an_error_that_was_mended_before_the_stage_is_not_planted(team: Team) ->
         claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     for error in (came, changed(came, f"  {came['tasks'][0]['steps'][-1]['text']} ")):
-        with pytest.raises(Invalid, match="Version 2 of the item would say what version 1 says"):
+        with pytest.raises(Invalid, match="Versions 1 and 2 of the item would have the same content"):
             make_gold(team, item, document=error)
     made = make_gold(team, item, document=changed(came, "It rains."))
     contents = [one.content for one in Revision.objects.filter(dialogue=made.dialogue)]
@@ -475,7 +475,7 @@ def test_its_history_names_the_protocol_that_was_in_force_then(team: Team) -> No
     assert times.last().created_at == times.first().created_at  # type: ignore[union-attr]
     # Once all that waits has been moved, it says so, and what ended before does not.
     start_migration(actor=team.administrator, project=team.project)
-    with pytest.raises(Conflict, match="under an earlier version"):
+    with pytest.raises(Conflict, match="under another version"):
         make_gold(team, sources[2])
     assert results.suggest(project=team.project, stage=STAGE) == []
 
@@ -609,7 +609,7 @@ def test_ones_own_results_are_told_of_retired_items_alone(team: Team, monkeypatc
     for page in theirs:
         told = one_line(client.get(page))
         # One of the two: the other is still in use.
-        assert "1 of your reviews was of an item whose answer was known" in " ".join(told.split())
+        assert "1 of your reviews was of an item with a known answer" in " ".join(told.split())
         assert f'href="{address}"' in told
     assert items[0].dialogue.external_id in shown
     assert items[1].dialogue.external_id not in shown
@@ -650,14 +650,14 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
         assert str(team.annotators[4]) in page
     page = one_line(client.get(f"/p/{slug}/gold/new/"))
     assert suggested.external_id in page
-    assert "3 people may get it" in one_line(client.get(f"/p/{slug}/gold/new/?dialogue={suggested.external_id}"))
+    assert "3 possible reviewers" in one_line(client.get(f"/p/{slug}/gold/new/?dialogue={suggested.external_id}"))
     send = {"dialogue": suggested.external_id, "stage": STAGE}
     refused = client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": "{"})
-    assert (refused.status_code, "is not JSON" in one_line(refused)) == (422, True)
+    assert (refused.status_code, "is not valid JSON" in one_line(refused)) == (422, True)
     planted = json.dumps(changed(current(suggested), "It snows."))
     assert client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": planted}).status_code == 302
     assert GoldItem.objects.latest("pk").planted
-    for percent, words in (("nan", "from 0 to 50 %"), ("1e999", "from 0 to 50 %"), ("much", "such as 5")):
+    for percent, words in (("nan", "from 0 % to 50 %"), ("1e999", "from 0 % to 50 %"), ("much", "such as 5")):
         refused = client.post(f"/p/{slug}/gold/rate/", {"stage": STAGE, "percent": percent})
         assert refused.status_code == 422
         assert words in one_line(refused)
@@ -687,20 +687,20 @@ def test_the_pages_say_which_item_is_older_than_all_that_waits_beside_it(team: T
 
     source = verified(team)
     # Nothing waits, so nobody gets it.
-    assert "It came" not in "".join(pages(source))
+    assert "It is older" not in "".join(pages(source))
     later = [make_item(team, STAGE) for _ in range(2)]
-    assert "It came before all 2 dialogues that wait in this stage" in pages(source)[0]
+    assert "It is older than all 2 other dialogues waiting in this stage" in pages(source)[0]
     make_gold(team, source)
-    assert "It came before all 2 dialogues that wait in this stage" in pages(source)[1]
+    assert "It is older than all 2 other dialogues waiting in this stage" in pages(source)[1]
     # One that waits came in before it, but into the stage after it: its id tells, or its times do.
     Dialogue.objects.filter(pk=later[0].pk).update(created_at="2025-01-01T00:00:00Z")
-    assert "It came before" in pages(source)[1]
+    assert "It is older" in pages(source)[1]
     StageRun.objects.filter(cycle__dialogue=later[0]).update(opened_at="2025-01-01T00:00:00Z")
-    assert "It came" not in pages(source)[1]
+    assert "It is older" not in pages(source)[1]
     for person in team.annotators[1:3]:
         claim_and_submit(person, later[1], "approve")
     # Only an older one is left.
-    assert "It came after the one dialogue that waits in this stage" in pages(source)[1]
+    assert "It is newer than the only other dialogue waiting in this stage" in pages(source)[1]
 
 
 @pytest.mark.parametrize("people", [1, 3])
