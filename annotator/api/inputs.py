@@ -23,7 +23,7 @@ class StrictCharField(serializers.CharField):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
-            raise serializers.ValidationError("This must be a text.")
+            raise serializers.ValidationError("This must be text.")
         return super().to_internal_value(data)
 
 

@@ -106,7 +106,7 @@ class Edit:
     def as_text(self, value: Any, name: str = "value") -> str:
         """``value`` if it is a text of acceptable length."""
         if not isinstance(value, str):
-            self.refuse(f"“{name}” must be a text.")
+            self.refuse(f"“{name}” must be text.")
         if len(value) > MAX_TEXT:
             self.refuse(f"The text has {len(value):,} characters; {MAX_TEXT:,} are the most that is accepted.")
         return value.replace("\r\n", "\n")

@@ -1,7 +1,7 @@
-"""Writing the archive of a release: the same bytes whenever the same data is written again.
+"""Write the archive of a release: the same bytes whenever the same data is written.
 
 Nothing in it depends on the clock, the machine or the person: times, permissions, the system mark and the compression
-are fixed, and members stand in the order they were added.
+are fixed, and members are in the order in which they were added.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ from benchmark.core.files.safe_paths import is_safe_path
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3
-#: How hard to compress unless told otherwise.
+#: Default compression level.
 LEVEL = 6
 _PIECE = 1 << 20
-#: Bytes compressed at a time, and how many such portions of a member wait at most.
+#: Bytes compressed at a time, and the most such portions of a member that wait.
 _PORTION = 1 << 18
 _WAITING = 4
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A member as it was written. ``records`` is the number of its lines, null where it does not hold lines."""
+    """A member as it was written. ``records`` is the number of its lines; null if it does not consist of lines."""
 
     path: str
     sha256: str
@@ -44,11 +44,11 @@ class WrittenFile:
 
 
 class DeterministicZip:
-    """A zip archive that appears under its name only when it is whole.
+    """A zip archive that appears under its name only when it is complete.
 
-    Used as a context manager; when it ends in an exception nothing is left. Several members may be written at the same
-    time; they stand in the order in which they end. ``files`` lists what was written so far. ``level``: how hard to
-    compress, 1 to 9.
+    Use it as a context manager; after an exception nothing is left. Several members may be written at the same time;
+    they are ordered by when they end. ``files`` lists what was written so far. ``level``: the compression level, 1 to
+    9.
     """
 
     def __init__(self, path: str | Path, *, level: int = LEVEL) -> None:
@@ -81,20 +81,20 @@ class DeterministicZip:
             self._part.unlink(missing_ok=True)
 
     def begin(self, path: str) -> "MemberWriter":
-        """A member to write to, of whatever length, until ``end``."""
+        """Begin a member of any length, to write to until ``end``."""
         if self._archive is None:
-            raise ValueError("The archive is not open; use it in a with statement.")
+            raise ValueError("The archive is not open. Use it in a with statement.")
         if not is_safe_path(path):
             raise ValueError(f"{path!r} is not a plain relative path.")
         if path in self._paths:
-            raise ValueError(f"{path} is in the archive already.")
+            raise ValueError(f"{path} is already in the archive.")
         self._paths.add(path)
         writer = MemberWriter(path, self._part.parent, self._level)
         self._begun.append(writer)
         return writer
 
     def end(self, writer: "MemberWriter") -> WrittenFile:
-        """Put a member into the archive. Its digest joins ``files``."""
+        """Add a member to the archive. Its digest joins ``files``."""
         assert self._archive is not None  # noqa: S101 - it was begun here
         packed = writer.finish()
         info = zipfile.ZipInfo(writer.path, _EPOCH)
@@ -111,7 +111,7 @@ class DeterministicZip:
 
     @contextmanager
     def member(self, path: str) -> Iterator["MemberWriter"]:
-        """A member to write to, alone."""
+        """Write to one member in a with statement."""
         writer = self.begin(path)
         yield writer
         self.end(writer)
@@ -124,12 +124,12 @@ class DeterministicZip:
 
 
 class _PackedZip(zipfile.ZipFile):
-    """A zip file that takes members compressed elsewhere; the bytes are those the library would write itself."""
+    """A zip file that takes members compressed elsewhere; the bytes are those that the library would write."""
 
     def add_packed(self, info: zipfile.ZipInfo, packed: IO[bytes]) -> None:
         assert self.fp is not None  # noqa: S101 - open until ``close``
         info.header_offset = self.fp.tell()
-        # Sizes are always written at full length, so that no member is laid out otherwise for being large.
+        # Sizes are always written at full length, so that large members have the same layout.
         self.fp.write(info.FileHeader(zip64=True))
         packed.seek(0)
         shutil.copyfileobj(packed, self.fp, _PIECE)
@@ -140,7 +140,7 @@ class _PackedZip(zipfile.ZipFile):
 
 
 class MemberWriter:
-    """Compresses one member aside, and keeps count: in a thread of its own, for none of that needs the interpreter."""
+    """Compresses one member in a thread of its own, which does not need the interpreter, and counts."""
 
     def __init__(self, path: str, folder: Path, level: int) -> None:
         self.path = path
@@ -165,7 +165,7 @@ class MemberWriter:
             self._waiting.append(self._thread.submit(self._pack, self._take()))
 
     def finish(self) -> IO[bytes]:
-        """The compressed member, its counts final."""
+        """Return the compressed member, its counts final."""
         for portion in self._waiting:
             portion.result()
         self._pack(self._take())
@@ -173,7 +173,7 @@ class MemberWriter:
         return self._out
 
     def discard(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         if self._thread is not None:
             self._thread.shutdown(wait=True, cancel_futures=True)
         self._out.close()
@@ -193,7 +193,7 @@ class MemberWriter:
 
 
 def _flush(path: Path) -> None:
-    """Make sure a file, or a folder's list of files, is on disk."""
+    """Make sure that a file, or a folder's list of files, is on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

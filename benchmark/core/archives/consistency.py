@@ -1,7 +1,7 @@
-"""Whether the other files of a release say what its neutral documents say, which is what was verified.
+"""Check that the other files of a release agree with its neutral documents, which were verified.
 
-The documents are written once more in the release's format and as a table, and held against the records that stand
-there, side by side: of all these files only the variants of one dialogue are held at a time.
+The documents are written again in the release's format and as a table, and compared with the stored records in
+parallel: of all these files, only the variants of one dialogue are in memory at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,22 +14,22 @@ from annotator.core.schema.exact_json import dumps, load_stored, loads, same
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.interface import CANARY, ReadDialogue
 
-#: Line number and record; None for what is no record, which whoever reads the lines has said.
+#: Line number and record; None for what is not a record, which the reader of the lines has reported.
 Lines = Iterator[tuple[int, dict[str, Any] | None]]
 Say = Callable[[str], None]
 
 #: No format joins more languages in one record.
 _LANGUAGES = 8
-#: Places of one record that are told, and signs of a value that are shown.
+#: Places of one record that are reported, and characters of a value that are shown.
 _PLACES = 10
 _SHOWN = 60
 
 
 @dataclass(slots=True)
 class Follower:
-    """A file that is held against the documents. ``shown``: its name; ``native_format``: empty for the table.
+    """A file that is compared with the documents. ``shown``: its name; ``native_format``: empty for the table.
 
-    ``files``: takes the files that are due beside a record, by path.
+    ``files``: collects the expected files beside a record, by path.
     """
 
     shown: str
@@ -40,7 +40,7 @@ class Follower:
     ended: bool = False
 
     def due(self, variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
-        """The records of the variants of one dialogue. Raises what writers raise."""
+        """Return the records of the variants of one dialogue. Raises what writers raise."""
         if not self.native_format:
             yield from map(_row, variants)
             return
@@ -52,7 +52,7 @@ class Follower:
             yield record
 
     def compare(self, variants: Sequence[ReadDialogue], say: Say) -> None:
-        """Hold the next lines against what is due."""
+        """Compare the next lines with the expected records."""
         try:
             for record in self.due(variants):
                 self._compare(record, say)
@@ -61,19 +61,22 @@ class Follower:
         except (ValueError, KeyError) as problem:
             self.ended = True
             name = _quoted(variants[0].external_id)
-            say(f"{self.shown} was not compared from {name} on: its document cannot be written so ({problem}).")
+            say(
+                f"{self.shown} was not compared from {name} on, because its document cannot be "
+                f"written in this format ({problem})."
+            )
 
     def finish(self, say: Say) -> None:
-        """Nothing more is due."""
+        """Report lines after the last expected one."""
         if not self.ended and next(self.lines, None) is not None:
-            say(f"{self.shown} holds more records than the documents give.")
+            say(f"{self.shown} has more records than there are documents.")
 
     def _compare(self, due: dict[str, Any], say: Say) -> None:
         name = due["id"]
         found = next(self.lines, None)
         if found is None:
             self.ended = True
-            say(f"{self.shown} ends where the record of {_quoted(name)} is due.")
+            say(f"{self.shown} ends before the record of {_quoted(name)}.")
             return
         number, record = found
         if record is None:
@@ -81,7 +84,7 @@ class Follower:
         where = f"{self.shown}, line {number}"
         if not same(record.get("id"), name):
             self.ended = True
-            say(f"{where}: the record of {_quoted(name)} is due there; what follows was not compared.")
+            say(f"{where}: the record of {_quoted(name)} is expected here. What follows was not compared.")
             return
         if not self.native_format:
             record = {key: _read(value) if key in ("document", "tools") else value for key, value in record.items()}
@@ -94,7 +97,7 @@ class Follower:
 
 
 def hold_against(documents: Iterable[dict[str, Any]], followers: Sequence[Follower], say: Say) -> None:
-    """Say where the followers differ from the documents, given as neutral records. Stops at one that is none."""
+    """Report where the followers differ from the documents, given as neutral records. Stops at an invalid one."""
     for variants in _variants(documents):
         for follower in followers:
             if not follower.ended:
@@ -104,7 +107,7 @@ def hold_against(documents: Iterable[dict[str, Any]], followers: Sequence[Follow
 
 
 def _variants(records: Iterable[dict[str, Any]]) -> Iterator[list[ReadDialogue]]:
-    """The languages of each dialogue side by side; one each where a language stands there twice."""
+    """Yield the languages of each dialogue together; one each if a language appears twice."""
     held: list[ReadDialogue] = []
     group, apart = None, False
     for one in map(_read_dialogue, records):
@@ -142,7 +145,7 @@ def _row(one: ReadDialogue) -> dict[str, Any]:
 
 
 def _read(text: Any) -> Any:
-    """What a column's text spells; the text where it spells nothing."""
+    """Return the value of a column's text; the text itself if it is not JSON."""
     try:
         return loads(text) if type(text) is str else text
     except ValueError:
@@ -150,25 +153,25 @@ def _read(text: Any) -> Any:
 
 
 def _differences(due: Any, found: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """Where ``found`` is not what is due, and what stands there, as words."""
+    """Yield where ``found`` differs from what is expected, and what is there, as words."""
     if same(due, found):
         return
     if isinstance(due, dict) and isinstance(found, dict):
         for key in chain(due, (key for key in found if key not in due)):
             here = f"{pointer}/{escape(key)}"
             if key not in found:
-                yield here, "nothing stands there"
+                yield here, "it is missing"
             elif key not in due:
-                yield here, f"{_quoted(found[key])} stands there"
+                yield here, f"it has {_quoted(found[key])}"
             else:
                 yield from _differences(due[key], found[key], here)
     elif isinstance(due, list) and isinstance(found, list) and len(due) == len(found):
         for index, (one, other) in enumerate(zip(due, found, strict=True)):
             yield from _differences(one, other, f"{pointer}/{index}")
     elif isinstance(due, list) and isinstance(found, list):
-        yield pointer, f"there are {len(found)} items for {len(due)}"
+        yield pointer, f"it has {len(found)} items instead of {len(due)}"
     else:
-        yield pointer, f"{_quoted(found)} stands there for {_quoted(due)}"
+        yield pointer, f"it has {_quoted(found)} instead of {_quoted(due)}"
 
 
 def _quoted(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The manifest of a release: what every file in it is, and how it came to be.
+"""The manifest of a release: what every file in it is, and how the release was made.
 
 ``manifest.json`` lists every other file with its SHA-256. ``items.jsonl`` has one line a dialogue with the hash of its
 verified revision and the stages it passed.
@@ -34,7 +34,7 @@ def _safe(path: str) -> str:
 
 
 class ManifestFile(BaseModel):
-    """One file. ``records`` is its number of lines, ``format`` the format of its records, where it has any."""
+    """One file. ``records`` is its number of lines, ``format`` the format of its records, if it has any."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -76,35 +76,37 @@ class ReleasedItem(BaseModel):
 
 
 def build_manifest(**fields: Any) -> bytes:
-    """``manifest.json`` from its fields, always the same bytes for the same fields.
+    """Return ``manifest.json`` from its fields, always the same bytes for the same fields.
 
-    Raises SchemaProblem, with pointers into the manifest, when they do not make a manifest.
+    Raises SchemaProblem, with pointers into the manifest, if they do not make a manifest.
     """
     manifest = _validated(Manifest, fields)
     paths = Counter(file.path for file in manifest.files)
     doubled = sorted(path for path, count in paths.items() if count > 1)
     if doubled or MANIFEST in paths:
-        raise SchemaProblem([Problem("/files", f"The files must be distinct and leave out {MANIFEST}: {doubled}.")])
+        raise SchemaProblem(
+            [Problem("/files", f"The files must be distinct and must not include {MANIFEST}: {doubled}.")]
+        )
     return dump(manifest.model_dump(mode="json"))
 
 
 def sum_lines(sums: Iterable[tuple[str, str]]) -> bytes:
-    """``SHA256SUMS`` from the path and the hash of each file, as ``sha256sum --check`` reads it."""
+    """Return ``SHA256SUMS`` from the path and the hash of each file, as ``sha256sum --check`` reads it."""
     return "".join(f"{sha256}  {path}\n" for path, sha256 in sums).encode()
 
 
 def read_manifest(content: dict[str, Any]) -> Manifest:
-    """A manifest from its JSON. Raises SchemaProblem."""
+    """Return a manifest from its JSON. Raises SchemaProblem."""
     return _validated(Manifest, content)
 
 
 def read_item(content: dict[str, Any]) -> ReleasedItem:
-    """A line of ``items.jsonl``. Raises SchemaProblem."""
+    """Return a line of ``items.jsonl``. Raises SchemaProblem."""
     return _validated(ReleasedItem, content)
 
 
 def dump(content: Any) -> bytes:
-    """Readable JSON with sorted keys and a line break at the end."""
+    """Return readable JSON with sorted keys and a line break at the end."""
     return orjson.dumps(content, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

@@ -1,4 +1,4 @@
-"""The dialogues of a release once more, as a table of texts: ``table.jsonl``.
+"""The dialogues of a release as a table of texts: ``table.jsonl``.
 
 Arguments and observations are of any type, and a loader that infers a type for each nested field fails at the second
 record; so the document and the tools are JSON texts here.
@@ -14,5 +14,5 @@ ROW_COLUMNS = ("id", "language", "variant_group", "kind", "document", "tools", C
 
 
 def write_row(*values: str) -> bytes:
-    """A line of the table; ``values`` are those of ``ROW_COLUMNS``, in that order."""
+    """Return a line of the table; ``values`` are those of ``ROW_COLUMNS``, in that order."""
     return orjson.dumps(dict(zip(ROW_COLUMNS, values, strict=True)), option=orjson.OPT_APPEND_NEWLINE)

@@ -1,4 +1,4 @@
-"""Checking the archive of a release offline, without a database and without trusting it."""
+"""Check the archive of a release offline, without a database and without trusting it."""
 
 import hashlib
 import zipfile
@@ -37,7 +37,7 @@ _PIECE = 1 << 18
 
 @dataclass
 class VerifyReport:
-    """What a check of an archive found. ``files`` and ``items`` count what the manifest and the list of items name."""
+    """The result of checking an archive. ``files`` and ``items`` count what the manifest and the list of items name."""
 
     ok: bool = False
     files: int = 0
@@ -46,12 +46,12 @@ class VerifyReport:
 
 
 def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyReport:
-    """Check that an archive is a release of Assay, whole and unaltered.
+    """Check that an archive is a release of Assay, complete and unchanged.
 
-    Every file is there, as long as the manifest says and with its hash; nothing else is; every record carries the
-    canary and can be read; every document hashes to the revision that was verified, and native records, their files
-    and the table say what the documents say. Whatever is wrong becomes a problem in the report: nothing is raised, not
-    even for a file that does not exist.
+    Every file is there, with the size and the hash of the manifest; nothing else is; every record has the canary and
+    can be read; every document hashes to the verified revision, and native records, their files and the table agree
+    with the documents. Whatever is wrong becomes a problem in the report: nothing is raised, not even for a missing
+    file.
     """
     report = VerifyReport()
     try:
@@ -61,7 +61,7 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
     except SourceError as error:
         report.problems.append(str(error))
     except OSError as error:
-        report.problems.append(f"{shown_name(str(path))} cannot be read: {error.strerror or error}.")
+        report.problems.append(f"Can't read {shown_name(str(path))}: {error.strerror or error}.")
     report.ok = not report.problems
     return report
 
@@ -89,7 +89,7 @@ class _Verification:
         #: Files of dialogues, each with its format.
         self.dialogues: dict[str, str] = {}
         self.beside: CheckFiles | None = None
-        #: Files beside records that no document has given yet.
+        #: Files beside records that no document has accounted for yet.
         self.unclaimed: set[str] = set()
         #: Problems past those that are listed.
         self.unsaid = 0
@@ -126,13 +126,13 @@ class _Verification:
             self._say("The release has no file of neutral documents, so no revision can be checked.")
         else:
             for name in sorted(self.items.keys() - self.found):
-                self._say(f"{ITEMS} names {shown_name(name)}, but no file holds its document.")
+                self._say(f"{ITEMS} lists {shown_name(name)}, but no file has its document.")
             self._compare(manifest)
         expected = manifest.counts.get("items")
         if expected is not None and expected != len(self.items):
             self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.items)}.")
         if manifest.format in READERS and manifest.format not in self.dialogues.values():
-            self._say(f"The manifest names the format {manifest.format}, but no file holds records of it.")
+            self._say(f"The manifest names the format {manifest.format}, but no file has records of it.")
         self._sums(manifest)
 
     def _manifest(self) -> Manifest | None:
@@ -151,14 +151,14 @@ class _Verification:
             if info.filename == MANIFEST or (info.filename.endswith(f"/{MANIFEST}") and info.filename.count("/") == 1)
         ]
         if len(roots) != 1:
-            self._say(f"The archive has {len(roots) or 'no'} {MANIFEST}, so it is no release of Assay.")
+            self._say(f"The archive has {len(roots) or 'no'} {MANIFEST}, so it is not a release of Assay.")
             return None
         (root,) = roots
         for info in infos:
             if info.filename.startswith(root):
                 self.members[info.filename.removeprefix(root)] = info
             else:
-                self._say(f"{shown_name(info.filename)} stands outside the release's folder.")
+                self._say(f"{shown_name(info.filename)} is outside the release's folder.")
         try:
             with open_member(self.archive, self.members[MANIFEST], self.budget) as source:
                 content = _read_all(source, _MAX_MANIFEST)
@@ -191,12 +191,12 @@ class _Verification:
         if hashed.bytes != file.bytes:
             self._say(f"{shown} has {hashed.bytes} bytes, but the manifest says {file.bytes}.")
         if hashed.digest.hexdigest() != file.sha256:
-            self._say(f"{shown} was altered: its SHA-256 is not the manifest's.")
+            self._say(f"{shown} was changed: its SHA-256 differs from the manifest.")
         if count is not None and file.records is not None and count != file.records:
             self._say(f"{shown} has {count} records, but the manifest says {file.records}.")
         marked = file.path.endswith((".md", ".json")) or is_check_file(file.path)
         if marked and not hashed.marked:
-            self._say(f"{shown} does not carry the canary.")
+            self._say(f"{shown} does not contain the canary.")
 
     def _records(self, file: ManifestFile, source: "_Hashed", manifest: Manifest) -> int:
         count = 0
@@ -211,7 +211,7 @@ class _Verification:
                 self._item(record, where)
                 continue
             if record.get(CANARY) != manifest.canary:
-                self._say(f"{where}: the record does not carry the release's canary.")
+                self._say(f"{where}: the record does not contain the release's canary.")
             kind = kind or guess_format(record)
             if kind in READERS:
                 self.dialogues[file.path] = kind
@@ -221,9 +221,9 @@ class _Verification:
     def _lines(
         self, path: str, source: Readable, beside: CheckFiles | None = None, *, again: bool = False
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        """Line number and record of every line that is not blank; None for what is no record.
+        """Yield line number and record of every line that is not blank; None for what is not a record.
 
-        ``again``: what is wrong has been said.
+        ``again``: errors have been reported before.
         """
         for number, (line, length, _) in enumerate(split_lines(source, self.limits.line), 1):
             if line is not None and not line.strip():
@@ -260,39 +260,39 @@ class _Verification:
             self._say(f"{where} cannot be read as {kind}, at {error.pointer or '/'}: {error.message}")
 
     def _document(self, record: dict[str, Any], where: str) -> None:
-        """The document as it stands in the file, not as a reader would complete it, must have the revision's hash."""
+        """Check that the document as stored, not as a reader would complete it, has the revision's hash."""
         name, document = record.get("id"), record.get("document")
         if not isinstance(name, str) or not isinstance(document, dict):
-            return  # the reader says so
+            return  # The reader reports it.
         if name in self.found:
-            self._say(f"{where}: the item {shown_name(name)} stands there twice.")
+            self._say(f"{where}: the item {shown_name(name)} appears twice.")
         self.found.add(name)
         item = self.items.get(name)
         if item is None:
-            self._say(f"{where}: {ITEMS} does not name {shown_name(name)}.")
+            self._say(f"{where}: {ITEMS} does not list {shown_name(name)}.")
             return
         for key, known in (("language", item.language), ("variant_group", item.variant_group)):
             if record.get(key, "") != known:
-                self._say(f"{where}: the {key} of {shown_name(name)} is not the one in {ITEMS}.")
+                self._say(f"{where}: the {key} of {shown_name(name)} differs from {ITEMS}.")
         try:
             actual = content_hash(canonical(document))
             tools = content_hash(canonical({"tools": record.get("tools")}))
         except SchemaProblem:
-            return  # the reader says so
+            return  # The reader reports it.
         if actual != item.document:
-            self._say(f"{where}: the document of {shown_name(name)} is not the revision that was verified.")
+            self._say(f"{where}: the document of {shown_name(name)} differs from the verified revision.")
         if tools != item.tools:
-            self._say(f"{where}: the tools of {shown_name(name)} are not those by which it was verified.")
+            self._say(f"{where}: the tools of {shown_name(name)} differ from those used for verification.")
 
     def _compare(self, manifest: Manifest) -> None:
-        """Whether native records, their files and the table say what the documents say."""
+        """Check that native records, their files and the table agree with the documents."""
         followers = {path: kind for path, kind in self.dialogues.items() if kind != "neutral"}
         followers |= {TABLE: ""} if any(file.path == TABLE for file in manifest.files) else {}
         documents = [path for path, kind in self.dialogues.items() if kind == "neutral"]
         with ExitStack() as stack:
 
             def lines(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
-                # They are read side by side, so each is counted for itself.
+                # They are read in parallel, so each is counted separately.
                 source = stack.enter_context(open_member(self.archive, self.members[path], Budget(self.limits)))
                 return self._lines(path, source, again=True)
 
@@ -305,24 +305,24 @@ class _Verification:
                 ]
                 hold_against(records, held, self._say)
             except (SourceError, SchemaProblem):
-                return  # has been said, and what follows cannot be compared
+                return  # Already reported, and what follows cannot be compared.
         for path in sorted(self.unclaimed):
-            self._say(f"No document gives the file {shown_name(path)}.")
+            self._say(f"No document has the file {shown_name(path)}.")
 
     def _files(self, files: dict[str, bytes]) -> None:
-        """Whether the files beside a record are those that its document gives."""
+        """Check that the files beside a record are those of its document."""
         for path, content in files.items():
             info = self.members.get(path)
             if info is None:
-                self._say(f"{shown_name(path)} is missing: its document gives such a file.")
+                self._say(f"{shown_name(path)} is missing, but its document has such a file.")
                 continue
             self.unclaimed.discard(path)
             with open_member(self.archive, info, Budget(self.limits)) as source:
                 if source.read(MAX_FILE + 1) != content:
-                    self._say(f"{shown_name(path)} is not the file that its document gives.")
+                    self._say(f"{shown_name(path)} differs from the file of its document.")
 
     def _sums(self, manifest: Manifest) -> None:
-        """Whether the list for ``sha256sum`` says what the manifest says."""
+        """Check that the list for ``sha256sum`` agrees with the manifest."""
         info = self.members.get(SUMS)
         if info is None:
             return
@@ -330,9 +330,9 @@ class _Verification:
         try:
             with open_member(self.archive, info, Budget(self.limits)) as source:
                 if _read_all(source, _MAX_MANIFEST) != due:
-                    self._say(f"{SUMS} does not say of every file what the manifest says.")
+                    self._say(f"{SUMS} does not agree with the manifest for every file.")
         except SourceError:
-            pass  # has been said
+            pass  # Already reported.
 
     def _say(self, problem: str) -> None:
         problems = self.report.problems
@@ -344,7 +344,7 @@ class _Verification:
 
 
 class _Hashed:
-    """Passes a stream on, hashing it, and looking for the canary."""
+    """Passes a stream on while hashing it and searching for the canary."""
 
     def __init__(self, source: Readable, canary: str) -> None:
         self._source = source
@@ -370,6 +370,6 @@ def _read_all(source: Readable, limit: int) -> bytes:
     while piece := source.read(_PIECE):
         size += len(piece)
         if size > limit:
-            raise SourceError("It is too large to be a manifest.")
+            raise SourceError("It is too large for a manifest.")
         pieces.append(piece)
     return b"".join(pieces)

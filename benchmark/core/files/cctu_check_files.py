@@ -1,7 +1,7 @@
-"""The files that stand beside cctu records: ``check_code/<id>/check_constraint_<i>.json`` and ``.py``.
+"""The files beside cctu records: ``check_code/<id>/check_constraint_<i>.json`` and ``.py``.
 
 A reader sees one record at a time, so whoever opens the archive puts the texts of a record's files into it, under
-``check_code``. Their bytes come back as they were, the line that carries a release's canary taken out again.
+``check_code``. Their bytes are restored on export; the line with a release's canary is removed on import.
 """
 
 import re
@@ -17,7 +17,7 @@ from benchmark.core.files.safe_paths import is_safe_path
 from benchmark.core.files.zips import open_member, refusal
 
 CHECK_CODE = "check_code"
-#: Longest of these files that is read, in bytes.
+#: The largest of these files that is read, in bytes.
 MAX_FILE = 1 << 20
 _BOM = "\ufeff"
 _MAX_NAME_LENGTH = 100
@@ -26,17 +26,17 @@ _PATH = re.compile(r"(?:.*/)?check_code/([^/]+)/(check_constraint_\d{1,4}\.(?:js
 
 
 def is_check_file(path: str) -> bool:
-    """Whether a path in an archive is that of such a file."""
+    """Return whether a path in an archive is that of such a file."""
     return _PATH.fullmatch(path) is not None
 
 
 def is_folder(external_id: str) -> bool:
-    """Whether an id can name a folder."""
+    """Return whether an id can name a folder."""
     return "/" not in external_id and is_safe_path(external_id)
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a file in a record's folder can have this name."""
+    """Return whether a file in a record's folder can have this name."""
     return len(name) <= _MAX_NAME_LENGTH and is_folder(name)
 
 
@@ -46,24 +46,24 @@ def paths_of(external_id: str, files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def mark(name: str, text: str, canary: str) -> str:
-    """A file's text with the canary in it: in code a comment, in parameters a field.
+    """Return a file's text with the canary in it: in code a comment, in parameters a field.
 
-    Raises ValueError for parameters that are no JSON object and can carry none.
+    Raises ValueError for parameters that are not a JSON object.
     """
     if name.endswith(".py"):
-        # A byte order mark stays first, or the code is no Python any more.
+        # A byte order mark must stay first, or the code is not valid Python.
         mark = _BOM if text.startswith(_BOM) else ""
         return f"{mark}{_comment(canary)}{text.removeprefix(_BOM)}"
     body = text.rstrip()
     if not body.startswith("{") or not body.endswith("}"):
-        raise ValueError(f"{name} is no JSON object; write the parameters again.")
+        raise ValueError(f"{name} is not a JSON object. Write the parameters again.")
     if not body[1:-1].strip():
         return f"{{{_field(canary)}{text[1:]}"
     return f"{body[:-1]}, {_field(canary)}}}{text[len(body) :]}"
 
 
 def unmark(name: str, text: str, canary: Any) -> str:
-    """``text`` without what ``mark`` put there."""
+    """Return ``text`` without what ``mark`` has added."""
     if type(canary) is not str:
         return text
     if name.endswith(".py"):
@@ -85,20 +85,20 @@ def _field(canary: str) -> str:
 
 
 class CheckFileError(Exception):
-    """A file that cannot be read, and so its record; the sentence says why."""
+    """A file that cannot be read, and so neither can its record; the sentence gives the reason."""
 
 
 class CheckFiles:
-    """The check files of one archive, put into the records they belong to."""
+    """The check files of one archive, put into the records that they belong to."""
 
     def __init__(self, archive: zipfile.ZipFile, infos: Iterable[zipfile.ZipInfo], limits: Limits) -> None:
         self._archive = archive
-        # Counted apart: the record's own file is open meanwhile.
+        # Counted separately: the record's own file is open at the same time.
         self._budget = Budget(limits)
         self._limit = limits.line
         self._infos: dict[str, dict[str, zipfile.ZipInfo]] = {}
         self._left: set[str] = set()
-        #: Where each of these folders lies; of two with one name nobody can tell which belongs to a record.
+        #: The path of each of these folders; if two have one name, nobody can tell which belongs to a record.
         self._places: dict[str, set[str]] = {}
         for info in infos:
             found = _PATH.fullmatch(info.filename)
@@ -116,7 +116,7 @@ class CheckFiles:
         return sorted(self._left)
 
     def see(self, line: bytes) -> str | None:
-        """The folder that belongs to the record on this line; None where there is none."""
+        """Return the folder that belongs to the record on this line; None where there is none."""
         try:
             record = loads(line)
         except ValueError:
@@ -127,14 +127,14 @@ class CheckFiles:
         return folder if folder in self._infos else None
 
     def join(self, line: bytes) -> bytes:
-        """The line with its record's files in it; the line itself where it has none. Raises CheckFileError."""
+        """Return the line with its record's files in it; the line itself if it has none. Raises CheckFileError."""
         folder = self.see(line)
         if folder is None:
             return line
         if len(self._places[folder]) > 1:
             raise CheckFileError(
-                f"The archive holds more than one folder {CHECK_CODE}/{folder}, so which of them belongs to the record "
-                "cannot be told; pack each set of records into an archive of its own."
+                f"The archive has more than one folder {CHECK_CODE}/{folder}, so the one of this "
+                "record is ambiguous. Put each set of records into its own archive."
             )
         files = {name: self._text(info) for name, info in sorted(self._infos[folder].items())}
         body = line.rstrip()
@@ -149,9 +149,11 @@ class CheckFiles:
             while piece := member.read(1 << 16):
                 size += len(piece)
                 if size > MAX_FILE:
-                    raise CheckFileError(f"{info.filename} is larger than 1 MiB, which no check of a constraint is.")
+                    raise CheckFileError(
+                        f"{info.filename} is larger than 1 MiB, which is too large for the check of a constraint."
+                    )
                 pieces.append(piece)
         try:
             return b"".join(pieces).decode()
         except UnicodeDecodeError:
-            raise CheckFileError(f"{info.filename} is not UTF-8; save it as UTF-8.") from None
+            raise CheckFileError(f"{info.filename} is not UTF-8. Save it as UTF-8.") from None

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, to say so when its name says something else."""
+"""Recognise a file by its first bytes, to report a wrong name."""
 
 from benchmark.core.files.record_lines import BOM
 
@@ -25,22 +25,22 @@ _ADVICE = "Export the records as JSON lines: one object a line, UTF-8."
 
 
 def refuse_content(head: bytes, extension: str) -> str | None:
-    """Why content beginning with ``head`` cannot be records in text, as a sentence; None when it may be."""
+    """Return why content beginning with ``head`` cannot be records in text, as a sentence; None if it may be."""
     if head.startswith(GZIP):
-        return f"The file is packed with gzip although its name ends in {extension}; name it .jsonl.gz."
+        return f"The file is compressed with gzip, but its name ends in {extension}. Rename it to .jsonl.gz."
     if head.startswith(ZIP):
         what = _zip_kind(head)
         if what:
-            return f"The file is {what} although its name ends in {extension}. {_ADVICE}"
-        return f"The file is a zip archive although its name ends in {extension}; name it .zip."
+            return f"The file is {what}, but its name ends in {extension}. {_ADVICE}"
+        return f"The file is a zip archive, but its name ends in {extension}. Rename it to .zip."
     for magic, what in _MAGIC:
         if head.startswith(magic):
-            return f"The file is {what} although its name ends in {extension}. {_ADVICE}"
+            return f"The file is {what}, but its name ends in {extension}. {_ADVICE}"
     if head[257:262] == b"ustar":
-        return f"The file is a tar archive although its name ends in {extension}. {_ADVICE}"
+        return f"The file is a tar archive, but its name ends in {extension}. {_ADVICE}"
     encoding = _other_encoding(head)
     if encoding:
-        return f"The file is encoded in {encoding} (seen at line 1, byte 1), not in UTF-8; save it as UTF-8."
+        return f"The file is {encoding} (seen at line 1, byte 1), not UTF-8. Save it as UTF-8."
     text = head.removeprefix(BOM).lstrip()[:200].lower()
     if text.startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<body")):
         kind = "an XML document" if text.startswith(b"<?xml") else "a web page, perhaps a sign-in or error page"
@@ -49,7 +49,7 @@ def refuse_content(head: bytes, extension: str) -> str | None:
 
 
 def refuse_zip(names: list[str]) -> str | None:
-    """Why a zip archive with these members is no archive of records."""
+    """Return why a zip archive with these members is not an archive of records."""
     if "[Content_Types].xml" in names:
         if any(name.startswith("xl/") for name in names):
             return f"The file is an Excel workbook, not records. {_ADVICE}"
@@ -70,7 +70,7 @@ def _other_encoding(head: bytes) -> str | None:
         return "UTF-32"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16"
-    # Without a mark: every other byte of ASCII text in UTF-16 is NUL.
+    # Without a byte order mark: every other byte of ASCII text in UTF-16 is NUL.
     sample = head[:64]
     if len(sample) >= 4 and sample.count(0) >= len(sample) // 4:
         even, odd = sample[::2].count(0), sample[1::2].count(0)

@@ -1,4 +1,4 @@
-"""Unpacking a gzip stream in bounded pieces, counting what comes out."""
+"""Unpack a gzip stream in limited pieces, counting the output."""
 
 import zlib
 from typing import Protocol
@@ -17,22 +17,22 @@ class Readable(Protocol):
 
 
 class GzipStream:
-    """The content of a gzip file, all its members one after the other. Raises SourceError when damaged or cut off."""
+    """The content of a gzip file, all its members one after the other. Raises SourceError if damaged or cut off."""
 
     def __init__(self, source: Readable, budget: Budget, *, inside: bool = False) -> None:
         self._source = source
         self._budget = budget
-        #: Inside an archive the archive's member gives the compressed size.
+        #: Inside an archive, the archive's member gives the compressed size.
         self._inside = inside
         self._decoder = zlib.decompressobj(_WITH_HEADER)
         self._pending = b""
         self._begun = False
-        #: The decoder may hold output for which it needs no further input.
+        #: The decoder may have output for which it needs no further input.
         self._more = False
         self._done = False
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most ``size`` bytes; nothing at the end."""
+        """Return at most ``size`` bytes; nothing at the end."""
         limit = size if size > 0 else _PIECE * 16
         while not self._done:
             if not self._pending and not self._more and not self._fill():
@@ -42,7 +42,7 @@ class GzipStream:
             try:
                 data = self._decoder.decompress(self._pending, limit)
             except zlib.error as error:
-                raise SourceError(f"The gzip content is damaged ({error}); get the file again.") from None
+                raise SourceError(f"The gzip content is damaged ({error}). Get the file again.") from None
             self._pending = self._decoder.unconsumed_tail
             self._more = len(data) == limit
             if self._decoder.eof:
@@ -55,7 +55,7 @@ class GzipStream:
         return b""
 
     def _begin(self) -> bool:
-        """Begin a member; False when only padding is left."""
+        """Begin a member; return False if only padding is left."""
         if self._pending.strip(b"\0"):
             self._begun = True
         else:
@@ -69,12 +69,12 @@ class GzipStream:
         if self._pending:
             return True
         if self._begun:
-            raise SourceError("The gzip file is cut off: it ends in the middle of its content. Get it again.")
+            raise SourceError("The gzip file is cut off in the middle of its content. Get it again.")
         self._done = True
         return False
 
 
 def open_gzip(stream: Readable, budget: Budget) -> GzipStream:
-    """The content of a gzip file that stands alone."""
+    """Return the content of a standalone gzip file."""
     budget.start(0)
     return GzipStream(stream, budget)

@@ -1,4 +1,4 @@
-"""A JSON list of records, element by element: parsed whole, it could take thirty times its memory."""
+"""Read a JSON list of records, element by element: parsed as a whole, it could take thirty times its memory."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from benchmark.core.files import record_lines
 from benchmark.core.files.limits import shown_size
 
-#: Signs before the end of a text within which an error may come from its being cut there.
+#: Characters before the end of a text within which an error may come from the cut.
 _CUT = 16
 _BLANK = re.compile(r"[ \t\r\n]*")
 
@@ -21,15 +21,15 @@ class ListError(Exception):
         self._words = words
 
     def sentence(self, line: int) -> str:
-        """What is wrong. ``line``: that of ``at``."""
+        """Return what is wrong. ``line``: that of ``at``."""
         return self._words.format(line=line)
 
 
 def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
-    """Where each element of the list begins and ends; little more than ``longest`` characters are parsed at once.
+    """Yield where each element of the list begins and ends; parses little more than ``longest`` characters at once.
 
-    Raises ListError where the text is no JSON any more, where something stands behind the list, and where an element is
-    longer than ``longest`` or has more than ``record_lines.MAX_VALUES`` values. One just above ``longest`` may come.
+    Raises ListError if the text stops being JSON, if something follows the list, and if an element is longer than
+    ``longest`` or has more than ``record_lines.MAX_VALUES`` values. One just above ``longest`` may be yielded.
     """
     slack = longest // 8
     most = longest + slack + _CUT
@@ -47,13 +47,13 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
         except json.JSONDecodeError as error:
             at_end = "Unterminated" in error.msg or error.pos > len(piece) - _CUT
             if is_cut and at_end and not is_long and at > base:
-                # What stood before it had most of the values.
+                # What came before it had most of the values.
                 base, piece = at, record_lines.up_to_values(text[at : at + most])
                 continue
             raise (_too_large(at, longest, is_long) if is_cut and at_end else _no_json(text, at)) from None
         except (ValueError, RecursionError):
             raise _no_json(text, at) from None
-        if is_cut and end == len(piece):  # in the middle of a number, perhaps
+        if is_cut and end == len(piece):  # Perhaps in the middle of a number.
             raise _too_large(at, longest, is_long)
         end += base
         yield at, end
@@ -66,7 +66,7 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     behind = _skip_blank(text, at + 1)
     if behind < len(text):
         raise ListError(
-            behind, "More follows the end of the list, at line {line}. Make it one list, or write JSON lines."
+            behind, "Line {line}: there is more after the end of the list. Make it one list, or use JSON lines."
         )
 
 
@@ -77,11 +77,11 @@ def _no_json(text: str, at: int) -> ListError:
 
 def _too_large(at: int, longest: int, is_long: bool) -> ListError:
     what = (
-        f"has more than {shown_size(longest)}, the most that a record may have"
+        f"has more than {shown_size(longest)}, the limit of a record"
         if is_long
-        else f"holds more than {record_lines.MAX_VALUES:,} values"
+        else f"has more than {record_lines.MAX_VALUES:,} values"
     )
-    rest = "Nothing behind it was read; split it, or take it out of the list."
+    rest = "Nothing after it was read. Split it, or remove it from the list."
     return ListError(at, f"The record at line {{line}} {what}. {rest}")
 
 

@@ -1,4 +1,4 @@
-"""How much of a stranger's file is read, and counting it."""
+"""How much of an untrusted file is read, and counting it."""
 
 from dataclasses import dataclass
 
@@ -8,25 +8,25 @@ GIB = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one file. Sizes are bytes after decompression unless said otherwise."""
+    """Limits of one file. Sizes are bytes after decompression unless said otherwise."""
 
     #: One record, and whatever else is parsed at once; a longer line is skipped as one error.
     line: int = 16 * MIB
-    #: A ``.json`` file is held whole; parsed are its records, one by one.
+    #: A ``.json`` file is in memory as a whole; its records are parsed one by one.
     whole: int = 64 * MIB
     records: int = 5_000_000
     total: int = 20 * GIB
-    #: Bytes out for each byte in; looked at once ``ratio_after`` bytes have come out.
+    #: Bytes out for each byte in; checked once ``ratio_after`` bytes have come out.
     ratio: int = 200
     ratio_after: int = 10 * MIB
-    #: Files in an archive, but for those below.
+    #: Files in an archive, except those below.
     members: int = 10_000
-    #: Files in an archive that stand beside records (``check_files``): ten and more for each of 10,000 records.
+    #: Files in an archive beside records (``check_files``): ten and more for each of 10,000 records.
     beside: int = 120_000
 
 
 class SourceError(Exception):
-    """A file, or a file in an archive, that cannot be read any further; the sentence says why."""
+    """A file, or a file in an archive, that cannot be read any further; the sentence gives the reason."""
 
 
 class Budget:
@@ -48,15 +48,17 @@ class Budget:
         self.total += size
         self.unpacked += size
         if self.total > self.limits.total:
-            raise SourceError(f"The content is larger than {shown_size(self.limits.total)} unpacked; split the file.")
+            raise SourceError(
+                f"The content is larger than {shown_size(self.limits.total)} after decompression. Split the file."
+            )
         if self.unpacked > self.limits.ratio_after and self.unpacked > self.packed * self.limits.ratio:
             raise SourceError(
-                f"The content unpacks to more than {self.limits.ratio} times its size, as only a zip bomb does."
+                f"The content decompresses to more than {self.limits.ratio} times its size, like a zip bomb."
             )
 
 
 def shown_size(size: int) -> str:
-    """A number of bytes in words."""
+    """Return a number of bytes in words."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (1024, "KiB")):
         if size >= unit:
             return f"{size / unit:.3g} {name}"

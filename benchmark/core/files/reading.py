@@ -1,7 +1,7 @@
-"""Reading files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, and small ``.json`` lists.
+"""Read files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, and small ``.json`` lists.
 
 Streamed in constant memory, whatever the file. Every line that is not blank gives exactly one item, a record or an
-error, so that a reader who was interrupted can pass over what it has already seen.
+error, so a reader that was interrupted can skip what it has already seen.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ __all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_
 
 EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
-#: Folders beside no record that are named one by one.
+#: Folders without a record that are named one by one.
 _FOLDERS = 100
 #: Manifests in an archive that are looked at, those nearest to its top: a release has one.
 _MANIFESTS = 3
@@ -36,7 +36,7 @@ class RawRecord:
     """One object of a file. ``line`` counts from 1 (in a ``.json`` list: the line it begins on)."""
 
     line: int
-    #: The file in the archive; empty when the file is no archive.
+    #: The file in the archive; empty if the file is not an archive.
     member: str
     data: dict[str, Any]
     #: Length of the line in bytes.
@@ -45,19 +45,19 @@ class RawRecord:
 
 @dataclass(slots=True)
 class RecordError:
-    """A line, or (``line`` 0) a file, that is no record. After a fatal error nothing more comes."""
+    """A line, or (``line`` 0) a file, that is not a record. After a fatal error nothing more comes."""
 
     line: int
     member: str
     message: str
     fatal: bool
-    #: The place in the record, as far as it is known.
+    #: The place in the record, if known.
     pointer: str = ""
 
 
 @dataclass(slots=True)
 class RawLine:
-    """The bytes of a record that nobody has parsed yet; ``ended`` unless the file stops in it."""
+    """The unparsed bytes of a record; ``ended`` unless the file stops in it."""
 
     line: int
     member: str
@@ -72,18 +72,18 @@ Item = RawRecord | RecordError
 def read_lines(
     stream: BinaryIO, filename: str, *, limits: Limits | None = None, skip: int = 0, format_name: str = ""
 ) -> Iterator[RawLine | RecordError]:
-    """The lines of a file that hold a record each, and what is wrong with it, in order.
+    """Yield the lines of a file that have a record each, and errors, in order.
 
     ``filename`` says what kind of file it is; its content must agree. ``stream`` must be seekable for archives.
-    ``skip`` items are passed over without being looked at. From a release of Assay, only files of ``format_name`` are
-    read, when it is given. Errors are items; nothing is raised but what the stream itself raises. ``parse_line`` may be
-    called elsewhere, on several cores: the caller stops at the first fatal error.
+    ``skip`` items are skipped unread. From a release of Assay, only files of ``format_name`` are read, if it is given.
+    Errors are items; nothing is raised but what the stream itself raises. ``parse_line`` may be called elsewhere, on
+    several cores: the caller stops at the first fatal error.
     """
     yield from _File(limits or Limits(), skip, format_name).read(stream, filename)
 
 
 def parse_line(raw: RawLine) -> Item:
-    """The record a line holds, or what is wrong with it."""
+    """Return the record of a line, or what is wrong with it."""
     try:
         return RawRecord(raw.line, raw.member, parse_record(raw.content), raw.bytes)
     except LineError as error:
@@ -114,7 +114,7 @@ class _File:
                 yield from self._single(stream, extension)
             else:
                 shown = shown_name(Path(filename).name) or "The file"
-                raise SourceError(f"{shown} is not of a kind that is read: {', '.join(EXTENSIONS)}.")
+                raise SourceError(f"Assay can't read {shown}. Use a file that ends in one of: {', '.join(EXTENSIONS)}.")
         except SourceError as error:
             yield RecordError(0, "", str(error), True)
 
@@ -125,7 +125,7 @@ class _File:
                 raise SourceError("The file is empty.")
             if not head.startswith(GZIP):
                 other = refuse_content(head, extension)
-                raise SourceError(other or "The file is not packed although its name ends in .gz; name it .jsonl.")
+                raise SourceError(other or "The file is not compressed, but its name ends in .gz. Rename it to .jsonl.")
             yield from self._content(open_gzip(_Behind(head, stream), self.budget), "", ".jsonl")
         else:
             self.budget.start(0)
@@ -137,7 +137,7 @@ class _File:
             raise SourceError("The file is empty.")
         if not head.startswith(ZIP):
             other = refuse_content(head, ".zip")
-            raise SourceError(other or "The file is no zip archive although its name ends in .zip.")
+            raise SourceError(other or "The file is not a zip archive, but its name ends in .zip.")
         with open_zip(stream, self.limits, is_beside=is_check_file) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
             names = [info.filename for info in infos]
@@ -155,7 +155,7 @@ class _File:
                 extension = _extension(info.filename)
                 reason = refusal(info) or chosen(info.filename)
                 if info.filename.startswith("__MACOSX/"):
-                    reason = "It is what a Mac notes of a file, and holds no records."
+                    reason = "It is metadata of macOS without records."
                 released = released or chosen(info.filename) is not None
                 if reason is None and extension not in (".jsonl", ".jsonl.gz", ".json"):
                     reason = "Only .jsonl, .jsonl.gz and .json files are read."
@@ -176,18 +176,18 @@ class _File:
             left = self.beside.left if self.beside else []
             for folder in left[:_FOLDERS]:
                 if self._is_due():
-                    why = "Ignored. No record has this id, or the one that has it holds a check_code itself."
+                    why = "Ignored. No record has this id, or its record has a check_code of its own."
                     yield RecordError(0, f"check_code/{folder}", why, False)
             if len(left) > _FOLDERS and self._is_due():
-                more = f"Ignored, like {len(left) - _FOLDERS:,} more folders in it, for the same reason."
+                more = f"Ignored, like {len(left) - _FOLDERS:,} more folders, for the same reason."
                 yield RecordError(0, "check_code", more, False)
             if not readable and released:
                 raise SourceError(
-                    f"The archive is a release of Assay without records in the format {self.format_name}. Choose "
-                    "neutral, which every release holds, or the format it was released in."
+                    f"The archive is a release of Assay without records in the format {self.format_name}. "
+                    "Choose neutral, which every release contains, or the format of the release."
                 )
             if not readable:
-                raise SourceError("The archive holds no .jsonl, .jsonl.gz or .json file.")
+                raise SourceError("The archive has no .jsonl, .jsonl.gz or .json file.")
 
     def _content(self, source: Readable, member: str, extension: str) -> Iterator[RawLine | RecordError]:
         head = _read_up_to(source, _HEAD)
@@ -205,10 +205,10 @@ class _File:
             return
         if begin.startswith(b"["):
             raise SourceError(
-                "The file holds one JSON list, not one object a line. Name it .json, or write each object on its line."
+                "The file has one JSON list, not one object a line. Rename it to .json, or write one object a line."
             )
         if begin.partition(b"\n")[0].strip() == b"{":
-            raise SourceError("The first record is spread over several lines; write each object on one line.")
+            raise SourceError("The first record is spread over several lines. Write one object a line.")
         yield from self._lines(behind, member)
 
     def _lines(self, source: Readable, member: str) -> Iterator[RawLine | RecordError]:
@@ -230,11 +230,12 @@ class _File:
                 self.beside.see(line)
 
     def _whole(self, source: Readable, member: str) -> Iterator[RawLine | RecordError]:
-        """A ``.json`` file: one list, one object, or in truth JSON lines."""
+        """Read a ``.json`` file: one list, one object, or actually JSON lines."""
         content = _read_up_to(source, self.limits.whole + 1)
         if len(content) > self.limits.whole:
             raise SourceError(
-                f"A .json file is read whole and may have at most {shown_size(self.limits.whole)}; write JSON lines."
+                f"A .json file may have at most {shown_size(self.limits.whole)}, because it is read "
+                "as a whole. Use JSON lines."
             )
         content = content.removeprefix(BOM)
         begin = content.lstrip()[:1]
@@ -249,9 +250,10 @@ class _File:
                 return
             if not is_lines:
                 raise SourceError(
-                    f"The file has {shown_size(len(content))} and is read as one record, because its first line is "
-                    f"none; a record may have at most {shown_size(self.limits.line)}. If it holds many, write each on "
-                    "a line of its own (JSON lines)."
+                    f"The file has {shown_size(len(content))} and is read as one record, because its "
+                    "first line is not a record. A record may have at "
+                    f"most {shown_size(self.limits.line)}. If the file has many records, write one a line "
+                    "(JSON lines)."
                 )
             yield from self._lines(BytesIO(content), member)
         elif begin == b"{" and not _is_json(content):
@@ -260,7 +262,7 @@ class _File:
             if self._is_due():
                 yield self._raw(1, member, content, len(content))
         else:
-            raise SourceError("A .json file must hold a list of objects, or one object.")
+            raise SourceError("A .json file must have a list of objects, or one object.")
 
     def _list(self, content: bytes, member: str) -> Iterator[RawLine | RecordError]:
         try:
@@ -268,7 +270,7 @@ class _File:
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             at = error.start - content.rfind(b"\n", 0, error.start)
-            raise SourceError(f"The file is not UTF-8 at line {line}, byte {at}; save it as UTF-8.") from None
+            raise SourceError(f"The file is not UTF-8 at line {line}, byte {at}. Save it as UTF-8.") from None
         line, counted = 1, 0
         try:
             for start, end in elements(text, self.limits.line):
@@ -287,7 +289,9 @@ class _File:
             yield RecordError(line, member, error.sentence(line), True)
 
     def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordError:
-        """A record with the files that belong to it; where one of these cannot be read, the others still come."""
+        """Return a record with the files that belong to it; if one of these cannot be read, the others are
+        still read.
+        """
         try:
             content = self.beside.join(line) if self.beside else line
         except CheckFileError as error:
@@ -295,17 +299,17 @@ class _File:
         return RawLine(number, member, content, length, ended)
 
     def _is_due(self) -> bool:
-        """Count one item; False when it is to be passed over."""
+        """Count one item; return False if it is to be skipped."""
         self.seen += 1
         if self.seen <= self.skip:
             return False
         if self.seen > self.limits.records:
-            raise SourceError(f"The file holds more than {self.limits.records:,} records; split it.")
+            raise SourceError(f"The file has more than {self.limits.records:,} records. Split it.")
         return True
 
 
 class _Behind:
-    """A stream whose beginning has been looked at already."""
+    """A stream whose beginning has been looked at."""
 
     def __init__(self, head: bytes, source: Readable) -> None:
         self._head = head
@@ -349,7 +353,7 @@ def _is_json(content: bytes) -> bool:
     try:
         orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        # Anything but a second value behind the first is an error in this one value.
+        # Anything but a second value after the first is an error in this one value.
         return "after document" not in error.msg
     return True
 
@@ -364,7 +368,7 @@ def _is_object(line: bytes, longest: int) -> bool:
 def _release_files(
     archive: ZipFile, infos: list[ZipInfo], limits: Limits, format_name: str
 ) -> Callable[[str], str | None]:
-    """Why a member of a release of Assay is passed over. Other archives have no such members."""
+    """Return why a member of a release of Assay is skipped. Other archives have no such members."""
     formats: dict[str, str] = {}
     root = None
     manifests = [info for info in infos if info.filename.rpartition("/")[2] == "manifest.json" and not refusal(info)]
@@ -386,9 +390,9 @@ def _release_files(
     def reason(name: str) -> str | None:
         kind = formats.get(name.removeprefix(prefix), "")
         if not kind:
-            return "It belongs to a release of Assay, but holds no dialogues."
+            return "It belongs to a release of Assay, but has no dialogues."
         if format_name and kind != format_name:
-            return f"It holds the same dialogues in the format {kind}."
+            return f"It has the same dialogues in the format {kind}."
         return None
 
     return reason

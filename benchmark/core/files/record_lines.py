@@ -1,4 +1,4 @@
-"""One line of a record file: from bytes to an object, or to a sentence that says what is wrong with it."""
+"""One line of a record file: from bytes to an object, or to a sentence that says what is wrong."""
 
 import json
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from benchmark.core.files.limits import shown_size
 BOM = b"\xef\xbb\xbf"
 
 _PIECE = 1 << 18
-#: Signs of a line before or between values, those in texts included: each value can take a hundred bytes of memory.
+#: Characters of a line before or between values, also inside texts: each value can take a hundred bytes of memory.
 MAX_VALUES = 2_000_000
 
 
 class LineError(Exception):
-    """A line that is no record; the sentence says why. ``cut_off`` when it ends where more was to come.
+    """A line that is not a record; the sentence gives the reason. ``cut_off`` if it ends too early.
 
-    ``pointer``: where in the record, as far as that is known.
+    ``pointer``: the place in the record, if known.
     """
 
     def __init__(self, message: str, *, cut_off: bool = False, pointer: str = "") -> None:
@@ -29,9 +29,9 @@ class LineError(Exception):
 
 
 def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, int, bool]]:
-    """The lines of ``source``: content, length in bytes, and whether a line break ended it.
+    """Yield the lines of ``source``: content, length in bytes, and whether a line break ended it.
 
-    The content is None where the line is longer than ``limit``; such a line is never held in memory.
+    The content is None if the line is longer than ``limit``; such a line is never in memory.
     """
     held: list[bytes] = []
     length = 0
@@ -57,10 +57,10 @@ def split_lines(source: Readable, limit: int) -> Iterator[tuple[bytes | None, in
 
 
 def parse_record(line: bytes) -> dict[str, Any]:
-    """The object a line holds. Raises LineError."""
+    """Return the object of a line. Raises LineError."""
     if has_too_many_values(line):
         raise LineError(
-            f"The record holds more than {MAX_VALUES:,} values; split it, or leave out of it what nobody will look at."
+            f"The record has more than {MAX_VALUES:,} values. Split it, or leave out what nobody will look at."
         )
     try:
         data = loads(line)
@@ -75,12 +75,12 @@ def parse_record(line: bytes) -> dict[str, Any]:
 
 
 def has_too_many_values(content: bytes) -> bool:
-    """Whether it could take too much memory as one value. Asked before it is parsed."""
+    """Return whether it could take too much memory as one value. Called before parsing."""
     return holds_more_values(content, MAX_VALUES)
 
 
 def up_to_values(text: str) -> str:
-    """The text, or as much of it as holds no more values than a record may have."""
+    """Return the text, or as much of it as has no more values than a record may have."""
 
     def count(start: int, end: int) -> int:
         return sum(text.count(sign, start, end) for sign in ",[{")
@@ -96,8 +96,8 @@ def up_to_values(text: str) -> str:
 
 
 def too_long(length: int, limit: int) -> str:
-    """The sentence for a line over the limit."""
-    return f"The line has {shown_size(length)}; a record may have at most {shown_size(limit)}. It was skipped."
+    """Return the sentence for a line over the limit."""
+    return f"The line has {shown_size(length)}. The limit of a record is {shown_size(limit)}, so the line was skipped."
 
 
 def _too_deep() -> str:
@@ -105,19 +105,19 @@ def _too_deep() -> str:
 
 
 def _explain(line: bytes, error: json.JSONDecodeError) -> LineError:
-    """A sentence for what the parser said."""
+    """Return a sentence for the parser's message."""
     try:
         text = line.decode()
     except UnicodeDecodeError as undecodable:
         if undecodable.reason == "unexpected end of data":
             return LineError(f"The line ends inside a character at byte {undecodable.start + 1}.", cut_off=True)
         return LineError(
-            f"The line is not UTF-8: byte {undecodable.start + 1} is 0x{line[undecodable.start]:02X}, as in Latin-1. "
-            "Save the file as UTF-8."
+            f"The line is not UTF-8: byte {undecodable.start + 1} is "
+            f"0x{line[undecodable.start]:02X}, as in Latin-1. Save the file as UTF-8."
         )
     at = text.find("\0")
     if at >= 0:
-        return LineError(f"The line holds a NUL byte at byte {len(text[:at].encode()) + 1}; the file may be damaged.")
+        return LineError(f"The line contains a NUL at byte {len(text[:at].encode()) + 1}. The file may be damaged.")
     said = error.msg.partition(": line ")[0].rstrip(".")
     if any(word in said for word in ("depth", "ecursion", "allocate")):
         return LineError(_too_deep())
@@ -126,5 +126,5 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> LineError:
     if cut_off:
         return LineError(f"The record is not complete: the line ends at character {len(text)}.", cut_off=True)
     if "NaN" in text[position : position + 4] or "Infinity" in text[position : position + 10]:
-        return LineError(f"NaN and Infinity are not JSON (character {position + 1}); write null or a text.")
+        return LineError(f"NaN and Infinity are not JSON (character {position + 1}). Write null or text.")
     return LineError(f"The line is not JSON: {said}, at character {position + 1}.")

@@ -1,7 +1,7 @@
-"""Opening zip archives from strangers.
+"""Open untrusted zip archives.
 
-Nothing an archive says of itself is believed: sizes are counted while decompressing, the directory's extent is checked
-before it is read, and names are only ever shown, never used as paths.
+Nothing that an archive says of itself is trusted: sizes are counted while decompressing, the directory's extent is
+checked before it is read, and names are only ever shown, never used as paths.
 """
 
 import os
@@ -21,12 +21,12 @@ _LOCATOR_SIGNATURE = b"PK\x06\x07"
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _END64_SIGNATURE = b"PK\x06\x06"
 _MAX_COMMENT = 65_535
-#: A directory entry takes 46 bytes and its name; beyond this average there is something else in it.
+#: A directory entry takes 46 bytes and its name; beyond this average it contains something else.
 _ENTRY_BYTES = 4096
 #: The same for files beside records, whose names are short.
 _ENTRY_BYTES_BESIDE = 512
 
-#: What reading a damaged archive raises, on top of SourceError.
+#: What reading a damaged archive raises, in addition to SourceError.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -44,16 +44,16 @@ ZIP_ERRORS = (
 def open_zip(
     stream: BinaryIO, limits: Limits, *, is_beside: Callable[[str], bool] = lambda name: False
 ) -> Iterator[zipfile.ZipFile]:
-    """The archive in ``stream`` (seekable). Raises SourceError for what cannot or must not be opened.
+    """Return the archive in ``stream`` (seekable). Raises SourceError for what cannot or must not be opened.
 
-    ``is_beside``: by its name, whether a file stands beside records; such files are counted apart.
+    ``is_beside``: by its name, whether a file is beside records; such files are counted separately.
     """
     _check_directory(stream, limits)
     stream.seek(0)
     try:
         archive = _Archive(stream, limits.members + limits.beside)
     except ZIP_ERRORS as error:
-        raise SourceError(f"The zip archive cannot be read: {_said(error)}. It may be cut off; get it again.") from None
+        raise SourceError(f"The zip archive cannot be read: {_said(error)}. It may be cut off. Get it again.") from None
     with archive:
         beside = sum(is_beside(info.filename) for info in archive.infolist())
         for count, most, what in (
@@ -61,12 +61,12 @@ def open_zip(
             (beside, limits.beside, "files beside its records"),
         ):
             if count > most:
-                raise SourceError(f"The zip archive holds {count:,} {what}; at most {most:,} are read.")
+                raise SourceError(f"The zip archive has {count:,} {what}. The limit is {most:,}.")
         yield archive
 
 
 class _Entries(list[zipfile.ZipInfo]):
-    """The entries of a directory as they are read: not one more than ``most``, whatever the archive's end says."""
+    """Read the entries of a directory: not one more than ``most``, whatever the archive's end says."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -74,12 +74,12 @@ class _Entries(list[zipfile.ZipInfo]):
 
     def append(self, info: zipfile.ZipInfo) -> None:
         if len(self) >= self._most:
-            raise SourceError(f"The zip archive holds more than {self._most:,} files, which are the most that is read.")
+            raise SourceError(f"The zip archive has more than {self._most:,} files. The limit is {self._most:,}.")
         super().append(info)
 
 
 class _Archive(zipfile.ZipFile):
-    """A zip file whose directory ends at a bound: the library reads as many entries as there are."""
+    """A zip file whose directory ends at a limit: the library reads as many entries as there are."""
 
     def __init__(self, stream: BinaryIO, most: int) -> None:
         self._most = most
@@ -90,37 +90,37 @@ class _Archive(zipfile.ZipFile):
 
 
 def refusal(info: zipfile.ZipInfo) -> str | None:
-    """Why a member must not be opened, as a sentence; None when it may."""
+    """Return why a member must not be opened, as a sentence; None if it may."""
     if info.flag_bits & 0x1:
-        return "The file is encrypted; pack it again without a password."
+        return "The file is encrypted. Compress it again without a password."
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "The file is packed by a method that is not read; use the usual one (deflate)."
+        return "The file uses an unsupported compression method. Use deflate."
     if info.filename.lower().endswith((".zip", ".7z", ".tar", ".tgz")):
-        return "An archive inside an archive is not opened; unpack it first."
+        return "An archive inside an archive is not opened. Unpack it first."
     return None
 
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget) -> Iterator["MemberStream"]:
-    """A member's content, counted against ``budget`` as it is read. Raises SourceError."""
+    """Yield the content of a member, counted against ``budget`` as it is read. Raises SourceError."""
     budget.start(info.compress_size)
     try:
         source = archive.open(info)
     except ZIP_ERRORS as error:
-        raise SourceError(f"The file cannot be unpacked: {_said(error)}.") from None
+        raise SourceError(f"The file cannot be decompressed: {_said(error)}.") from None
     with source:
         yield MemberStream(source, budget)
 
 
 class MemberStream:
-    """Reads a packed stream in bounded pieces and turns whatever goes wrong into a SourceError."""
+    """Reads a compressed stream in limited pieces and turns any error into a SourceError."""
 
     def __init__(self, source: IO[bytes], budget: Budget) -> None:
         self._source = source
         self._budget = budget
 
     def read(self, size: int = -1) -> bytes:
-        """At most ``size`` bytes (a whole, bounded, file when negative)."""
+        """Return at most ``size`` bytes (a whole, limited, file if negative)."""
         if size < 0:
             pieces = []
             while piece := self.read(1 << 18):
@@ -130,19 +130,19 @@ class MemberStream:
             data = self._source.read(size)
         except ZIP_ERRORS as error:
             message = "The compressed content is damaged or cut off"
-            raise SourceError(f"{message} ({_said(error)}); get the file again.") from None
+            raise SourceError(f"{message} ({_said(error)}). Get the file again.") from None
         self._budget.count(len(data))
         return data
 
 
 def shown_name(name: str) -> str:
-    """A member's name, fit for a sentence and a report."""
+    """Return a member's name, fit for a sentence and a report."""
     text = "".join(character if character.isprintable() else "�" for character in name)
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def _check_directory(stream: BinaryIO, limits: Limits) -> None:
-    """Refuse a directory too large to hold in memory before anything reads it."""
+    """Refuse a directory that is too large for memory, before anything reads it."""
     try:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - _MAX_COMMENT - _END.size - _LOCATOR.size))
@@ -151,20 +151,22 @@ def _check_directory(stream: BinaryIO, limits: Limits) -> None:
         raise SourceError(f"The zip archive cannot be read: {_said(error)}.") from None
     at = tail.rfind(_END_SIGNATURE)
     if at < 0 or len(tail) - at < _END.size:
-        raise SourceError("The zip archive has no end: it is cut off, or no zip archive. Get it again.")
+        raise SourceError("The zip archive has no end: it is cut off, or not a zip archive. Get it again.")
     entries, length = _END.unpack_from(tail, at)[4:6]
     for more_entries, more_length in _ends64(stream, tail, at, size):
         entries, length = max(entries, more_entries), max(length, more_length)
-    # Which of them stand beside records shows only in the directory itself.
+    # Which of them are beside records shows only in the directory itself.
     most = limits.members + limits.beside
     if entries > most:
-        raise SourceError(f"The zip archive holds {entries:,} files; at most {most:,} are read.")
+        raise SourceError(f"The zip archive has {entries:,} files. The limit is {most:,}.")
     if length > limits.members * _ENTRY_BYTES + limits.beside * _ENTRY_BYTES_BESIDE:
-        raise SourceError("The zip archive's directory is too large to be an honest one.")
+        raise SourceError("The zip archive's directory is too large for its entries.")
 
 
 def _ends64(stream: BinaryIO, tail: bytes, at: int, size: int) -> Iterator[tuple[int, int]]:
-    """Number of entries and length of the directory as 64-bit end records say, wherever a reader might look for one."""
+    """Return the number of entries and the length of the directory from 64-bit end records, wherever a reader might
+    look.
+    """
     start = at - _LOCATOR.size
     if start < 0 or tail[start : start + 4] != _LOCATOR_SIGNATURE:
         return

@@ -1,4 +1,4 @@
-"""Reading and writing the records of the published benchmarks, Assay's own, and traces. Pure: no Django here."""
+"""Read and write the records of the published benchmarks, Assay's own, and traces. Pure: no Django here."""
 
 from benchmark.core.formats.c3 import C3Format, MmtbFormat
 from benchmark.core.formats.cctu import CctuFormat

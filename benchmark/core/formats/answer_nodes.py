@@ -1,9 +1,9 @@
-"""Answer lists of wild, c3 and mmtb: their nodes as steps, and steps as nodes.
+"""Answer lists of wild, c3 and mmtb: nodes to steps, and steps to nodes.
 
-A node is ``{"idx", "action": {"name", "arguments"}, "observation", "dependency_list"}``; two names are special:
-``ask_user_for_required_parameters`` (observation = the question, ``user_input`` = the reply) and
-``prepare_to_answer`` (``arguments.answer_type``; observation = the answer). ``idx`` is the node's position in its
-list, and the published evaluators use the numbers of ``dependency_list`` as positions.
+A node is ``{"idx", "action": {"name", "arguments"}, "observation", "dependency_list"}``. Two names are special:
+``ask_user_for_required_parameters`` (observation = the question, ``user_input`` = the reply) and ``prepare_to_answer``
+(``arguments.answer_type``; observation = the answer). ``idx`` is the node's position in its list, and the published
+evaluators use the numbers of ``dependency_list`` as positions.
 """
 
 import re
@@ -16,7 +16,7 @@ from benchmark.core.formats.native_remainder import NATIVE, compare, native, not
 ASK = "ask_user_for_required_parameters"
 ANSWER = "prepare_to_answer"
 ANSWER_TYPES = ("tool", "chat")
-#: Steps of one task. Nobody reviews a tenth of this; the bound keeps a hostile record from costing hours.
+#: Steps of one task. Nobody reviews a tenth of this; the limit keeps a hostile record from costing hours.
 MAX_STEPS = 500
 
 _KNOWN = frozenset(("action", "observation", "dependency_list", "idx"))
@@ -26,9 +26,9 @@ _MAX_NUMBER = 10**15
 
 
 def read_steps(nodes: list[Any], pointer: str, problems: Problems) -> tuple[list[dict[str, Any]], list[int] | None]:
-    """The steps of one task, and the nodes' own numbers where these are not just their positions."""
+    """Return the steps of one task, and the nodes' own numbers if they differ from their positions."""
     if len(nodes) > MAX_STEPS:
-        problems.add(pointer, f"The task has {len(nodes)} nodes; at most {MAX_STEPS} are read.")
+        problems.add(pointer, f"The task has {len(nodes)} nodes. The limit is {MAX_STEPS}.")
         return [], None
     numbers = _numbers(nodes, pointer, problems)
     steps: list[dict[str, Any]] = []
@@ -56,7 +56,7 @@ def read_steps(nodes: list[Any], pointer: str, problems: Problems) -> tuple[list
 
 
 def _is_plain(node: dict[str, Any], step: dict[str, Any]) -> bool:
-    """Tell cheaply whether the step, written in plain form, gives the node back (whether it has an idx aside)."""
+    """Return quickly whether the step, written in plain form, gives the node back (idx aside)."""
     annotated = step["depends_on"] is not None
     arguments = node["action"].get("arguments")
     return (
@@ -71,7 +71,7 @@ def _is_plain(node: dict[str, Any], step: dict[str, Any]) -> bool:
 
 
 def write_nodes(task: dict[str, Any], *, full: bool = False) -> list[dict[str, Any]]:
-    """The nodes of one task. ``full`` writes every field of every node, null where nothing is known."""
+    """Return the nodes of one task. ``full`` writes every field of every node, null if nothing is known."""
     steps = task["steps"]
     numbers = native(task).get("idx")
     if full or type(numbers) is not list or [step["id"] for step in steps] != [f"s{number}" for number in numbers]:
@@ -84,7 +84,7 @@ def write_nodes(task: dict[str, Any], *, full: bool = False) -> list[dict[str, A
 
 
 def _numbers(nodes: list[Any], pointer: str, problems: Problems) -> list[int]:
-    """A number for every node: its own ``idx``, else its position, else the next one that is free."""
+    """Return a number for every node: its own ``idx``, else its position, else the next free one."""
     for position, node in enumerate(nodes):
         number = node.get("idx", position) if type(node) is dict else None
         if type(number) is not int or number != position:
@@ -103,7 +103,7 @@ def _numbers(nodes: list[Any], pointer: str, problems: Problems) -> list[int]:
         seen: set[int] = set()
         for position, number in enumerate(numbers):
             if number is not None and number in seen:
-                message = f"The idx {number} is used twice in this task, so dependencies on it mean two nodes."
+                message = f"The idx {number} is used twice in this task, so dependencies on it are ambiguous."
                 problems.add(f"{pointer}/{position}/idx", message)
             elif number is not None:
                 seen.add(number)
@@ -132,7 +132,7 @@ def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, 
         return {}
     name = action.get("name")
     if type(name) is not str or not name:
-        problems.add(f"{here}/action/name", f"The name of the call must be a text, not {describe(name or None)}.")
+        problems.add(f"{here}/action/name", f"The name of the call must be text, not {describe(name or None)}.")
         return {}
     arguments = action.get("arguments", {})
     if type(arguments) is str:
@@ -145,7 +145,7 @@ def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, 
 
     extra: dict[str, Any] = {}
     if NATIVE in node or NATIVE in action:
-        problems.add(here, f"The field name {NATIVE} is Assay's own; rename it.")
+        problems.add(here, f"The field name {NATIVE} is reserved for Assay. Rename the field.")
     if not _ACTION.issuperset(action):
         extra["action"] = {key: value for key, value in action.items() if key not in _ACTION}
     depends_on = _read_dependencies(node.get("dependency_list"), here, problems)
@@ -166,7 +166,7 @@ def _read_step(node: dict[str, Any], step_id: str, pointer: str, position: int, 
 
 def _read_answer(step: dict[str, Any], arguments: Any, observation: Any, here: str, problems: Problems) -> None:
     if observation is not None and type(observation) is not str:
-        problems.add(f"{here}/observation", f"The text of an answer must be a text, not {describe(observation)}.")
+        problems.add(f"{here}/observation", f"The text of an answer must be text, not {describe(observation)}.")
     if type(arguments) is not dict:
         problems.add(f"{here}/action/arguments", "The arguments of an answer must be an object with answer_type.")
         arguments = {}
@@ -183,9 +183,9 @@ def _read_clarification(
     step: dict[str, Any], arguments: Any, observation: Any, reply: Any, here: str, problems: Problems
 ) -> None:
     if observation is not None and type(observation) is not str:
-        problems.add(f"{here}/observation", f"The question must be a text, not {describe(observation)}.")
+        problems.add(f"{here}/observation", f"The question must be text, not {describe(observation)}.")
     if reply is not None and type(reply) is not str:
-        problems.add(f"{here}/user_input", f"The user's reply must be a text, not {describe(reply)}.")
+        problems.add(f"{here}/user_input", f"The user's reply must be text, not {describe(reply)}.")
     if type(arguments) is not dict:
         problems.add(f"{here}/action/arguments", "The arguments of a clarification must be an object.")
     elif arguments:
@@ -211,13 +211,13 @@ def _read_dependencies(value: Any, here: str, problems: Problems) -> list[dict[s
 
 
 def read_arguments(text: str, pointer: str, problems: Problems) -> dict[str, Any] | str:
-    """The arguments a text holds as a JSON object, else the text itself (a check reports it)."""
+    """Return the arguments that a text contains as a JSON object, else the text itself (a check reports it)."""
     value = read_json_text(text, pointer, problems)
     return value if type(value) is dict else text
 
 
 def _plain_nodes(steps: list[dict[str, Any]], numbers: list[int], *, full: bool) -> list[dict[str, Any]]:
-    """Nodes in plain form: a node with dependencies is complete, one without has only what it holds."""
+    """Return nodes in plain form: a node with dependencies is complete, one without has only its own fields."""
     by_id = {step["id"]: number for step, number in zip(steps, numbers, strict=True)}
     numbered = full or any(step["depends_on"] is not None for step in steps)
     nodes = []
@@ -268,7 +268,7 @@ def _action(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dependency(step_id: str, by_id: dict[str, int], numbers: list[int]) -> int:
-    """The number to write for a dependency. One that does not exist must not come to mean a node that does."""
+    """Return the number to write for a dependency. A missing one must not come to mean an existing node."""
     number = by_id.get(step_id)
     if number is not None:
         return number

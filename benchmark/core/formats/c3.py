@@ -1,12 +1,12 @@
-"""C3-Bench and Multi-Mission Tool Bench records: their files agree.
+"""C3-Bench and Multi-Mission Tool Bench records, which have the same layout.
 
-Per language (``english_`` before it, or Chinese without): ``task``, ``answer_list``, ``messages``, ``tools``. Shared:
-``task_ids``, ``env_info`` (one text, or one a task), ``type``, ``turn_type``, ``turn_subtypes``. Where two variants
-differ in a shared field, the English one gets an ``english_`` field of its own. Records of the same data in the field
-names of ``wild`` are read as well, and written back in them.
+Per language (with the prefix ``english_``, or Chinese without): ``task``, ``answer_list``, ``messages``, ``tools``.
+Shared: ``task_ids``, ``env_info`` (one text, or one a task), ``type``, ``turn_type``, ``turn_subtypes``. If two
+variants differ in a shared field, the English one gets an ``english_`` field of its own. Records of the same data with
+the field names of ``wild`` are read as well, and written back with them.
 
-What the published evaluators ask for beyond that, and a full export gives them: an ``env_info`` holds a Chinese weekday
-(tasks without one are dropped in silence), and ``task`` exists even in an English file.
+The published evaluators ask for more, which a full export adds: ``env_info`` has a Chinese weekday (tasks without one
+are silently dropped), and ``task`` exists even in an English file.
 """
 
 import re
@@ -57,21 +57,23 @@ _WEEKDAYS = "一二三四五六日"
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _WILD = WildFormat()
 _AS_WILD = (
-    "The record has the field names of wild and is read by them, as a dialogue of {}. If it is one of WildToolBench, "
-    "choose the format wild."
+    "The record has the field names of wild and is read by them, as a dialogue of {}. If "
+    "it is one of WildToolBench, choose the format wild."
 )
 _OTHER_MESSAGES = (
-    "The messages say more than the tasks and their answers do, or something else. They are kept with the record; a "
-    "release writes them anew from tasks and answers."
+    "The messages differ from the tasks and their answers. They are kept with the "
+    "record; a release writes them anew from tasks and answers."
 )
 _BEHIND_WEEKDAY = (
-    "What stands behind the weekday is not read: the published evaluators cut it off. It is kept with the record; a "
-    "release leaves it out."
+    "The text after the weekday is not read, because the published evaluators cut it "
+    "off. It is kept with the record; a release leaves it out."
 )
 _HIDES_SOMETHING = (
-    "The task hides something, but no turn subtype says how, so its label is open. A release leaves it out."
+    "The task hides something, but no turn subtype says how, so its label is empty. A release leaves it out."
 )
-_HIDES_NOTHING = "The turn subtype {} is not read, for by turn_type the task hides nothing. A release leaves it out."
+_HIDES_NOTHING = (
+    "The turn subtype {} is not read, because turn_type says that the task hides nothing. A release leaves it out."
+)
 
 
 class C3Format(TaskListFormat):
@@ -166,16 +168,16 @@ class C3Format(TaskListFormat):
             env_info = _write_env_info(document)
             for value in env_info if type(env_info) is list else [env_info]:
                 if value is None or _WEEKDAY not in value:
-                    message = "Without a date (YYYY-MM-DD) in its env_info the published evaluator drops the task."
+                    message = "Without a date (YYYY-MM-DD) in its env_info, the published evaluator drops the task."
                     problems.append(Problem("/env_info", message))
                     break
             roles = [message["role"] for message in document["context"]]
             if roles != ["user", "assistant"] * (len(roles) // 2):
-                message = "The published evaluator wants user and assistant in turns, the user first."
+                message = "The published evaluator expects user and assistant in turns, the user first."
                 problems.append(Problem("/context", message))
             for task in document["tasks"]:
                 if task["policy"] is None:
-                    problems.append(Problem(f"/tasks/{task['id']}/policy", "The policy is not labelled."))
+                    problems.append(Problem(f"/tasks/{task['id']}/policy", "The policy is missing."))
         return problems
 
 
@@ -193,7 +195,7 @@ def _read_env_info(reading: LanguageReading, document: dict[str, Any]) -> None:
     for position, value in enumerate(values):
         if value is not None and type(value) is not str:
             place = f"/{key}/{position}" if type(raw) is list else f"/{key}"
-            reading.problems.add(place, f"The env_info must be a text or one text a task, not {describe(value)}.")
+            reading.problems.add(place, f"The env_info must be text or one text a task, not {describe(value)}.")
             return
     cut = [None if value is None else value.partition(_WEEKDAY)[0].strip() for value in values]
     if any(value is not None and value.partition(_WEEKDAY)[2][1:].strip() for value in values):
@@ -214,7 +216,9 @@ def _read_messages(reading: LanguageReading, key: str, document: dict[str, Any])
     for position, item in enumerate(raw):
         if type(item) is dict:
             if type(item.get("role")) is not str or type(item.get("content")) is not str:
-                reading.problems.add(f"/{key}/{position}", "A message must have a role and a content, both texts.")
+                reading.problems.add(
+                    f"/{key}/{position}", "A message must have a role and a content, both of them text."
+                )
                 return []
         elif type(item) is not str:
             message = f"A message must be an object, or a separator of =====, not {describe(item)}."
@@ -253,8 +257,8 @@ def _read_context(
     for position, (block, index, task) in enumerate(zip(blocks, own, document["tasks"], strict=True)):
         message = task["user_message"]
         if index >= len(block) or type(message) is not str or message not in block[index]["content"]:
-            text = f"The messages of task {position + 1} do not hold its user message where task_ids says."
-            reading.warn(f"/{key}", text + " They are made anew on export once the dialogue is edited.")
+            text = f"The messages of task {position + 1} do not contain its user message at the index in task_ids."
+            reading.warn(f"/{key}", text + " An edit of the dialogue rewrites them on export.")
 
 
 def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> None:
@@ -264,7 +268,7 @@ def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> Non
             continue
         task["policy"] = C3_POLICIES.get(label) if type(label) is str else None
         if task["policy"] is None:
-            message = f"The type {quote(label)} is not known; it is one of {listed(C3_POLICIES)}."
+            message = f"The type {quote(label)} is unknown. Use {listed(C3_POLICIES)}."
             reading.problems.add(f"/{key}/{position}", message)
 
 
@@ -277,7 +281,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
         known = value if type(value) is bool or value is None else _TRUTH.get(str(value))
         if known is None and value is not None:
             reading.problems.add(
-                f"/{key}/{position}", f"The turn type {quote(value)} is not known; it is true or false (真, 假)."
+                f"/{key}/{position}", f"The turn type {quote(value)} is unknown. Use true or false (真, 假)."
             )
         hides.append(known)
     if follow_ups is None:
@@ -291,7 +295,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
             reading.warn(f"/{turn_type}/{position}", _HIDES_SOMETHING)
         return
     if type(words) is not list:
-        reading.problems.add(f"/{key}", f"A list is expected, not {describe(words)}.")
+        reading.problems.add(f"/{key}", f"Must be a list, not {describe(words)}.")
         return
     hidden_tasks = [task for task, hidden in zip(tasks, hides, strict=False) if hidden]
     if follow_ups is not None and len(words) == len(hidden_tasks):
@@ -315,7 +319,7 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
         task["information"] = _information(word)
         task["native_information"] = word
         if task["information"] is None:
-            message = f"The turn subtype {quote(word)} is not known; it is one of {listed(C3_INFORMATION)}."
+            message = f"The turn subtype {quote(word)} is unknown. Use {listed(C3_INFORMATION)}."
             reading.problems.add(f"/{key}/{position}", message)
 
 
@@ -346,7 +350,7 @@ def _write_env_info(document: dict[str, Any]) -> Any:
 
 
 def _with_weekday(text: str) -> str:
-    """The text with the Chinese weekday of the date in it, at which the published evaluators cut it."""
+    """Return the text with the Chinese weekday of its date, at which the published evaluators cut it."""
     match = _DATE.search(text)
     if match is None or _WEEKDAY in text:
         return text

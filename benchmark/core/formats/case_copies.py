@@ -1,8 +1,8 @@
-"""Copies, in a constraint's parameters, of its own words and of the prompt.
+"""Copies of a constraint's own words and of the prompt in its parameters.
 
-Beside what a checker counts with, published parameters hold the constraint's entry (``constraint``) and the passage of
-the prompt that says it (``refine_constraint``). Once these words were edited, the copies are wrong.
-Only fields that the category does not count with are looked at.
+Beside the values for a checker, published parameters contain the constraint's entry (``constraint``) and the passage of
+the prompt that states it (``refine_constraint``). When these words are edited, the copies are wrong. Only fields that
+the category does not use are looked at.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,12 @@ from typing import Any
 from annotator.core.constraints.taxonomy import find_category, labelled
 from annotator.core.schema.exact_json import same
 
-#: Signs compared, past which a text counts as a copy that is outdated: looking for many texts is superlinear.
+#: Characters compared, past which a text counts as an outdated copy: searching for many texts is superlinear.
 _STEPS = 100_000_000
 
 
 def forget_copies(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """Take from a case's constraints, in place, what their parameters, unchanged since ``before``, say of words that
-    were edited.
-    """
+    """Remove from a case's constraints, in place, copies of edited words in parameters unchanged since ``before``."""
     old = {constraint["id"]: constraint for constraint in before["constraints"]}
     steps = _STEPS
     for constraint in document["constraints"]:
@@ -40,7 +38,7 @@ def _words(constraint: dict[str, Any], document: dict[str, Any]) -> list[str]:
 
 
 def _parameters(constraint: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The constraint's own, and those of its variants, which began as these; each under its place."""
+    """Return the constraint's own parameters and those of its variants, which began as these, each under its place."""
     if constraint["parameters"] is not None:
         yield "parameters", constraint["parameters"]
     for n, variant in enumerate(constraint["variants"]):
@@ -48,7 +46,7 @@ def _parameters(constraint: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 
 def _unknown(parameters: dict[str, Any], was: dict[str, Any], constraint: dict[str, Any]) -> list[str]:
-    """Fields that no category of the two counts with, and that nobody has edited."""
+    """Return fields that neither category uses and that nobody has edited."""
     held = was["parameters"] or {}
     known: set[str] = set()
     for category in (find_category(was["category"]), find_category(constraint["category"])):
@@ -64,14 +62,14 @@ def _is_outdated(value: Any, was: tuple[dict[str, Any], list[str]], now: tuple[d
             return True
     for sentence in _sentences(value):
         said = next((n for n, text in enumerate(texts) if sentence in text), None)
-        # What the constraint itself said, it has to say now; a passage of the prompt may have moved to the query.
+        # What the constraint itself said must still be its words; a passage of the prompt may have moved to the query.
         if said is not None and not any(sentence in text for text in (others[:1] if said == 0 else others[1:])):
             return True
     return False
 
 
 def _sentences(value: Any) -> Iterator[str]:
-    """The texts in a value. One word is no copy: it stands in many a place by chance."""
+    """Yield the texts in a value. One word is not a copy: it appears in many places by chance."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -2,9 +2,9 @@
 
 A line has ``id``, ``messages`` (system prompt and query), ``tools``, ``codes`` and ``unsolved_set`` as JSON *texts*,
 ``constraints_list`` ([[dimension, category, text] …]), ``data_source`` and ``answer``. The file
-``check_code/<id>/check_constraint_<i>.json`` holds the parameters of constraint i, ``.py`` its validator. Whoever reads
-an archive puts these files' texts into the record, under ``check_code`` (``check_files``); a record that lacks them is
-read too. What the format has no place for (trajectory, spans, variants, examples) stands under ``assay``.
+``check_code/<id>/check_constraint_<i>.json`` has the parameters of constraint i, ``.py`` its validator. Whoever reads
+an archive puts these files' texts into the record, under ``check_code`` (``check_files``); a record without them can be
+read, too. What the format cannot represent (trajectory, spans, variants, examples) is under ``assay``.
 """
 
 from collections.abc import Sequence
@@ -47,17 +47,17 @@ class CctuFormat(FormatDefaults):
         return [RecordReader(record).read()]
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A record holds one dialogue of one language, the texts of its files included."""
+        """See ``interface.Writer``. A record has one dialogue of one language, including the texts of its files."""
         item = only_one(items, self.name)
         if item.document["kind"] not in self.kinds:
-            raise ValueError("It holds constrained dialogues alone.")
+            raise ValueError("cctu can only represent constrained dialogues.")
         if not is_folder(item.external_id):
-            raise ValueError(f"the id {quote(item.external_id)} cannot name a folder; rename the dialogue.")
+            raise ValueError(f"the id {quote(item.external_id)} cannot be a folder name. Rename the dialogue.")
         flat = plain_fields(item)
         plain = dict(flat)
         restore(flat, native(item.document))
         for key in [key for key in flat if key.startswith(FILE) and type(flat[key]) is not str]:
-            # Notes may come from anywhere; a file is a text.
+            # Notes may come from anywhere; a file must be text.
             del flat[key]
             flat |= {key: plain[key]} if key in plain else {}
         record, files = write_record(flat, item.document)
@@ -88,12 +88,12 @@ class CctuFormat(FormatDefaults):
                 here = f"/constraints/{constraint['id']}"
                 category = find_category(constraint["category"])
                 if category is None:
-                    problems.append(Problem(f"{here}/category", "Nothing checks a constraint without a category."))
+                    problems.append(Problem(f"{here}/category", "A constraint without a category is not checked."))
                 elif category.needs == "validator" and constraint["validator"] is None:
                     problems.append(Problem(f"{here}/validator", "The constraint has no validator."))
                 elif not category.needs and constraint["parameters"] is None:
                     problems.append(Problem(f"{here}/parameters", "The constraint has no parameters."))
                 if constraint["variants"]:
-                    message = "The published checker knows no variants; it applies the parameters."
+                    message = "The published checker does not support variants; it applies the parameters."
                     problems.append(Problem(f"{here}/variants", message))
         return problems

@@ -1,4 +1,4 @@
-"""A record of cctu on its way to a document: see ``cctu``."""
+"""Read a record of cctu into a document: see ``cctu``."""
 
 import json
 from typing import Any
@@ -40,7 +40,7 @@ SYSTEM = ("system", "developer")
 
 
 class RecordReader:
-    """One reading of one record: what was found wrong with it, and what is worth a warning."""
+    """One reading of one record, with its problems and warnings."""
 
     def __init__(self, record: dict[str, Any]) -> None:
         self.record = record
@@ -54,11 +54,11 @@ class RecordReader:
             files = {}
         for name in files:
             if not is_file_name(name):
-                self.problems.add(f"/{CHECK_CODE}", f"No file can be named {quote(name)}; it stands in a folder.")
+                self.problems.add(f"/{CHECK_CODE}", f"{quote(name)} is not a valid file name in a folder.")
         self.files = {name: unmark(name, text, canary) for name, text in files.items()}
 
     def read(self) -> ReadDialogue:
-        """Raises SchemaProblem, naming every problem found."""
+        """Return the dialogue. Raises SchemaProblem, naming every problem found."""
         record, problems = self.record, self.problems
         external_id = check_id(record.get("id"), problems)
         refuse_own_field(record, problems)
@@ -88,7 +88,7 @@ class RecordReader:
         loose = self.files.keys() - numbered(len(constraints))
         if loose:
             note(document, **{LOOSE: {name: self.files[name] for name in loose}})
-            self._warn(f"/{CHECK_CODE}", f"No constraint belongs to {listed(sorted(loose))}; kept as it is.")
+            self._warn(f"/{CHECK_CODE}", f"No constraint belongs to {listed(sorted(loose))}. They are kept unchanged.")
         document = normalise(document)
         put_beyond(document, record.get(BEYOND), problems)
         problems.raise_if_any()
@@ -99,7 +99,7 @@ class RecordReader:
         return dialogue
 
     def _note_residue(self, dialogue: ReadDialogue) -> None:
-        """Keep what the plain form would not give back, place by place: an edit gives up its own alone."""
+        """Keep what the plain form would not give back, place by place: an edit drops only its own place."""
         raw = {key: self.record[key] for key in FIELDS if key in self.record}
         for n, (constraint, entry) in enumerate(
             zip(dialogue.document["constraints"], self.record["constraints_list"], strict=True)
@@ -123,18 +123,18 @@ class RecordReader:
         for n, one in enumerate(messages):
             if type(one.get("content")) is not str:
                 self.problems.add(
-                    f"/messages/{n}/content", f"The content must be a text, not {describe(one.get('content'))}."
+                    f"/messages/{n}/content", f"The content must be text, not {describe(one.get('content'))}."
                 )
         systems = [one for one in messages if one.get("role") in SYSTEM]
         users = [one for one in messages if one.get("role") == "user"]
         if not users:
-            self.problems.add("/messages", "No message is the user's, so there is no query.")
+            self.problems.add("/messages", "There is no user message, so there is no query.")
             return None, ""
         if len(systems) > 1 or len(users) > 1 or len(systems) + len(users) < len(messages):
             self._warn(
-                "/messages", "Only the first system message and the last of the user are read; the others are kept."
+                "/messages", "Only the first system message and the last user message are read. The others are kept."
             )
-        # One without a content has its problem already.
+        # A message without a content has its problem already.
         return (systems[0].get("content") if systems else None), users[-1].get("content")
 
     def _tools(self) -> list[Any]:
@@ -156,7 +156,7 @@ class RecordReader:
         word = self.record.get("data_source")
         scenario = SCENARIOS.get(word) if type(word) is str else None
         if word is not None and scenario is None:
-            self._warn("/data_source", f"The data_source {quote(word)} is not known; it is one of {listed(SCENARIOS)}.")
+            self._warn("/data_source", f"The data_source {quote(word)} is unknown. Use {listed(SCENARIOS)}.")
         return scenario
 
     def _answer(self) -> str | None:
@@ -164,17 +164,19 @@ class RecordReader:
         return answer if answer is None or type(answer) is str else json.dumps(answer, ensure_ascii=False)
 
     def _json_text(self, key: str, fits: Any) -> Any:
-        """A field that holds JSON as text; None, with a warning, where it cannot be used. It is kept all the same."""
+        """Return the value of a field that has JSON as text; None, with a warning, if it is unusable. It is always
+        kept.
+        """
         value = self.record.get(key)
         if value is None:
             return None
         if type(value) is str:
             value = read_json_text(value, f"/{key}", self.problems)
             if type(value) is str:
-                self._warn(f"/{key}", f"The {key} cannot be read as JSON; kept as it is.")
+                self._warn(f"/{key}", f"The {key} cannot be read as JSON. It is kept unchanged.")
                 return None
         if not fits(value):
-            self._warn(f"/{key}", f"The {key} is not {_FORMS_OF[key]}; kept as it is.")
+            self._warn(f"/{key}", f"The {key} is not {_FORMS_OF[key]}. It is kept unchanged.")
             return None
         return value
 
@@ -184,7 +186,7 @@ class RecordReader:
             self.problems.add("/constraints_list", f"The constraints_list must be a list, not {describe(entries)}.")
             return []
         if len(entries) > MAX_CONSTRAINTS:
-            message = f"There are {len(entries)} constraints; at most {MAX_CONSTRAINTS} can be stored."
+            message = f"There are {len(entries)} constraints. The limit is {MAX_CONSTRAINTS}."
             self.problems.add("/constraints_list", message)
             return []
         return [self._constraint(n, entry) for n, entry in enumerate(entries)]
@@ -209,20 +211,20 @@ class RecordReader:
             note(constraint, label=[first, second])
         if is_read and len(entry) > 3:
             note(constraint, more=entry[3:])
-            self._warn(here, "The constraint has more than its dimension, category and text; the rest is kept.")
+            self._warn(here, "The constraint has more than its dimension, category and text. The rest is kept.")
         if not is_read:
-            self._warn(here, "The constraint is not a list of its dimension, category and text; kept as it is.")
+            self._warn(here, "The constraint is not a list of its dimension, category and text. It is kept unchanged.")
         elif category is None:
             label = " / ".join(str(word) for word in (first, second) if word is not None)
-            which = f"Its label “{label[:80]}” is not known" if label else "It has no label"
-            self._warn(here, f"The constraint cannot be judged. {which}; say what category it is of.")
+            which = f"Its label “{label[:80]}” is unknown" if label else "It has no label"
+            self._warn(here, f"The constraint cannot be judged. {which}: choose its category.")
         elif category.needs == "validator" and constraint["validator"] is None:
             self._warn(
-                here, f"No check_constraint_{number}.py is beside the record: the constraint lacks its validator."
+                here, f"The record has no file check_constraint_{number}.py, so the constraint has no validator."
             )
         elif not category.needs and constraint["parameters"] is None:
             self._warn(
-                here, f"No check_constraint_{number}.json is beside the record: the constraint lacks its parameters."
+                here, f"The record has no file check_constraint_{number}.json, so the constraint has no parameters."
             )
         return constraint
 
@@ -233,7 +235,7 @@ class RecordReader:
         value = read_json_text(self.files[name], f"/{CHECK_CODE}/{name}", self.problems)
         if type(value) is dict and _can_be_kept(value):
             return value
-        self._warn(f"/{CHECK_CODE}/{name}", "The parameters are no JSON object; the file is kept as it is.")
+        self._warn(f"/{CHECK_CODE}/{name}", "The parameters are not a JSON object. The file is kept unchanged.")
         return None
 
     def _validator(self, number: int, label: Any, category: str | None) -> dict[str, Any] | None:
@@ -243,7 +245,7 @@ class RecordReader:
         code = self.files[name]
         if len(code) > MAX_CODE:
             self.problems.add(
-                f"/{CHECK_CODE}/{name}", f"The code has {len(code):,} characters; at most {MAX_CODE:,} are read."
+                f"/{CHECK_CODE}/{name}", f"The code has {len(code):,} characters. The limit is {MAX_CODE:,}."
             )
             return None
         function = function_for((label if type(label) is str else None, category), outline(code))
@@ -256,7 +258,7 @@ class RecordReader:
 
 _FORMS_OF = {
     "codes": "an object of tools and their sources",
-    "unsolved_set": "an object of tools and lists of what they must yield",
+    "unsolved_set": "an object of tools and the texts that they must return",
 }
 
 
@@ -282,7 +284,7 @@ def _word(value: Any) -> str | None:
 
 
 def _order_of(text: Any) -> list[str]:
-    """The keys of an object in JSON text, where they are not in order: documents are stored sorted."""
+    """Return the keys of an object in JSON text, if they are not sorted: documents are stored sorted."""
     try:
         value = json.loads(text) if type(text) is str else None
     except (ValueError, RecursionError):

@@ -1,7 +1,6 @@
-"""What a constrained document holds and the cctu layout has no place for: kept in the record under ``assay``.
+"""What a constrained document contains and the cctu layout cannot represent: kept in the record under ``assay``.
 
-The published code passes over a field it does not know, so a record with it is read there as any other, and here it
-comes back whole.
+The published code ignores fields that it does not know, so it reads such a record like any other.
 """
 
 from typing import Any
@@ -18,7 +17,7 @@ _PLAIN: dict[str, Any] = {"anchor": None, "variants": []}
 
 
 def take_beyond(document: dict[str, Any]) -> dict[str, Any]:
-    """The field's content; empty where the layout holds everything."""
+    """Return the field's content; empty if the layout represents everything."""
     beyond: dict[str, Any] = {}
     if document["language"] != (guess_language([document["user_query"]]) or None):
         beyond["language"] = document["language"]
@@ -61,7 +60,7 @@ def put_beyond(document: dict[str, Any], beyond: Any, problems: Problems) -> Non
     constraints = beyond.get("constraints")
     if constraints is not None:
         if type(constraints) is not list or len(constraints) != len(document["constraints"]):
-            problems.add(f"/{BEYOND}/constraints", "There must be one object here for each constraint.")
+            problems.add(f"/{BEYOND}/constraints", "Must have one object for each constraint.")
             return
         for constraint, held in zip(document["constraints"], constraints, strict=True):
             _put(constraint, held if type(held) is dict else {})

@@ -1,4 +1,4 @@
-"""A constrained document as a record of cctu, as it says it itself: see ``cctu``."""
+"""Write a constrained document as a record of cctu: see ``cctu``."""
 
 import json
 from typing import Any
@@ -20,17 +20,17 @@ SCENARIOS = {
 }
 _SCENARIO_WORDS = {scenario: word for word, scenario in SCENARIOS.items()}
 FIELDS = ("id", "messages", "tools", "codes", "data_source", "answer", "unsolved_set")
-#: In the plain form a constraint's entry and files stand under keys of their own, named by its id.
+#: In the plain form, a constraint's entry and files are under keys of their own, named by its id.
 ENTRY, FILE = "constraint:", "file:"
 KINDS = ("json", "py")
-#: The note that holds files of no constraint.
+#: The note with files of no constraint.
 LOOSE = "loose"
-#: The note of a record that says itself that it has no files: how.
+#: The note of a record that states that it has no files: how.
 NO_FILES = "no_files"
 
 
 def plain_fields(item: DialogueLike) -> dict[str, Any]:
-    """The record as it is written where nothing is known of an original, flat: see ``ENTRY`` and ``FILE``."""
+    """Return the record as written without an original, flat: see ``ENTRY`` and ``FILE``."""
     document = item.document
     orders = native(document).get("orders")
     orders = orders if type(orders) is dict else {}
@@ -58,18 +58,18 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
 
 
 def numbered(constraints: int) -> set[str]:
-    """The names of the files of so many constraints."""
+    """Return the names of the files of so many constraints."""
     return {f"check_constraint_{n}.{kind}" for n in range(constraints) for kind in KINDS}
 
 
 def write_record(flat: dict[str, Any], document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The record, and its files by name, of the constraints that the document has."""
+    """Return the record, and its files by name, of the constraints that the document has."""
     record = {key: flat[key] for key in FIELDS if key in flat}
     record["constraints_list"] = [flat[ENTRY + one["id"]] for one in document["constraints"]]
     loose = native(document).get(LOOSE, {})
     files: dict[str, str] = {}
     if type(loose) is dict:
-        # One that stood beside no constraint must not come to be that of a constraint added since.
+        # A file without a constraint must not become that of a constraint added later.
         taken = numbered(len(document["constraints"]))
         files = {
             name: text for name, text in loose.items() if name not in taken and is_file_name(name) and type(text) is str
@@ -96,12 +96,12 @@ def _entry_of(constraint: dict[str, Any]) -> list[Any]:
 
 
 def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:
-    """The code of a validator; of a ready form the code that does the same."""
+    """Return the code of a validator; for a ready form, code that does the same."""
     if validator["code"] is not None:
         return str(validator["code"])
     form = FORMS.get(validator["form"])
     if form is None:
-        raise ValueError(f"there is no ready form “{validator['form']}”.")
+        raise ValueError(f"the ready form “{validator['form']}” does not exist.")
     try:
         parameters = form.read(validator["parameters"] or {})
     except SchemaProblem as problem:

@@ -1,7 +1,7 @@
-"""Records of one format as records of another, without a database; and what the other format has no place for.
+"""Convert records of one format to another, without a database, and report what the other format cannot represent.
 
-From a format to itself every record comes back as the line it was: what a writer gives is laid out as the line is, so
-that keys stand in their order and numbers are written as they were.
+From a format to itself, every record comes back as the same line: what a writer gives is laid out like the line, with
+the same order of keys and spelling of numbers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,15 +22,15 @@ from benchmark.core.formats.openai_writing import round_of, turns_of
 
 #: c3 and mmtb are one layout under two names.
 _ALIKE = frozenset(("c3", "mmtb"))
-#: A value in a sentence is cut after so many signs.
+#: A value in a sentence is cut after this many characters.
 _SHOWN = 60
 
 
 @dataclass(slots=True)
 class Converted:
-    """What became of one line: the records it is written as, each with the files that stand beside it.
+    """The result for one line: the records it is written as, each with the files beside it.
 
-    ``problems``: why it, or a dialogue of it, was refused; ``losses``: what is not in the records.
+    ``problems``: why it, or a dialogue of it, was rejected; ``losses``: what is not in the records.
     """
 
     external_id: str
@@ -43,7 +43,8 @@ class Converted:
 class Converter:
     """Converts lines of the format ``source`` into records of ``target``.
 
-    ``apart``: whether files can stand beside the records; where not, they stay in them, where they are read, too.
+    ``apart``: whether files can be stored beside the records; otherwise they stay in the records, where readers find
+    them.
     """
 
     def __init__(self, source: str, target: str, *, apart: bool = False) -> None:
@@ -54,7 +55,7 @@ class Converter:
         self._reader, self._writer = READERS[source], WRITERS[target]
 
     def convert(self, raw: RawLine) -> Converted:
-        """What becomes of a line."""
+        """Convert a line."""
         item = parse_line(raw)
         if not hasattr(item, "data"):
             return Converted("", [], {}, [Problem("", item.message)], [])
@@ -79,7 +80,7 @@ class Converter:
     def _write(self, variants: list[ReadDialogue], data: dict[str, Any], content: bytes, out: Converted) -> None:
         kinds = {one.document["kind"] for one in variants}
         if not kinds <= self._writer.kinds:
-            raise ValueError(f"that format holds no {kinds.pop()} dialogues.")
+            raise ValueError(f"the format cannot represent {kinds.pop()} dialogues.")
         canary = data.get(CANARY)
         canary = canary if isinstance(canary, str) else None
         record = self._writer.write(variants, full=not self.untouched, canary=canary)
@@ -102,7 +103,7 @@ class Converter:
             return dumps(record).decode()
         text = on_one_line(content.decode().rstrip("\n"))
         if self.target == "neutral" and _alike(variants, again):
-            # A record may leave out what is as usual; it says the same without it.
+            # A record may leave out defaults; it says the same without them.
             record = data
         return lay_out(record, text)
 
@@ -116,7 +117,7 @@ def _alike(some: Sequence[ReadDialogue], others: Sequence[ReadDialogue]) -> bool
 
 
 def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], target: str) -> Iterator[Problem]:
-    """What of these dialogues is not in the records they were written as, which are read again as ``after``."""
+    """Yield what is not in the records that these dialogues were written as, which are read again as ``after``."""
     read = {one.language: one for one in after} if len(after) > 1 else dict.fromkeys([before[0].language], after[0])
     for one in before:
         other = read.get(one.language)
@@ -124,13 +125,13 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
             yield Problem("", f"The dialogue {one.external_id} is not read back from {target}.")
             continue
         if one.variant_group and one.variant_group != other.variant_group:
-            yield Problem("/variant_group", f"The format {target} does not say that languages belong together.")
+            yield Problem("/variant_group", f"{target} cannot represent that languages belong together.")
         if not same(_functions(one.tools), _functions(other.tools)):
-            yield Problem("/tools", f"The tools are written in another form in {target}.")
+            yield Problem("/tools", f"{target} writes the tools in another form.")
         there = set(_spelled(other.document))
         for pointer in _spelled(one.document):
             if pointer not in there:
-                yield Problem(pointer, f"The field was written in a way that {target} does not have.")
+                yield Problem(pointer, f"{target} cannot represent how the field was written.")
         yield from _unsaid(one.document, other.document, target)
         left, right = _bare(one.document), _bare(other.document)
         for change in diff(left, right):
@@ -138,21 +139,24 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
                 yield Problem(change.anchor[:600], _words(change, left, target))
 
 
-#: Notes of a task or step that say something of their own, and what is said of them where a format cannot.
+#: Notes of a task or step with content of their own, and the sentence if a format cannot represent it.
 _SAYING = {
-    "said": "What the assistant said beside the call has no place in {}.",
-    "refusal": "That the answer is a refusal has no place in {}.",
+    "said": "{} cannot represent what the assistant said beside the call.",
+    "refusal": "{} cannot represent that the answer is a refusal.",
 }
 
 
 def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Iterator[Problem]:
-    """What the document's notes say that is not in the record read again."""
+    """Yield what the document's notes say that is not in the record read again."""
     for task, read in zip(document.get("tasks", ()), again.get("tasks", ()), strict=False):
         here = f"/tasks/{task['id']}"
         label = native(task).get("label")
         word = wild_policy_word(read, native(read).get("label"))
         if label is not None and task["policy"] == read["policy"] and word != wild_policy_word(task, label):
-            yield Problem(f"{here}/policy", f"The word {label} has no place in {target}, nor do dependencies say it.")
+            yield Problem(
+                f"{here}/policy",
+                f"{target} cannot represent the label {label}, and the dependencies do not express it.",
+            )
         steps = task["steps"]
         there = read["steps"] if len(read["steps"]) == len(steps) else [None] * len(steps)
         for step, other in zip(steps, there, strict=True):
@@ -161,11 +165,11 @@ def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Ite
                 if name in mine and mine[name] != theirs.get(name):
                     yield Problem(f"{here}/steps/{step['id']}", words.format(target))
         if any(round_of(one) is not None for one in steps) and _at_once(steps) != _at_once(read["steps"]):
-            yield Problem(f"{here}/steps", f"Which calls were made at once has no place in {target}.")
+            yield Problem(f"{here}/steps", f"{target} cannot represent which calls were made in parallel.")
 
 
 def _at_once(steps: list[Any]) -> list[list[int]]:
-    """The positions of the calls that are made at once, turn by turn."""
+    """Return the positions of the parallel calls, turn by turn."""
     positions = {one["id"]: n for n, one in enumerate(steps) if one["type"] == "call"}
     turns = ([positions[one["id"]] for one in turn if one["id"] in positions] for turn in turns_of(steps))
     return [turn for turn in turns if turn]
@@ -177,8 +181,8 @@ def _words(change: Change, document: dict[str, Any], target: str) -> str:
     if change.kind is ChangeKind.CHANGED and change.after is not None:
         return f"{place}: {_shown(change.before)} is read back from {target} as {_shown(change.after)}."
     if change.kind is ChangeKind.MOVED:
-        return f"{place}: the order is another one in {target}."
-    return f"{place}: {_shown(change.before)} has no place in {target}."
+        return f"{place}: {target} has another order."
+    return f"{place}: {target} cannot represent {_shown(change.before)}."
 
 
 def _shown(value: Any) -> str:
@@ -191,7 +195,7 @@ def _functions(tools: list[Any]) -> list[Any]:
 
 
 def _parts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The parts that have fields of their own beside, by anchor."""
+    """Yield the parts that have fields of their own beside, by anchor."""
     yield "", document
     for task in document.get("tasks", ()):
         here = f"/tasks/{task['id']}"
@@ -201,7 +205,7 @@ def _parts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _spelled(document: dict[str, Any]) -> Iterator[str]:
-    """The fields that the record wrote in a way of its own."""
+    """Yield the fields that the record wrote in a way of its own."""
     for anchor, part in _parts(document):
         notes = native(part)
         if "messages" in notes:
@@ -213,7 +217,9 @@ def _spelled(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _bare(document: dict[str, Any]) -> dict[str, Any]:
-    """A copy without Assay's notes, and without what names differ in: ids that only count, words for one label."""
+    """Return a copy without Assay's notes, and without differences in names: ids that only count, synonyms
+    of a label.
+    """
     document = copied(document)
     for _, part in _parts(document):
         part["extra"].pop(NATIVE, None)

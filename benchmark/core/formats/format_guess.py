@@ -1,4 +1,4 @@
-"""Which format a record is probably of, to say so when the wrong one was chosen."""
+"""Guess the format of a record, to report that the wrong one was chosen."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ from annotator.core.schema import Problem, SchemaProblem
 
 
 def guess_format(record: Any) -> str | None:
-    """The name of the format a record looks like, from its field names; None when it looks like none.
+    """Return the name of the format that a record looks like, from its field names; None if it looks like none.
 
-    c3 and mmtb share all their fields, so either comes out as c3. Only formats that can be imported are named.
+    c3 and mmtb share all their fields, so either is reported as c3. Only formats that can be imported are named.
     """
     return _guess(record)[0]
 
 
 def refuse_other_format(record: dict[str, Any], chosen: str) -> None:
-    """Raise SchemaProblem, naming the probable format, when a record is clearly not of the chosen one."""
+    """Raise SchemaProblem, naming the probable format, if a record is clearly not of the chosen one."""
     guess, why = _guess(record)
     other = _unread(record) if guess is None else ""
     if other:
-        raise SchemaProblem([Problem("", f"{other}, which Assay does not read. {_INSTEAD}")])
+        raise SchemaProblem([Problem("", f"{other}, which Assay can't read. {_INSTEAD}")])
     if guess is not None and guess != chosen and {guess, chosen} != {"c3", "mmtb"}:
         message = f"The record looks like {guess}, not {chosen}: {why}. Choose the format {guess}."
         raise SchemaProblem([Problem("", message)])
@@ -28,14 +28,14 @@ _INSTEAD = "Write each task as messages with tool calls and import it as openai,
 
 
 def _unread(record: dict[str, Any]) -> str:
-    """What a record of a benchmark looks like whose files are not read, as the beginning of a sentence."""
+    """Return what a record of an unsupported benchmark looks like, as the beginning of a sentence."""
     for field in ("involved_classes", "ground_truth"):
         if field in record:
             return f"The record looks like a task of BFCL or AsyncTool (it has {field})"
     if "question" in record and "function" in record:
         return "The record looks like a task of BFCL (it has question and function)"
     if {"name", "description", "parameters"} <= record.keys():
-        return "The record looks like the description of a function, no dialogue (it has name and parameters)"
+        return "The record looks like the description of a function, not a dialogue (it has name and parameters)"
     return ""
 
 

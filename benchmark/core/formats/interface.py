@@ -1,4 +1,4 @@
-"""What every format offers: a reader from native records to dialogues, a writer back, and what passes between them."""
+"""What every format offers: a reader from native records to dialogues, a writer back, and their types."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ from annotator.core.schema.canonical import encode_faithful, normalise
 from annotator.core.schema.exact_json import JsonError, dumps, loads
 from benchmark.core.formats.native_remainder import NATIVE
 
-#: Longest external id that can be stored, the ``:zh`` of a language variant included.
+#: The longest external id that can be stored, including the ``:zh`` of a language variant.
 MAX_ID = 200
 CANARY = "canary"
 
 
 @dataclass(slots=True)
 class ReadDialogue:
-    """One dialogue of one language, as a reader hands it over and a writer takes it back.
+    """One dialogue of one language, from a reader or for a writer.
 
     ``document`` is complete and valid: ``read_document(document) == document``; ``text`` is its canonical text.
-    ``tools`` are as the record had them. ``variant_group`` is empty unless the record held the dialogue in more than
-    one language.
+    ``tools`` are as the record had them. ``variant_group`` is empty unless the record had the dialogue in more than one
+    language.
     """
 
     external_id: str
@@ -53,19 +53,16 @@ class Reader(Protocol):
     """Reads one native record."""
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """The record's dialogues, one a language, English first.
-
-        Raises SchemaProblem, its pointers into the native record, naming every problem found.
-        """
+        """Return the record's dialogues, one a language, English first."""
         ...
 
 
 class Writer(Protocol):
     """Writes one native record.
 
-    ``kinds``: of which documents. ``holds_all``: whether each of these can be written, whatever is in it; where not,
-    ``write`` has to be tried. ``joins_languages``: whether one record holds every language of a dialogue.
-    ``file_name``: what the file of records is called in a release; empty for the format's own name.
+    ``kinds``: of which documents. ``holds_all``: whether each of these can be written, whatever its content; if not,
+    ``write`` must be tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``:
+    the name of the file of records in a release; empty for the format's own name.
     """
 
     kinds: ClassVar[frozenset[str]]
@@ -74,24 +71,24 @@ class Writer(Protocol):
     file_name: ClassVar[str]
 
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """The files that stand beside a record that was written here, by path; they are taken out of it."""
+        """Take out and return the files beside a record that was written here, by path."""
         ...
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """The native record of the language variants of one dialogue.
+        """Return the native record of the language variants of one dialogue.
 
-        An untouched dialogue gives the record it was read from. ``full`` asks for every field the published
-        evaluators read, whether or not the record had it. Raises ValueError when ``items`` do not belong together.
+        An unchanged dialogue gives the record it was read from. ``full`` asks for every field that the published
+        evaluators read, whether or not the record had it. Raises ValueError if ``items`` do not belong together.
         """
         ...
 
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """What a published evaluator would trip over in the record; pointers into the documents."""
+        """Return what a published evaluator would stumble over in the record; pointers into the documents."""
         ...
 
 
 class FormatDefaults:
-    """What most formats have in common: dialogues of tasks, one language a record, nothing beside it."""
+    """What most formats have in common: multi-turn dialogues, one language a record, no files beside it."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"multi_turn"})
     holds_all: ClassVar[bool] = True
@@ -128,21 +125,21 @@ class Problems:
 
 
 def require_object(record: Any) -> None:
-    """Raise SchemaProblem for a record that is none."""
+    """Raise SchemaProblem if the record is not an object."""
     if type(record) is not dict:
         raise SchemaProblem([Problem("", f"A record must be an object, not {describe(record)}.")])
 
 
 def refuse_own_field(record: dict[str, Any], problems: Problems) -> None:
-    """A record must not have the field that holds Assay's notes."""
+    """Report the field reserved for Assay's notes."""
     if NATIVE in record:
-        problems.add(f"/{NATIVE}", f"The field name {NATIVE} is Assay's own; rename it.")
+        problems.add(f"/{NATIVE}", f"The field name {NATIVE} is reserved for Assay. Rename the field.")
 
 
 def only_one(items: Sequence[DialogueLike], format_name: str) -> DialogueLike:
-    """The dialogue of a record that holds one in one language. Raises ValueError for several."""
+    """Return the dialogue of a record that has one in one language. Raises ValueError if there are several."""
     if len(items) != 1:
-        raise ValueError(f"A record of {format_name} holds one dialogue; write language variants one by one.")
+        raise ValueError(f"A record of {format_name} has one dialogue. Write language variants one by one.")
     return items[0]
 
 
@@ -163,10 +160,10 @@ def empty_task(number: int, message: str) -> dict[str, Any]:
 
 
 def settle_document(dialogue: ReadDialogue, record: dict[str, Any]) -> None:
-    """Bring the document into the form that is stored, and set ``text``.
+    """Convert the document to its stored form, and set ``text``.
 
-    Raises SchemaProblem, with a pointer into the native record, for what cannot be stored faithfully. The document's
-    shape is the reader's own doing; going through the models once more would only cost time.
+    Raises SchemaProblem, with a pointer into the native record, for what cannot be stored faithfully. The reader is
+    responsible for the document's shape; validating it again would only cost time.
     """
     encoded = encode_faithful(dialogue.document, option=orjson.OPT_SORT_KEYS)
     if encoded is None:
@@ -177,22 +174,22 @@ def settle_document(dialogue: ReadDialogue, record: dict[str, Any]) -> None:
 
 
 def read_json_text(text: str, pointer: str, problems: Problems) -> Any:
-    """The value that a field's text spells in JSON; the text itself where it is none.
+    """Return the JSON value of a field's text; the text itself if it is not JSON.
 
-    Reports a text that is JSON and cannot be kept as one, such as an object with a key that stands twice.
+    Reports JSON that cannot be stored, such as an object with the same key twice.
     """
     try:
         return loads(text)
     except JsonError as error:
         within = f" (at {error.pointer[:200]} in this text)" if error.pointer else ""
-        problems.add(pointer, f"The text is JSON that cannot be kept{within}: {error.message}")
+        problems.add(pointer, f"The text is JSON that cannot be stored{within}: {error.message}")
     except ValueError:
         pass
     return text
 
 
 def describe(value: Any) -> str:
-    """What kind of JSON value this is, for a sentence."""
+    """Return the kind of a JSON value, for a sentence."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -202,28 +199,28 @@ def describe(value: Any) -> str:
 
 
 def quote(value: Any) -> str:
-    """A value as it stands in a sentence, cut short."""
+    """Return a value for a sentence, cut short."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def check_id(value: Any, problems: Problems, pointer: str = "/id") -> str:
-    """A record's id as text. Reports what cannot serve as one."""
+    """Return a record's id as text. Reports an invalid one."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        problems.add(pointer, f"The id must be a text, not {describe(value)}.")
+        problems.add(pointer, f"The id must be text, not {describe(value)}.")
         return ""
     text = str(value)
     if not text.strip():
-        problems.add(pointer, "The id is empty; every record needs an id of its own.")
+        problems.add(pointer, "The id is empty. Every record needs its own id.")
     elif len(text) > MAX_ID - len(":zh"):
-        problems.add(pointer, f"The id has {len(text)} characters; at most {MAX_ID - len(':zh')} can be stored.")
+        problems.add(pointer, f"The id has {len(text)} characters. The limit is {MAX_ID - len(':zh')}.")
     elif not text.isprintable():
-        problems.add(pointer, "The id holds control characters; use printable ones.")
+        problems.add(pointer, "The id contains control characters. Use printable ones.")
     return text
 
 
 def guess_language(texts: Iterable[str]) -> str:
-    """``zh``, ``en`` or nothing, from the characters: a tenth of Chinese ones among the letters makes it Chinese."""
+    """Return ``zh``, ``en`` or "" by the characters: with a tenth of Chinese ones among the letters it is Chinese."""
     chinese = latin = other = 0
     for text in texts:
         for character in text[:2000]:

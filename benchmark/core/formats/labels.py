@@ -9,7 +9,7 @@ WILD_POLICIES = {
     "Parallel Multi-Tool": "multi_tool",
     "Sequential Multi-Tool": "multi_tool",
     "Mixed Multi-Tool": "multi_tool",
-    "Multi-Tool": "multi_tool",  # not in the published files: a multi_tool task whose graph nobody has drawn yet
+    "Multi-Tool": "multi_tool",  # Not in the published files: a multi_tool task whose graph is not annotated yet.
     "Clarify": "clarify",
     "Chat": "chat",
 }
@@ -37,8 +37,8 @@ WILD_INFORMATION_WORDS = {
     "long_range_dependency": "Long-Range Dependency",
 }
 
-#: The published c3/mmtb evaluator counts by the three Chinese words and stops at any other, so these are written;
-#: the English ones are the papers' names for the same.
+#: The published c3/mmtb evaluator counts by the three Chinese words and stops at any other, so these are written; the
+#: English ones are the papers' names for the same.
 C3_INFORMATION = {
     "省略成分": "partial_information",
     "指代理解": "coreferential_reference",
@@ -61,13 +61,13 @@ C3_INFORMATION_WORDS = {
 
 
 def listed(words: Any) -> str:
-    """Words for a sentence: ``a, b or c``."""
+    """Return words for a sentence: ``a, b or c``."""
     *front, last = words
     return f"{', '.join(front)} or {last}" if front else str(last)
 
 
 def wild_policy_word(task: dict[str, Any], label: Any) -> str | None:
-    """The wild task type of a task: a multi_tool one by its graph, else by the label it came with."""
+    """Return the wild task type of a task: a multi_tool one by its graph, else by its imported label."""
     policy = task["policy"]
     if policy != "multi_tool":
         return WILD_WORDS.get(policy)

@@ -1,8 +1,8 @@
-"""The ``messages`` of c3 and mmtb records: made from a document, never kept stale.
+"""The ``messages`` of c3 and mmtb records, made from a document so that they are never outdated.
 
-A flat list in which strings of ``=====`` separate the tasks. The published evaluators split it there, find a task's
-own message in its block by ``task_ids`` (an index into the block), send everything up to it, and cut a role word
-and a colon off the front of each content.
+A flat list in which strings of ``=====`` separate the tasks. The published evaluators split it there, find a task's own
+message in its block by ``task_ids`` (an index into the block), send everything up to it, and cut a role word and a
+colon off the front of each content.
 """
 
 import json
@@ -14,12 +14,12 @@ SEPARATOR = "====="
 ENGLISH_ROLES = ("ai agent assistant", "ai agent", "ai", "user")
 CHINESE_ROLES = ("AI Agent助手", "AI Agent", "用户")
 
-#: How a file writes its messages, where that is not the plain way: kept with the document, used on export.
+#: How a file writes its messages, if not in the plain way: kept with the document, used on export.
 Style = dict[str, Any]
 
 
 def build_messages(document: dict[str, Any], style: Style | None = None, *, with_calls: bool = False) -> list[Any]:
-    """The flat list for all tasks. ``with_calls`` includes each task's calls and observations."""
+    """Return the flat list for all tasks. ``with_calls`` includes each task's calls and observations."""
     style = style or {}
     separator = style.get("separator", SEPARATOR)
     out: list[Any] = []
@@ -36,7 +36,7 @@ def build_messages(document: dict[str, Any], style: Style | None = None, *, with
 
 
 def task_blocks(document: dict[str, Any], *, with_calls: bool = False) -> list[list[dict[str, Any]]]:
-    """One list of messages a task; the first begins with the dialogue so far."""
+    """Return one list of messages a task; the first begins with the dialogue so far."""
     blocks = []
     for position, task in enumerate(document["tasks"]):
         block: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def task_blocks(document: dict[str, Any], *, with_calls: bool = False) -> list[l
 
 
 def batches_of(steps: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The steps in fewest batches, answers in the last; one by one where their dependencies are not fully known."""
+    """Return the steps in fewest batches, answers in the last; one by one if dependencies are not fully known."""
     reading = read_graph(steps)
     if reading.graph is None or reading.unannotated:
         return [[step] for step in steps]
@@ -65,7 +65,7 @@ def batches_of(steps: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def read_style(raw: list[Any], document: dict[str, Any]) -> Style | None:
-    """How ``raw`` writes the document's messages; None when no style gives exactly that."""
+    """Return how ``raw`` writes the document's messages; None if no style gives exactly that."""
     if build_messages(document) == raw:
         return {}
     separators = [item for item in raw if type(item) is str]
@@ -88,7 +88,7 @@ def read_style(raw: list[Any], document: dict[str, Any]) -> Style | None:
 
 
 def check_style(value: Any) -> Style | None:
-    """A style as ``read_style`` makes it, else None: the notes of a document may come from anywhere."""
+    """Return a style as ``read_style`` makes it, else None: the notes of a document may come from anywhere."""
     if type(value) is not dict:
         return None
     lawful = all(
@@ -101,7 +101,7 @@ def check_style(value: Any) -> Style | None:
 
 
 def split_blocks(raw: list[Any]) -> list[list[dict[str, Any]]]:
-    """The blocks of a flat list, cut where the published evaluators cut it."""
+    """Return the blocks of a flat list, cut where the published evaluators cut it."""
     blocks: list[list[dict[str, Any]]] = []
     block: list[dict[str, Any]] = []
     for item in raw:
@@ -116,7 +116,7 @@ def split_blocks(raw: list[Any]) -> list[list[dict[str, Any]]]:
 
 
 def without_role(content: str) -> str:
-    """A content without the role word and colon that may stand before it."""
+    """Return a content without the role word and colon that may precede it."""
     for colon, roles in ((":", ENGLISH_ROLES), ("：", CHINESE_ROLES)):
         word, found, rest = content.partition(colon)
         if found and (word.lower() if colon == ":" else word) in roles:
@@ -125,7 +125,7 @@ def without_role(content: str) -> str:
 
 
 def _call_messages(batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of a batch in one message, and all their observations in another."""
+    """Return the calls of a batch in one message, and all their observations in another."""
     calls = [step for step in batch if step["type"] == "call"]
     if not calls:
         return []

@@ -1,11 +1,11 @@
-"""What writing a dialogue would not give back of the record it was read from.
+"""The native remainder: what writing a dialogue would not give back of the record it was read from.
 
-A reader writes what it has just read, in plain form, and compares: fields that were absent, or that were spelled in a
-way the plain form does not have, are kept beside a fingerprint of the plain form. A writer puts them back where the
-plain form still has that fingerprint, that is, where nobody has edited what they stand for. So an untouched record
-comes back equal, and an edit is never lost behind a stale original.
+A reader writes what it has just read, in plain form, and compares. Fields that were absent, or spelled in a way that
+the plain form does not have, are kept beside a fingerprint of the plain form. A writer restores them if the plain form
+still has that fingerprint, that is, if nobody has edited what they stand for. So an untouched record comes back equal,
+and an edit is never lost behind an outdated original.
 
-All of it lives under one key of ``extra``, next to the native fields that Assay does not know.
+All of it is under one key of ``extra``, next to the native fields that Assay does not know.
 """
 
 from typing import Any
@@ -21,10 +21,10 @@ _MISSING = object()
 
 
 def compare(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
-    """The residue: ``absent`` {key: fingerprint} and ``kept`` {key: [original, fingerprint or null]}.
+    """Return the residue: ``absent`` {key: fingerprint} and ``kept`` {key: [original, fingerprint or null]}.
 
     A null fingerprint means that the plain form has no such key. Keys of ``raw`` that the format does not know must
-    be in ``plain`` already.
+    already be in ``plain``.
     """
     residue: dict[str, Any] = {}
     absent = {key: value_hash(plain[key]) for key in plain.keys() - raw.keys()}
@@ -43,9 +43,9 @@ def compare(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def restore(plain: dict[str, Any], residue: Any) -> None:
-    """Put the originals back into ``plain`` wherever what they stand for is unchanged.
+    """Restore the originals in ``plain`` wherever what they stand for is unchanged.
 
-    ``residue`` may have come in with a document of unknown origin: what is not of its form is passed over.
+    ``residue`` may have come with a document of unknown origin: invalid parts are skipped.
     """
     if not isinstance(residue, dict):
         return
@@ -63,14 +63,14 @@ def restore(plain: dict[str, Any], residue: Any) -> None:
 
 
 def _as_kept(value: Any) -> Any:
-    """The original as it may be read again: a text of JSON that was imported before decimals that no float is were
-    refused says the floats that were stored of it.
+    """Return the original in a readable form: a JSON text imported before inexact decimals were refused has the floats
+    that were stored for it.
     """
     return with_kept_decimals(value) if type(value) is str and value.lstrip()[:1] in ("{", "[") else value
 
 
 def laid_out(written: Any, original: Any) -> Any:
-    """JSON in a text that was edited, laid out as the original text is; anything else as it is."""
+    """Return JSON in a text that was edited, laid out like the original text; anything else unchanged."""
     if type(written) is not str or type(original) is not str or written[:1] not in ("{", "["):
         return written
     try:
@@ -80,7 +80,7 @@ def laid_out(written: Any, original: Any) -> Any:
 
 
 def native(part: dict[str, Any]) -> dict[str, Any]:
-    """Assay's own notes in the ``extra`` of a document, task or step; empty when there are none."""
+    """Return Assay's own notes in the ``extra`` of a document, task or step; empty if there are none."""
     notes = part["extra"].get(NATIVE)
     return notes if isinstance(notes, dict) else {}
 
@@ -91,5 +91,5 @@ def note(part: dict[str, Any], **notes: Any) -> None:
 
 
 def unknown(part: dict[str, Any]) -> dict[str, Any]:
-    """The native fields kept in ``extra``."""
+    """Return the native fields kept in ``extra``."""
     return {key: value for key, value in part["extra"].items() if key != NATIVE}

@@ -1,11 +1,11 @@
 """Assay's own documents, one envelope a line.
 
-    {"assay": 1, "id": "…", "language": "en", "variant_group": "", "document": {…}, "tools": […], "canary": "…"}
+{"assay": 1, "id": "…", "language": "en", "variant_group": "", "document": {…}, "tools": […], "canary": "…"}
 
 ``assay`` is the version of the envelope, ``document`` the revision's content exactly as it is hashed, ``tools`` the
-toolset's functions as they were read. All but ``id`` and ``document`` may be left out on import. ``canary`` stands in
-released files and is no part of the dialogue; fields beside these are kept with the document. This is the only format
-that holds everything: kinds of dependencies, inferable arguments and candidate messages included.
+toolset's functions as they were read. All but ``id`` and ``document`` are optional on import. ``canary`` is in released
+files and not part of the dialogue; other fields are kept with the document. This is the only format that represents
+everything, including kinds of dependencies, inferable arguments and candidate messages.
 """
 
 from collections.abc import Sequence
@@ -45,14 +45,16 @@ class NeutralFormat(FormatDefaults):
         problems = Problems()
         version = record.get("assay", VERSION)
         if type(version) is not int or version != VERSION:
-            problems.add("/assay", f"This Assay reads version {VERSION} of the envelope, not {describe(version)}.")
+            problems.add(
+                "/assay", f"This version of Assay reads version {VERSION} of the envelope, not {describe(version)}."
+            )
         external_id = check_id(record.get("id"), problems)
         group = record.get("variant_group") or ""
         if type(group) is not str or len(group) > MAX_ID:
-            problems.add("/variant_group", f"The variant_group must be a text of at most {MAX_ID} characters.")
+            problems.add("/variant_group", f"The variant_group must be text of at most {MAX_ID} characters.")
         elif "\0" in group:
             problems.add(
-                "/variant_group", "The variant_group holds a NUL character, which cannot be stored; remove it."
+                "/variant_group", "The variant_group contains a NUL character, which cannot be stored. Remove it."
             )
         tools = record.get("tools")
         warnings: list[Problem] = []
@@ -76,7 +78,7 @@ class NeutralFormat(FormatDefaults):
         return [ReadDialogue(external_id, language, group, document, tools or [], warnings, canonical(document))]
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A neutral record holds one dialogue of one language."""
+        """See ``interface.Writer``. A neutral record has one dialogue of one language."""
         item = only_one(items, self.name)
         record = {
             "assay": VERSION,

@@ -1,10 +1,10 @@
 """Traces in the messages of the OpenAI chat API: ``{"id", "messages": […], "tools": […]}``.
 
-Each user message opens a task. The calls of one assistant message become calls whose dependencies nobody has annotated
-yet; a tool message is the observation of the call whose id it names. An assistant text that ends a task is its answer,
-of type tool where the task has calls, else chat: whether it asks something cannot be known. A refusal is such a text.
-The first system message is the env_info; what stands before the first user message otherwise is the dialogue so far.
-What stands in a text as JSON (arguments, observations) is written as that text was, where it has not changed.
+Each user message opens a task. The calls of one assistant message become calls with dependencies that are not
+annotated; a tool message is the observation of the call whose id it names. An assistant text that ends a task is its
+answer, of type tool if the task has calls, else chat: whether it asks something cannot be known. A refusal is such a
+text. The first system message is the env_info; anything else before the first user message is the dialogue so far. JSON
+within texts (arguments, observations) is written as before if it has not changed.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ class OpenAIFormat(FormatDefaults):
         return [dialogue]
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A record of this format holds one dialogue of one language."""
+        """See ``interface.Writer``. A record of this format has one dialogue of one language."""
         item = only_one(items, self.name)
         record = plain_fields(item)
         if full:
@@ -92,7 +92,7 @@ class OpenAIFormat(FormatDefaults):
         return record
 
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``: what these messages cannot say, and what the API does not take."""
+        """See ``interface.Writer``: what these messages cannot represent, and what the API refuses."""
         problems = []
         for item in items:
             for task in item.document["tasks"]:
@@ -103,10 +103,12 @@ class OpenAIFormat(FormatDefaults):
                         problems.append(Problem(place, message))
                     elif step["type"] == "call" and step["observation"] is None:
                         place = f"/tasks/{task['id']}/steps/{step['id']}/observation"
-                        problems.append(Problem(place, "The API wants a tool message for every call; it is missing."))
+                        problems.append(
+                            Problem(place, "The API requires a tool message for every call; this one is missing.")
+                        )
         return problems
 
 
 def _as_function(tool: dict[str, Any]) -> dict[str, Any]:
-    """A bare function as the API wants it."""
+    """Return a bare function as the API expects it."""
     return {"type": "function", "function": tool}

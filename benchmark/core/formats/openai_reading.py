@@ -1,4 +1,4 @@
-"""Reading the messages of the OpenAI chat API into a document: see ``openai``."""
+"""Read the messages of the OpenAI chat API into a document: see ``openai``."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from benchmark.core.formats.task_lists import MAX_TASKS, new_document
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM = ("system", "developer")
-#: Between what an assistant says and its refusal, where a message has both.
+#: Between an assistant's text and its refusal, if a message has both.
 BEFORE_REFUSAL = "\n\n"
 
 
@@ -39,7 +39,7 @@ class MessageReader:
                 continue
             role = message.get("role")
             if role not in ROLES:
-                self.problems.add(f"{here}/role", f"The role {quote(role)} is not one of: {', '.join(ROLES)}.")
+                self.problems.add(f"{here}/role", f"The role {quote(role)} is unknown. Use one of: {', '.join(ROLES)}.")
                 continue
             text = self._text(message, here)
             if role == "user":
@@ -51,7 +51,7 @@ class MessageReader:
             elif role == "tool":
                 self._tool(message, text, here)
             else:
-                warning = "A system message after the first user message has no place in a dialogue; it is kept."
+                warning = "A system message after the first user message cannot be part of a dialogue. It is kept."
                 self.warnings.append(Problem(here, warning))
         self._close_task()
         if not self.tasks:
@@ -78,13 +78,15 @@ class MessageReader:
         refusal = message.get("refusal")
         if refusal is None or type(refusal) is str:
             return refusal or ""
-        self.problems.add(f"{here}/refusal", f"The refusal must be a text, not {describe(refusal)}.")
+        self.problems.add(f"{here}/refusal", f"The refusal must be text, not {describe(refusal)}.")
         return ""
 
     def _open_task(self, text: str, here: str) -> None:
         self._close_task()
         if len(self.tasks) == MAX_TASKS:
-            self.problems.add(here, f"The record has more than {MAX_TASKS} user messages; no more tasks are read.")
+            self.problems.add(
+                here, f"The record has more than {MAX_TASKS} user messages. The other tasks are not read."
+            )
         self.tasks.append(empty_task(len(self.tasks) + 1, text))
 
     def _before_first_task(self, role: str, text: str, message: dict[str, Any], here: str) -> None:
@@ -97,7 +99,7 @@ class MessageReader:
 
     def _assistant(self, message: dict[str, Any], text: str, here: str) -> None:
         if message.get("function_call") is not None:
-            advice = "The old form function_call is not read; convert it to tool_calls with ids."
+            advice = "The old field function_call is not read. Convert it to tool_calls with ids."
             self.problems.add(f"{here}/function_call", advice)
         calls = message.get("tool_calls")
         refusal = self._refusal(message, here)
@@ -112,7 +114,9 @@ class MessageReader:
         self._drop_answer()
         steps = self.tasks[-1]["steps"]
         if len(steps) + len(calls) > MAX_STEPS:
-            self.problems.add(f"{here}/tool_calls", f"The task has more than {MAX_STEPS} calls; no more are read.")
+            self.problems.add(
+                f"{here}/tool_calls", f"The task has more than {MAX_STEPS} calls. The others are not read."
+            )
             return
         round_number = steps[-1]["extra"][NATIVE]["round"] + 1 if steps else 0
         for index, call in enumerate(calls):
@@ -136,12 +140,10 @@ class MessageReader:
                 notes["arguments"] = arguments
             arguments = parsed
         elif arguments is not None and type(arguments) is not dict:
-            self.problems.add(
-                f"{place}/function/arguments", f"The arguments must be a text, not {describe(arguments)}."
-            )
+            self.problems.add(f"{place}/function/arguments", f"The arguments must be text, not {describe(arguments)}.")
         call_id = call.get("id")
         if call_id is not None and type(call_id) is not str:
-            self.problems.add(f"{place}/id", f"The id of a call must be a text, not {describe(call_id)}.")
+            self.problems.add(f"{place}/id", f"The id of a call must be text, not {describe(call_id)}.")
         elif call_id is not None:
             notes["call_id"] = call_id
         return {
@@ -186,11 +188,13 @@ class MessageReader:
         )
 
     def _drop_answer(self) -> None:
-        """An assistant text after which the assistant goes on is no answer."""
+        """Drop an assistant text after which the assistant continues: it is not an answer."""
         steps = self.tasks[-1]["steps"]
         if steps and steps[-1]["type"] == "answer":
             dropped = steps.pop()
-            warning = f"An assistant text inside a task is no step; it is kept, not shown: {quote(dropped['text'])}."
+            warning = (
+                f"An assistant text inside a task is not a step. It is kept but not shown: {quote(dropped['text'])}."
+            )
             self.warnings.append(Problem(f"/tasks/{len(self.tasks) - 1}", warning))
 
     def _close_task(self) -> None:
@@ -208,11 +212,11 @@ def is_text_part(part: Any) -> bool:
 
 
 def dump(value: Any) -> str:
-    """A value as a text that holds JSON, its keys in the order in which documents are stored."""
+    """Return a value as a text of JSON, its keys in the order in which documents are stored."""
     return dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def _parse(text: str, pointer: str, problems: Problems) -> Any:
-    """The object or list a text holds, else the text itself."""
+    """Return the object or list of a text, else the text itself."""
     value = read_json_text(text, pointer, problems) if text[:1] in ("{", "[") else text
     return value if type(value) in (dict, list) else text

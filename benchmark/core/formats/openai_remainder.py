@@ -1,9 +1,9 @@
-"""What the messages of an OpenAI trace hold beside what a document says.
+"""What the messages of an OpenAI trace contain beyond the document.
 
 Names, reasoning, a text between the steps, a later system message, the order of results: the native remainder keeps the
-messages as they came in, and a fingerprint of what the document then said (``residue``). Writing puts the two together
-again. An edit gives up what stands beside the messages that it changed, and nothing else: the remainder is carried
-over, with those messages as the document now says them.
+messages as they came in, and a fingerprint of what the document said then (``residue``). Writing combines the two. An
+edit drops what is stored with the messages that it changed, and nothing else: the remainder is carried over, with those
+messages as the document now has them.
 """
 
 from collections import defaultdict, deque
@@ -18,13 +18,13 @@ from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM,
 from benchmark.core.formats.openai_writing import Written
 
 Message = dict[str, Any]
-#: Whether a value says what was corrected.
+#: Whether a value repeats what was corrected.
 Speaks = Callable[[Any], bool]
 
 
 def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]:
-    """The messages in the order of the record, with whatever else it says in and between them, as long as what they say
-    themselves is unchanged. All that the API reads is as in ``plain``.
+    """Return the messages in the order of the record, with its other content, as long as their own content is
+    unchanged. All that the API reads is as in ``plain``.
     """
     record: dict[str, Any] = {"messages": plain}
     restore(record, {"kept": residue.get("kept")})
@@ -36,11 +36,11 @@ def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]
 
 
 def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks: Speaks) -> list[Any] | None:
-    """The remainder ``[messages, fingerprint]`` of a document that said ``old``, for the one that says ``new``.
+    """Return the remainder ``[messages, fingerprint]`` of a document that said ``old``, for the one that says ``new``.
 
-    A message that says something else now is as ``new`` has it. A result goes with its call, a text between two
-    messages with either; and whatever ``speaks`` of what was corrected goes wherever it stands. None where nothing is
-    left, or where it cannot be told what the messages belong to.
+    A message with other content now is as in ``new``. A result goes with its call, a text between two messages with
+    either; and whatever ``speaks`` of what was corrected is removed everywhere. None if nothing is left, or if it
+    cannot be told what the messages belong to.
     """
     if value_hash([one.message for one in old]) != entry[1]:
         return None
@@ -72,12 +72,12 @@ def _carried(
         else:
             out.append(one.message | ({"role": raw["role"]} if one.message["role"] == "system" else {}))
         out += behind.pop(one.key, [])
-    # What stood behind a message that is gone.
+    # What came after a message that is gone.
     return out + [raw for texts in behind.values() for raw in texts]
 
 
 def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:
-    """For each message the one of the document that stands next behind it."""
+    """For each message, return the one of the document that comes next after it."""
     out: list[tuple[str, ...] | None] = []
     coming = None
     for key in reversed(keys):
@@ -87,14 +87,16 @@ def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | Non
 
 
 def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[Written]:
-    """The messages of a document, the results where the record had them: with their calls where turns were moved."""
+    """Return the messages of a document, the results where the record had them: with their calls if turns
+    were moved.
+    """
     heads = [position.get(one.key) for one in new if one.call is None]
     known = [at for at in heads if at is not None]
     moved = known != sorted(known)
     places: list[tuple[float, bool, int]] = []
     coming = inf
     for n, at in reversed(list(enumerate(heads))):
-        # What is new stands before the next message that the record had.
+        # New messages come before the next message that the record had.
         coming = coming if at is None else at
         places.append((n, False, n) if moved else (coming, at is not None, n))
     keys: list[tuple[float, bool, int, float]] = []
@@ -110,7 +112,7 @@ def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[
 
 
 def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
-    """What a record has where ``written`` is written, without what speaks of something else."""
+    """Return the record's value where ``written`` is written, without what speaks of something else."""
     if same(raw, written):
         return raw
     if type(raw) is dict and type(written) is dict:
@@ -129,12 +131,12 @@ def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
 
 
 def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
-    """For each message of a record which of ``plain`` it is; None for a text between the steps, or a system message
-    after the first request. None altogether where they are not of one dialogue: notes may come from anywhere.
+    """Return, for each message of a record, which of ``plain`` it is; None for a text between the steps, or a system
+    message after the first request. None altogether if they are not of one dialogue: notes may come from anywhere.
     """
     if type(raws) is not list or not all(_is_message(raw) for raw in raws):
         return None
-    # Results may come in any order, all else comes in its own: one in the dialogue so far, too, which has no call.
+    # Results may come in any order, everything else in its own; so may one in the dialogue so far, which has no call.
     waiting = deque(n for n, one in enumerate(plain) if "tool_call_id" not in one)
     results = deque(n for n, one in enumerate(plain) if "tool_call_id" in one)
     by_call: dict[str, deque[int]] = defaultdict(deque)
@@ -167,7 +169,7 @@ def _joined(raw: Message, written: Message) -> Message:
     content = raw.get("content")
     lawful = content is None or type(content) is str or (type(content) is list and all(map(is_text_part, content)))
     if "content" in raw and lawful and (_text(raw) == _text(written) or _words(raw) == _words(written)):
-        # Its words as they came: in parts, empty or none, or a refusal apart.
+        # Its words as they came: in parts, empty or none, or a refusal separately.
         joined["content"] = content
     return joined
 
@@ -182,18 +184,18 @@ def _is_message(raw: Any) -> bool:
 
 
 def _says(raw: Message, written: Message, *, so_far: bool) -> bool:
-    """Whether a message of a record, which is no result, is the one that is written so."""
+    """Return whether a message of a record, other than a result, is the one that is written so."""
     role = "system" if raw.get("role") in SYSTEM else raw.get("role")
     calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
     words = _words(raw) == _words(written)
     if not words and "refusal" not in written:
-        # A refusal is read of the assistant alone, and not in the dialogue so far.
+        # A refusal is read from the assistant only, and not in the dialogue so far.
         words = _text(raw) == _text(written) and (so_far or raw["role"] != "assistant" or _text(raw) != "")
     return role == written["role"] and calls and words
 
 
 def _words(message: Message) -> str:
-    """What a message says and refuses, as a reader joins it."""
+    """Return what a message says and refuses, joined as a reader joins it."""
     refusal = message.get("refusal")
     return BEFORE_REFUSAL.join(filter(None, (_text(message), refusal if type(refusal) is str else "")))
 

@@ -1,4 +1,4 @@
-"""A document in messages of the OpenAI chat API, as it says them itself: see ``openai``."""
+"""Write a document as messages of the OpenAI chat API: see ``openai``."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ Step = dict[str, Any]
 
 
 class Written(NamedTuple):
-    """A message, what names its place in the document, and the call that it answers, if it is a result."""
+    """A message, its place in the document, and the call that it answers, if it is a result."""
 
     key: tuple[str, ...]
     message: dict[str, Any]
@@ -21,13 +21,13 @@ class Written(NamedTuple):
 
 
 def plain_fields(item: DialogueLike) -> dict[str, Any]:
-    """A record without anything that stands beside what the document says."""
+    """Return a record with nothing but the document's own content."""
     messages = [written.message for written in write_messages(item.document)]
     return {"id": item.external_id, "messages": messages, "tools": item.tools}
 
 
 def write_messages(document: dict[str, Any]) -> Iterator[Written]:
-    """The messages of a document, in their order."""
+    """Return the messages of a document, in their order."""
     if document["env_info"] is not None:
         yield Written(("env_info",), {"role": "system", "content": document["env_info"]})
     for n, message in enumerate(document["context"]):
@@ -41,20 +41,20 @@ def write_messages(document: dict[str, Any]) -> Iterator[Written]:
 
 
 def turns_of(steps: list[Step]) -> list[list[Step]]:
-    """The steps in the turns they came in, whatever they depend on; by their dependencies where no call came in one.
+    """Return the steps in the turns they came in, whatever their dependencies; by dependencies if no call came in one.
 
-    A new call joins the calls before it if it needs none of them. A call leaves its turn if something has been put
+    A new call joins the calls before it if it needs none of them. A call leaves its turn if something was inserted
     between the two that it needs, or may need.
     """
     if all(round_of(step) is None for step in steps):
         return batches_of(steps)
     turns: list[list[Step]] = []
-    #: Where the turns of rounds stand, and where each step does.
+    #: The position of each turn, and of each step.
     rounds: dict[int, int] = {}
     places: dict[str, int] = {}
     for step in steps:
         end, number, needs = len(turns), round_of(step), step["depends_on"]
-        #: The turn it is put in, and the first one of which it may need nothing there.
+        #: The turn it is put in, and the first turn in which it may need nothing.
         at = before = end
         if number is not None:
             at = rounds.get(number, end)
@@ -73,7 +73,7 @@ def turns_of(steps: list[Step]) -> list[list[Step]]:
 
 
 def round_of(step: Step) -> int | None:
-    """The number of the turn that a call came in; None for one that came in none."""
+    """Return the number of the turn that a call came in; None if it came in none."""
     number = native(step).get("round") if step["type"] == "call" else None
     return number if type(number) is int else None
 
@@ -101,7 +101,7 @@ def _write_turn(task: dict[str, Any], turn: list[Step], taken: set[str]) -> Iter
 
 
 def _write_answer(step: dict[str, Any]) -> dict[str, Any]:
-    """The text of an answer; the refusal it was or ended in apart, as long as it does."""
+    """Return the text of an answer, and separately the refusal that it was or ended in."""
     text, refusal = step["text"], native(step).get("refusal")
     if type(refusal) is str and text is not None:
         if text == refusal:
@@ -119,20 +119,20 @@ def _write_call(task: dict[str, Any], call: Step, taken: set[str]) -> dict[str, 
 
 
 def _call_id(task: dict[str, Any], call: Step, taken: set[str]) -> str:
-    """The id that a call came with; for a new one an id that no other call of the task has."""
+    """Return the id that a call came with; for a new one, an id that no other call of the task has."""
     call_id = native(call).get("call_id")
     if type(call_id) is str:
         return call_id
     call_id = f"call_{task['id']}_{call['id']}"
     while call_id in taken:
-        # A record may have called another one so.
+        # A record may have used this id for another call.
         call_id += "_"
     taken.add(call_id)
     return call_id
 
 
 def _text_of(value: Any, original: Any) -> str:
-    """A value as text, laid out as the one it came from."""
+    """Return a value as text, laid out like the one it came from."""
     if type(value) is str:
         return value
     if type(original) is str:

@@ -1,7 +1,7 @@
-"""What was kept of a native record goes when what it speaks of was edited.
+"""Drop what was kept of a native record when the place it speaks of was edited.
 
-Beside a document stand fields of its record that Assay does not know, and originals of what its plain form spells in
-another way (``residue``). Both may repeat a value: the text of arguments, an error that a wrong call met with, a label
+Beside a document there are fields of its record that Assay does not know, and originals of what its plain form spells
+in another way (``residue``). Both may repeat a value: the text of arguments, an error message of a wrong call, a label
 in the words of the record. Once somebody has corrected that value, the copy is wrong, and must not be released with it.
 """
 
@@ -24,23 +24,23 @@ from benchmark.core.formats.openai_writing import plain_fields as openai_plain
 from benchmark.core.formats.openai_writing import write_messages
 from benchmark.core.formats.task_lists import CONTEXTS, TaskListFormat, kept_context
 
-#: Fields of a part that say nothing that a native copy could repeat.
+#: Fields of a part that a native copy cannot repeat.
 _APART = frozenset({"id", "extra", "steps", "calls", "depends_on", "inferable", "candidate_messages", "chosen"})
-#: Keys of a native node, and the fields of a step that they hold.
+#: Keys of a native node, and the fields of a step that they contain.
 _NODE = {
     "action": ("type", "name", "arguments", "answer_type"),
     "observation": ("type", "observation", "text", "question"),
     "user_input": ("type", "user_reply"),
     "dependency_list": ("depends_on",),
 }
-#: Shorter texts stand in many a place by chance.
+#: Shorter texts appear in many places by chance.
 _MIN_LENGTH = 3
 _STEPS = 100_000_000
 
 
 @dataclass
 class _Item:
-    """As much of a dialogue as its plain form needs; its id and tools are no part of a document, and not asked for."""
+    """As much of a dialogue as its plain form needs; its id and tools are not part of a document."""
 
     document: dict[str, Any]
     external_id: str = ""
@@ -53,7 +53,7 @@ class _Item:
 
 
 def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """``document`` without what its native remainder, unchanged since ``before``, says of places that were edited."""
+    """Return ``document`` without what its native remainder, unchanged since ``before``, says about edited places."""
     is_case = document["kind"] == "constrained"
     if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
         return document
@@ -86,7 +86,7 @@ def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[st
 
 
 def _parts(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """The document and all in it that has an ``extra``, each under what names it."""
+    """Yield the document and everything in it that has an ``extra``, each under its name."""
     yield (), document
     for name, inner in (("tasks", "steps"), ("constraints", ""), ("reference_trajectory", "calls")):
         for part in document.get(name) or ():
@@ -103,7 +103,7 @@ def _own(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
-    """What an edited task, step, constraint, round or call keeps of its own original."""
+    """Return what an edited task, step, constraint, round or call keeps of its own original."""
     edited = {key for key in part.keys() | old.keys() if not same(part.get(key), old.get(key))} - {"extra"}
     if edited & {"information", "native_information"} and not _means(part["native_information"], part["information"]):
         # The word is that of a label which somebody corrected, or which a settlement did not take.
@@ -144,7 +144,7 @@ def _means(word: str | None, information: str | None) -> bool:
 
 
 def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """What stands beside the messages of a trace goes only with those that say something else now."""
+    """Drop what is stored with the messages of a trace only for messages with other content now."""
     kept = native(document).get("kept")
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
@@ -158,7 +158,7 @@ def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _carry_context(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """What stands beside role and text in the dialogue so far goes only with those messages that were edited."""
+    """Drop what is stored beside role and text in the dialogue so far only for edited messages."""
     old, new = before["context"], document["context"]
     if same(old, new):
         return
@@ -186,7 +186,7 @@ def _carry_context(document: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """What a case's record says in messages beside its prompt and query stays when one of the two is edited."""
+    """Keep what a case's record says in messages beside its prompt and query when one of the two is edited."""
     kept = native(document).get("kept")
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
@@ -201,8 +201,8 @@ def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> No
 
 
 def _with_prompt_and_query(raws: Any, plain: list[dict[str, Any]], speaks: "_Speaking") -> list[dict[str, Any]] | None:
-    """The messages of a record with the prompt and the query as ``plain`` has them, and without whatever ``speaks`` of
-    what was corrected. None for what are no messages of a case: notes may come from anywhere.
+    """Return the messages of a record with the prompt and the query as in ``plain``, and without whatever ``speaks`` of
+    what was corrected. None if they are not messages of a case: notes may come from anywhere.
     """
     if type(raws) is not list or not all(type(one) is dict for one in raws):
         return None
@@ -223,9 +223,9 @@ def _with_prompt_and_query(raws: Any, plain: list[dict[str, Any]], speaks: "_Spe
 
 
 class _Speaking:
-    """Whether a value says one of some texts, be it in the middle of a sentence.
+    """Return whether a value contains one of some texts, also in the middle of a sentence.
 
-    Looking for many texts in many is superlinear: past ``_STEPS`` signs compared, everything counts as saying one.
+    Searching for many texts in many is superlinear: past ``_STEPS`` characters compared, everything counts as a copy.
     """
 
     def __init__(self, texts: set[str]) -> None:
@@ -241,7 +241,7 @@ class _Speaking:
 
 
 def _forget_originals(document: dict[str, Any]) -> None:
-    """Fields of the record that were kept in their own spelling, and do not stand for the document any more."""
+    """Yield fields of the record that were kept in their own spelling, and no longer stand for the document."""
     kept = native(document).get("kept")
     if not isinstance(kept, dict):
         return
@@ -253,14 +253,14 @@ def _forget_originals(document: dict[str, Any]) -> None:
             continue
         laid = laid_out(plain[key], entry[0]) if key in plain else None
         if isinstance(laid, str) and isinstance(entry[0], str) and laid != plain[key]:
-            # How the original was laid out is no copy of what it said.
+            # The layout of the original is not a copy of its content.
             kept[key] = [laid, value_hash(plain[key])]
         else:
             del kept[key]
 
 
 def _read(text: str) -> Any:
-    """The object or list that a text spells, else None."""
+    """Return the object or list that a text spells, else None."""
     try:
         return loads(with_kept_decimals(text)) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
@@ -279,7 +279,7 @@ def _plain(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(document: dict[str, Any]) -> set[str]:
-    """Every text and number of the document itself, in the form in which copies are looked for."""
+    """Yield every text and number of the document itself, in the form in which copies are searched for."""
     found: set[str] = set()
     for _, part in _parts(document):
         found.update(_leaves({key: value for key, value in part.items() if key not in ("id", "extra", "type")}))
@@ -287,7 +287,9 @@ def _values(document: dict[str, Any]) -> set[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """The texts and numbers in a value, JSON in texts included; without case and marks, which each file has its own."""
+    """Yield the texts and numbers in a value, also in JSON texts; without case and marks, which differ
+    between files.
+    """
     waiting = [value]
     while waiting:
         one = waiting.pop()

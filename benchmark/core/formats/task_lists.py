@@ -40,31 +40,31 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 @dataclass(slots=True)
 class LanguageReading:
-    """One language of one record on its way to a document."""
+    """One language of one record while it becomes a document."""
 
     record: dict[str, Any]
     language: str
-    #: All that the record holds, English first.
+    #: All languages of the record, English first.
     languages: list[str]
     problems: Problems
     warnings: list[Problem]
 
     @property
     def prefix(self) -> str:
-        """What the names of the language's own fields begin with."""
+        """The prefix of the language's own fields."""
         return PREFIXES[self.language]
 
     def warn(self, pointer: str, message: str) -> None:
-        """Say what was read in another way than it stands there, or not at all."""
+        """Warn that something was read in another way than it is written, or not at all."""
         self.warnings.append(Problem(pointer, message))
 
     def shared(self, field: str) -> tuple[str, Any]:
-        """A field the languages share, unless this one has its own; the name it stands under, and its value."""
+        """Return a field that the languages share, unless this one has its own: its name and its value."""
         own = self.prefix + field
         return (own, self.record[own]) if own in self.record else (field, self.record.get(field))
 
     def own_or_other(self, field: str) -> tuple[str, Any]:
-        """The language's own field or, where that is absent, the one of the other language; as ``shared``."""
+        """Return the language's own field or, if that is absent, the other language's; like ``shared``."""
         for language in (self.language, *self.languages):
             key = PREFIXES[language] + field
             if key in self.record:
@@ -72,12 +72,12 @@ class LanguageReading:
         return self.prefix + field, None
 
     def parallel_list(self, key: str, length: int, *, of: str = "tasks") -> list[Any] | None:
-        """A list that must have ``length`` entries; None where it is absent or null."""
+        """Return a list that must have ``length`` entries; None if it is absent or null."""
         value = self.record.get(key)
         if value is None:
             return None
         if type(value) is not list:
-            self.problems.add(f"/{key}", f"A list is expected, not {describe(value)}.")
+            self.problems.add(f"/{key}", f"Must be a list, not {describe(value)}.")
             return None
         if len(value) != length:
             self.problems.add(f"/{key}", f"The list has {len(value)} entries, but there are {length} {of}.")
@@ -85,7 +85,7 @@ class LanguageReading:
         return value
 
     def tasks(self, field: str) -> list[dict[str, Any]] | None:
-        """The tasks with messages and steps, their labels still null; None where there are none."""
+        """Return the tasks with messages and steps, their labels still null; None if there are none."""
         key, answers_key = f"{self.prefix}{field}", f"{self.prefix}answer_list"
         messages = self.record.get(key)
         if type(messages) is not list or not messages:
@@ -94,13 +94,13 @@ class LanguageReading:
             )
             return None
         if len(messages) > MAX_TASKS:
-            self.problems.add(f"/{key}", f"The record has {len(messages)} tasks; at most {MAX_TASKS} are read.")
+            self.problems.add(f"/{key}", f"The record has {len(messages)} tasks. The limit is {MAX_TASKS}.")
             return None
         answers = self.parallel_list(answers_key, len(messages))
         tasks = []
         for position, message in enumerate(messages):
             if type(message) is not str:
-                self.problems.add(f"/{key}/{position}", f"A user message must be a text, not {describe(message)}.")
+                self.problems.add(f"/{key}/{position}", f"A user message must be text, not {describe(message)}.")
             task = empty_task(position + 1, message)
             nodes = answers[position] if answers else None
             pointer = f"/{answers_key}/{position}"
@@ -114,7 +114,7 @@ class LanguageReading:
         return tasks
 
     def tools(self) -> list[Any]:
-        """The language's own tools, else those of the other."""
+        """Return the language's own tools, else those of the other."""
         names = [f"{prefix}tools" for prefix in (self.prefix, *PREFIXES.values())]
         key = next((name for name in names if self.record.get(name) is not None), None)
         if key is None:
@@ -137,7 +137,7 @@ class TaskListFormat(FormatDefaults, ABC):
     joins_languages: ClassVar[bool] = True
     #: The field with the user messages, without its prefix; it tells which languages a record has.
     tasks_field: ClassVar[str]
-    #: Names of all fields the format knows, prefixed ones included.
+    #: Names of all fields that the format knows, prefixed ones included.
     known: ClassVar[frozenset[str]]
     #: Fields that each language has of its own; their Chinese names.
     own: ClassVar[frozenset[str]]
@@ -186,7 +186,7 @@ class TaskListFormat(FormatDefaults, ABC):
             if residue.get("format") == self.name:
                 kept = kept_context(residue)
                 restore(record, {"kept": kept} if full else residue)
-                # One that both languages shared, and do not any more, stands under another name.
+                # A field that the languages no longer share has another name.
                 own = PREFIXES[language] + "context"
                 for entry in kept.values():
                     restore(record, {"kept": {own if own in record else "context": entry}})
@@ -195,7 +195,9 @@ class TaskListFormat(FormatDefaults, ABC):
         return record
 
     def languages(self, record: dict[str, Any]) -> list[str]:
-        """The languages a record holds, English first. An empty list of tasks is no variant where there is another."""
+        """Return the languages of a record, English first. An empty list of tasks is not a variant if there
+        is another.
+        """
         there = [
             language for language, prefix in PREFIXES.items() if record.get(prefix + self.tasks_field) not in ([], None)
         ]
@@ -204,12 +206,12 @@ class TaskListFormat(FormatDefaults, ABC):
         return [language for language, prefix in PREFIXES.items() if prefix + self.tasks_field in record][:1]
 
     def read_id(self, value: Any, problems: Problems) -> str:
-        """The record's id as text."""
+        """Return the record's id as text."""
         return check_id(value, problems)
 
     @abstractmethod
     def read_language(self, reading: "LanguageReading") -> dict[str, Any]:
-        """The document of one language, complete but for what the residue adds."""
+        """Return the document of one language, complete except for what the residue adds."""
 
     @abstractmethod
     def plain(
@@ -219,9 +221,9 @@ class TaskListFormat(FormatDefaults, ABC):
         full: bool = False,
         answers: dict[str, list[Any]] | None = None,
     ) -> dict[str, Any]:
-        """The record in plain form, without fields the format does not know.
+        """Return the record in plain form, without fields that the format does not know.
 
-        ``answers`` are answer lists by language that need not be written anew.
+        ``answers`` are answer lists by language that need not be written again.
         """
 
     @abstractmethod
@@ -229,7 +231,7 @@ class TaskListFormat(FormatDefaults, ABC):
         """See ``interface.Writer``."""
 
     def _keep_the_rest(self, record: dict[str, Any], dialogues: list[ReadDialogue]) -> None:
-        """Put into the documents what writing them would not give back."""
+        """Store in the documents what writing them would not give back."""
         for key in record.keys() - self.known:
             if key == CANARY:
                 continue
@@ -252,7 +254,7 @@ class TaskListFormat(FormatDefaults, ABC):
             if fingerprint is None and value and key not in CONTEXTS:
                 dialogues[0].warnings.append(Problem(f"/{key}", _NOWHERE))
         for dialogue in dialogues:
-            # Each variant answers for its own fields: an edit of one reaches what was kept of it, and nothing else.
+            # Each variant has its own fields: an edit of one affects only what was kept of it.
             english = dialogue.language == ENGLISH
             own = {
                 kind: {k: v for k, v in entries.items() if len(dialogues) == 1 or self._is_of(k, english=english)}
@@ -263,12 +265,12 @@ class TaskListFormat(FormatDefaults, ABC):
                 note(dialogue.document, format=self.name, **own)
 
     def _is_of(self, key: str, *, english: bool) -> bool:
-        """Whether a field of a record in two languages belongs to one of them: shared ones to both."""
+        """Return whether a field of a record in two languages belongs to one of them: shared ones belong to both."""
         return not (key in self.own if english else key.startswith(PREFIXES[ENGLISH]))
 
 
 def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
-    """The language variants of one dialogue, English first. Raises ValueError when they are not just that."""
+    """Return the language variants of one dialogue, English first. Raises ValueError if they are not just that."""
     variants: dict[str, DialogueLike] = {}
     for item in items:
         language = language_of(item)
@@ -281,7 +283,7 @@ def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
 
 
 def language_of(item: DialogueLike) -> str:
-    """``en`` or ``zh``: as the dialogue says, else by its characters."""
+    """Return ``en`` or ``zh``: as the dialogue says, else by its characters."""
     language = item.language or item.document.get("language")
     if language in PREFIXES:
         return str(language)
@@ -289,13 +291,13 @@ def language_of(item: DialogueLike) -> str:
 
 
 def record_id(variants: dict[str, DialogueLike]) -> str:
-    """The id of the record of these variants."""
+    """Return the id of the record of these variants."""
     items = list(variants.values())
     return items[0].external_id if len(items) == 1 else items[0].variant_group or items[0].external_id
 
 
 def put_shared(record: dict[str, Any], key: str, values: dict[str, Any]) -> None:
-    """Write a field the languages share: once, unless the variants differ."""
+    """Write a field that the languages share: once, unless the variants differ."""
     first, *others = values.values()
     if any(value != first for value in others):
         for language, value in values.items():
@@ -305,10 +307,10 @@ def put_shared(record: dict[str, Any], key: str, values: dict[str, Any]) -> None
 
 
 def _beside(variants: dict[str, DialogueLike]) -> dict[str, Any]:
-    """The fields that the format does not know, as far as the languages agree on them.
+    """Return the fields that the format does not know, if the languages agree on them.
 
-    One that both share is in both, and an edit takes it from the one whose words it repeats: written for the other, it
-    would say of both what holds for neither.
+    A shared one is in both variants, and an edit removes it from the one whose words it repeats: written from the
+    other, it would make a claim about both that is true for neither.
     """
     fields = [unknown(item.document) for item in variants.values()]
     beside: dict[str, Any] = {}
@@ -323,14 +325,14 @@ def _beside(variants: dict[str, DialogueLike]) -> dict[str, Any]:
 def write_answers(
     document: dict[str, Any], language: str, answers: dict[str, list[Any]] | None, *, full: bool
 ) -> list[Any]:
-    """The answer lists of all tasks."""
+    """Return the answer lists of all tasks."""
     if answers and language in answers:
         return answers[language]
     return [write_nodes(task, full=full) for task in document["tasks"]]
 
 
 def read_context(value: Any, pointer: str, problems: Problems) -> list[dict[str, str]]:
-    """The dialogue so far. What is more than role and text is kept by the residue."""
+    """Return the dialogue so far. Fields beyond role and text are kept by the residue."""
     if value is None:
         return []
     if type(value) is not list:
@@ -346,19 +348,19 @@ def read_context(value: Any, pointer: str, problems: Problems) -> list[dict[str,
         if role not in _ROLES:
             problems.add(f"{here}/role", f"The role must be one of: {', '.join(_ROLES)}.")
         if content is not None and type(content) is not str:
-            problems.add(f"{here}/content", f"The content must be a text, not {describe(content)}.")
+            problems.add(f"{here}/content", f"The content must be text, not {describe(content)}.")
         out.append({"role": str(role), "content": content or ""})
     return out
 
 
 def kept_context(notes: dict[str, Any]) -> dict[str, Any]:
-    """What notes keep of the dialogue so far: its messages with more than role and text, such as calls."""
+    """Return what notes keep of the dialogue so far: its messages with more than role and text, such as calls."""
     kept = notes.get("kept")
     return {key: entry for key, entry in kept.items() if key in CONTEXTS} if isinstance(kept, dict) else {}
 
 
 def new_document(language: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
-    """A complete document without labels."""
+    """Return a complete document without labels."""
     return {
         "kind": "multi_turn",
         "language": language,
@@ -370,7 +372,7 @@ def new_document(language: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def evaluator_problems(item: DialogueLike) -> list[Problem]:
-    """What the published evaluators of all three formats stop or stumble at."""
+    """Yield what the published evaluators of all three formats stop or stumble at."""
     problems = []
     for task in item.document["tasks"]:
         here = f"/tasks/{task['id']}"
@@ -384,5 +386,5 @@ def evaluator_problems(item: DialogueLike) -> list[Problem]:
             if step["type"] == "clarification" and step["user_reply"] is None:
                 problems.append(Problem(f"{place}/user_reply", "The user's reply to the question is missing."))
             if step["type"] == "call" and type(step["arguments"]) is str:
-                problems.append(Problem(f"{place}/arguments", "The arguments are a text, not an object."))
+                problems.append(Problem(f"{place}/arguments", "The arguments are text, not an object."))
     return problems

@@ -50,7 +50,7 @@ class WildFormat(TaskListFormat):
         document = new_document(reading.language, tasks or [])
         env_key, env_info = reading.own_or_other("env_info")
         if env_info is not None and type(env_info) is not str:
-            reading.problems.add(f"/{env_key}", f"The env_info must be a text, not {describe(env_info)}.")
+            reading.problems.add(f"/{env_key}", f"The env_info must be text, not {describe(env_info)}.")
         document["env_info"] = env_info
         context_key, context = reading.shared("context")
         document["context"] = read_context(context, f"/{context_key}", reading.problems)
@@ -89,9 +89,13 @@ class WildFormat(TaskListFormat):
             for task in item.document["tasks"]:
                 here = f"/tasks/{task['id']}"
                 if task["env_info"] not in (None, item.document["env_info"]):
-                    problems.append(Problem(f"{here}/env_info", "The format has no env_info for a single task."))
+                    problems.append(
+                        Problem(f"{here}/env_info", "The format cannot represent an env_info of a single task.")
+                    )
                 if wild_policy_word(task, None) in (None, "Multi-Tool"):
-                    problems.append(Problem(f"{here}/policy", "The task type is open: label it and draw its graph."))
+                    problems.append(
+                        Problem(f"{here}/policy", "The task type is not decided: add a label and the graph.")
+                    )
         return problems
 
 
@@ -102,7 +106,7 @@ def _read_policies(reading: LanguageReading, tasks: list[dict[str, Any]]) -> Non
             continue
         task["policy"] = WILD_POLICIES.get(label) if type(label) is str else None
         if task["policy"] is None:
-            message = f"The task type {quote(label)} is not known; it is one of {listed(WILD_POLICIES)}."
+            message = f"The task type {quote(label)} is unknown. Use {listed(WILD_POLICIES)}."
             reading.problems.add(f"/{key}/{position}", message)
         if label in WILD_TOPOLOGIES.values():
             note(task, label=label)
@@ -121,7 +125,9 @@ def _read_information(reading: LanguageReading, document: dict[str, Any]) -> Non
 
 
 def _first_label(document: dict[str, Any]) -> str | None:
-    """The label of the first task; ``_NO_LABEL`` where the record needs none, because the dialogue begins with it."""
+    """Return the label of the first task; ``_NO_LABEL`` if the record needs none, because the dialogue
+    begins with it.
+    """
     first = document["tasks"][0]
     information = first["information"]
     if document["context"] or first["native_information"] is not None or information not in (None, "explicit"):
@@ -136,7 +142,7 @@ def _set_information(task: dict[str, Any], label: Any, pointer: str, problems: P
         return
     information = WILD_INFORMATION.get(label) if type(label) is str else None
     if information is None:
-        problems.add(pointer, f"The turn subtype {quote(label)} is not known; it is one of {listed(WILD_INFORMATION)}.")
+        problems.add(pointer, f"The turn subtype {quote(label)} is unknown. Use {listed(WILD_INFORMATION)}.")
     task["information"] = information
     task["native_information"] = label
 

@@ -106,7 +106,7 @@ def test_what_a_mac_packs_beside_a_file_is_passed_over() -> None:
     assert isinstance(ignored, RecordError)
     assert (ignored.fatal, ignored.message) == (
         False,
-        "Ignored. It is what a Mac notes of a file, and holds no records.",
+        "Ignored. It is metadata of macOS without records.",
     )
     assert isinstance(record, RawRecord)
 
@@ -168,14 +168,14 @@ def test_a_long_line_is_one_fault() -> None:
     items = read(b'{"a": 1}\n' + long + b'{"a": 2}\n' + long.rstrip(), limits=Limits(line=1000))
     assert [type(item) for item in items] == [RawRecord, RecordError, RawRecord, RecordError]
     assert errors(items)[0] == RecordError(
-        2, "", "The line has 4.89 KiB; a record may have at most 1000 bytes. It was skipped.", False
+        2, "", "The line has 4.89 KiB. The limit of a record is 1000 bytes, so the line was skipped.", False
     )
 
 
 def test_too_many_records() -> None:
     items = read(lines(5), limits=Limits(records=3))
     assert [item.line for item in items] == [1, 2, 3, 0]
-    assert items[3] == RecordError(0, "", "The file holds more than 3 records; split it.", True)
+    assert items[3] == RecordError(0, "", "The file has more than 3 records. Split it.", True)
 
 
 class Dribble:
@@ -227,5 +227,5 @@ def test_of_a_release_only_the_chosen_format_is_read(root: str) -> None:
     items = read(content, "a.zip", format_name="wild")
     assert {item.member for item in items if isinstance(item, RawRecord)} == {f"{root}wild.jsonl"}
     messages = {error.member.removeprefix(root): error.message for error in errors(items)}
-    assert messages["dialogues.jsonl"] == "Ignored. It holds the same dialogues in the format neutral."
+    assert messages["dialogues.jsonl"] == "Ignored. It has the same dialogues in the format neutral."
     assert set(messages) == {"dialogues.jsonl", "manifest.json", "items.jsonl", "README.md"}

@@ -38,7 +38,7 @@ from annotator.services.projects import MAX_GUIDELINE
 from benchmark.core.files.reading import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
 from benchmark.services.imports.preparing import Chunk, PreparedRecord, Preparer, Setup, TookTooLong, patience
-from reviews.services.adjudication.dispute_rows import PlaceRow
+from reviews.services.adjudication.dispute_rows import DisputeRow
 from reviews.services.adjudication.disputes import Outcome, Sheet
 from tests.factories import make_document
 
@@ -204,7 +204,7 @@ def test_a_hostile_record_is_read_or_refused_within_its_bounds(name: str) -> Non
 #: What one is told at a bound.
 TOLD = {
     "a prompt past its bound": r"constraints are looked for in the first 200,000. Shorten it.",
-    "more constraints than are read": r"There are 3000 constraints; at most 200 can be stored.",
+    "more constraints than are read": r"There are 3000 constraints. The limit is 200.",
     "chains of chains": r"name 40,000 tools; at most 500 are read. Shorten them.",
     "required names times objects": r"lacks \\u201cname 0\\u201d, which the schema requires",
     "objects that lack a name, in many calls": r"steps/s59/arguments/city/0/a.*lacks \\u201ca\\u201d",
@@ -269,7 +269,7 @@ def test_what_both_have_added_is_found_among_thousands_of_differences() -> None:
     with patience(10.0):
         places = discrepancies(left, right)
         alike = added_alike(make_document(), left, right)
-        rows = [PlaceRow(n, one.anchor, "", "", "text", "", "") for n, one in enumerate(places)]
+        rows = [DisputeRow(n, one.anchor, "", "", "text", "", "") for n, one in enumerate(places)]
         sheet = Sheet(rows, [], Outcome())
         found = [
             sheet.row_at(f"{one.anchor.rpartition('/')[0]}/{name}") for one in places for name in ("city", "other")

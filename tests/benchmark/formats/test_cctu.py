@@ -67,8 +67,8 @@ def test_a_record_becomes_a_constrained_document() -> None:
 def test_a_line_alone_is_read_and_says_what_it_lacks() -> None:
     found = told(record())
     assert set(found) == {f"/constraints_list/{n}" for n in range(5)}
-    assert "lacks its parameters" in found["/constraints_list/0"]
-    assert "lacks its validator" in found["/constraints_list/4"]
+    assert "has no parameters" in found["/constraints_list/0"]
+    assert "has no validator" in found["/constraints_list/4"]
     assert "check_constraint_4.py" in found["/constraints_list/4"]
     assert "check_code" not in written(read(record()))
 
@@ -180,7 +180,7 @@ def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
     )
     dialogue = read(data)
     assert [one["category"] for one in dialogue.document["constraints"]] == [None, "sequential dependencies", None]
-    rest_kept = [one.pointer for one in dialogue.warnings if "the rest is kept" in one.message]
+    rest_kept = [one.pointer for one in dialogue.warnings if "The rest is kept" in one.message]
     assert rest_kept == ["/constraints_list/0", "/constraints_list/1"]
     document = copy.deepcopy(dialogue.document)
     relabelled, order, unknown = document["constraints"]
@@ -272,13 +272,13 @@ def test_what_cannot_be_read_is_refused_with_its_place(change: dict[str, Any], p
 
 
 def test_an_id_that_names_no_folder_cannot_be_written() -> None:
-    with pytest.raises(ValueError, match="cannot name a folder"):
+    with pytest.raises(ValueError, match="cannot be a folder name"):
         written(read(whole("../7")))
 
 
 def test_a_dialogue_of_tasks_cannot_be_written() -> None:
     document = read_document({"kind": "multi_turn", "tasks": [{"id": "t1", "user_message": "Hi"}]})
-    with pytest.raises(ValueError, match="constrained dialogues alone"):
+    with pytest.raises(ValueError, match="can only represent constrained dialogues"):
         WRITERS["cctu"].write([ReadDialogue("1", "en", "", document, [])])
 
 
@@ -297,7 +297,7 @@ def test_marking_a_file_can_be_undone(values: dict[str, Any], indent: int | None
 
 
 def test_parameters_that_are_no_object_carry_no_canary() -> None:
-    with pytest.raises(ValueError, match="no JSON object"):
+    with pytest.raises(ValueError, match="not a JSON object"):
         mark("check_constraint_0.json", "[1]", CANARY)
 
 
@@ -347,7 +347,7 @@ def test_a_record_that_says_that_it_has_no_files_is_read_without(none: dict[str,
     assert isinstance(found, RawRecord)
     assert isinstance(error, RecordError)
     assert (found.data["check_code"], error.member) == (none, "check_code/7")
-    assert "holds a check_code itself" in error.message
+    assert "its record has a check_code of its own" in error.message
 
 
 def test_files_of_two_folders_with_one_name_are_not_mixed() -> None:
@@ -431,5 +431,5 @@ def test_files_that_are_no_object_are_refused_and_not_dropped(odd: Any) -> None:
 
 @pytest.mark.parametrize("name", ["../x.py", "a/b.json", "", "a\nb", "x" * 101])
 def test_a_file_whose_name_no_archive_can_hold_is_refused(name: str) -> None:
-    with pytest.raises(SchemaProblem, match="No file can be named"):
+    with pytest.raises(SchemaProblem, match="is not a valid file name"):
         READERS["cctu"].read(whole() | {"check_code": {name: "x"}})

@@ -321,7 +321,7 @@ PROBLEMS = [
     ({"id": "t"}, "/messages", "not null"),
     (trace(), "/messages", "no user message"),
     ({"id": "t", "messages": [3]}, "/messages/0", "not a number"),
-    (trace({"role": "bot", "content": "x"}), "/messages/0/role", "'bot' is not one of"),
+    (trace({"role": "bot", "content": "x"}), "/messages/0/role", "'bot' is unknown"),
     (trace({"role": "user", "content": 3}), "/messages/0/content", "Only text"),
     (trace({"role": "user", "content": [{"type": "image_url"}]}), "/messages/0/content", "Only text"),
     (trace(CALLING, user("x")), "/messages/0/tool_calls", "before the first user message"),
@@ -343,7 +343,7 @@ PROBLEMS = [
     (
         trace(user("x"), {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": ""}}),
         "/messages/1/function_call",
-        "convert it",
+        "Convert it",
     ),
     (trace(*[user("x")] * 65), "/messages/64", "more than 64"),
     (trace(user("x"), assistant(None, *[("a", "{}")] * 501)), "/messages/1/tool_calls", "more than 500 calls"),

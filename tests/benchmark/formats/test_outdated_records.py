@@ -465,7 +465,7 @@ def test_a_release_names_the_fields_that_its_native_records_do_not_hold(team: Te
     assert (both["model"], "seed" in both, "a/b" in both) == ("m", False, False)
     named = [json.loads(line).get("not_in_native_record") for line in members["items.jsonl"].splitlines()]
     assert named == [["/extra/a~1b", "/extra/seed"], ["/extra/seed"], None]
-    assert "Fields of 2 dialogues are not in the native records" in members["README.md"]
+    assert "Some fields of 2 dialogues are not in the native records" in members["README.md"]
     assert verify_archive(archive_path(release)).problems == []
 
 

@@ -87,12 +87,12 @@ _BOMB = gzip.compress(_BLANK, mtime=0)
         (as_lines(candidates(5))[:-40], "a.jsonl", "cut off in line 5"),
         (as_zip({"a.jsonl": as_lines(candidates(5))})[:-30], "a.zip", "cut off"),
         (b"", "a.jsonl", "empty"),
-        (as_lines(candidates(1)), "a.jsonl.gz", "not packed"),
-        (_PACKED, "a.jsonl", "packed"),
+        (as_lines(candidates(1)), "a.jsonl.gz", "not compressed"),
+        (_PACKED, "a.jsonl", "compressed"),
         (b"%PDF-1.7 and so on", "a.jsonl", "PDF"),
         pytest.param(_BOMB, "a.jsonl.gz", "zip bomb", marks=pytest.mark.any_database),
         pytest.param(as_zip({"a.jsonl": _BLANK}), "a.zip", "zip bomb", marks=pytest.mark.any_database),
-        (as_zip({"a.txt": b"hello"}), "a.zip", "holds no .jsonl"),
+        (as_zip({"a.txt": b"hello"}), "a.zip", "has no .jsonl"),
         (json.dumps(candidates(2)).encode(), "a.jsonl", "one JSON list"),
         (json.dumps(candidates(2)).encode()[:-60], "a.json", "not JSON"),
     ],
@@ -205,7 +205,7 @@ def test_no_upload_takes_the_reserve_of_the_disk(
         answer = client.post(path, {"file": ContentFile(b"{}", "a.jsonl"), chosen: "neutral"})
         assert (answer.status_code, answer["Retry-After"]) == (503, "10")
         # The disk is not full: this file is too large for it, and waiting would not help.
-        assert "too little room for this file: 101 MB would have to be free" in answer.content.decode()
+        assert "too full for this file. It needs 101 MB" in answer.content.decode()
     free[0] -= 1
     assert "disk is full" in client.post(path, {"file": ContentFile(b"{}", "a.jsonl")}).content.decode()
     free[0] += 1

@@ -177,12 +177,12 @@ def test_a_changed_file_in_a_release_is_found(team: Team, tmp_path: Path) -> Non
                 text = text.replace(b"4", b"9")
             target.writestr(name.replace("check_code/7/check_constraint_1", "check_code/9/check_constraint_1"), text)
     problems = "\n".join(verify_archive(altered).problems)
-    assert "check_code/7/check_constraint_0.json was altered" in problems
+    assert "check_code/7/check_constraint_0.json was changed" in problems
     assert "check_code/9/check_constraint_1.json is in the archive but not in the manifest" in problems
     assert "check_code/9 belongs to no record" in problems
-    assert "check_code/7/check_constraint_0.json is not the file that its document gives." in problems
-    assert "check_code/7/check_constraint_1.json is missing: its document gives such a file." in problems
-    assert "No document gives the file check_code/9/check_constraint_1.json." in problems
+    assert "check_code/7/check_constraint_0.json differs from the file of its document." in problems
+    assert "check_code/7/check_constraint_1.json is missing, but its document has such a file." in problems
+    assert "No document has the file check_code/9/check_constraint_1.json." in problems
 
 
 def test_a_line_alone_is_imported_and_told_what_it_lacks(team: Team) -> None:
@@ -190,7 +190,7 @@ def test_a_line_alone_is_imported_and_told_what_it_lacks(team: Team) -> None:
     assert counters(batch) == (1, 1, 0, 0, 0, 0)
     notes = [note for note in report_of(batch) if note["pointer"].startswith("/constraints_list")]
     assert len(notes) == 5
-    assert "lacks its validator" in notes[4]["message"]
+    assert "has no validator" in notes[4]["message"]
 
 
 def test_a_constraint_without_its_label_is_imported_with_an_error(team: Team) -> None:

@@ -96,7 +96,7 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
         ({"op": "remove_dependency", "anchor": S[3], "id": "s0"}, "does not depend on s0"),
         ({"op": "set_shape", "anchor": TASK, "shape": "star"}, "A shape is one of"),
         ({"op": "copy_shape", "anchor": TASK, "from": "t9"}, "There is no task t9"),
-        ({"op": "copy_shape", "anchor": TASK}, "“from” must be a text"),
+        ({"op": "copy_shape", "anchor": TASK}, "“from” must be text"),
         ({"op": "set_argument_form", "anchor": TASK}, "doesn’t belong to"),
         ({"op": "set_argument_form", "anchor": ""}, "doesn’t belong to"),
         ({"op": "set_parameters", "anchor": S[3]}, "doesn’t belong to"),

@@ -121,9 +121,9 @@ def test_a_place_that_is_gone_is_said(anchor):
     ("anchor", "value", "words"),
     [
         (f"{T1}/policy", "talk", "Task 1, policy: "),
-        (f"{T1}/user_message", None, "must be a text"),
-        (f"{T1}/user_message", 5, "must be a text"),
-        (f"{S4}/text", ["x"], "must be a text"),
+        (f"{T1}/user_message", None, "must be text"),
+        (f"{T1}/user_message", 5, "must be text"),
+        (f"{S4}/text", ["x"], "must be text"),
         ("/language", "fr", "Language: "),
         (f"{S1}/name", " ", "has no name"),
         (f"{S1}/arguments", [], "JSON object"),

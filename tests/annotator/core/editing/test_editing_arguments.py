@@ -60,7 +60,7 @@ def test_an_argument_is_renamed_in_its_place():
     assert do("rename_argument", f"{S1}/arguments/b", data, to="b")[0] == data
     assert "already" in refused("rename_argument", f"{S1}/arguments/b", data, to="c")[0]
     assert "name" in refused("rename_argument", f"{S1}/arguments/b", data, to=" ")[0]
-    assert "must be a text" in refused("rename_argument", f"{S1}/arguments/b", data)[0]
+    assert "must be text" in refused("rename_argument", f"{S1}/arguments/b", data)[0]
 
 
 def test_what_has_no_place():
@@ -131,7 +131,7 @@ def test_a_reason_is_given_and_taken_away():
 
 def test_a_reason_needs_an_argument_and_has_an_end():
     assert "not there any more" in refused("set_inferable", S1, argument="town", reason="x")[0]
-    assert "must be a text" in refused("set_inferable", S1, reason="x")[0]
+    assert "must be text" in refused("set_inferable", S1, reason="x")[0]
     assert "501 characters" in refused("set_inferable", S1, argument="city", reason="x" * 501)[0]
 
 
