@@ -50,12 +50,12 @@ def page_url(setting: str, *arguments: str) -> str:
 @lru_cache(maxsize=256)
 def icon(name: str) -> str:
     """An icon of ``annotator.presentation.components.icons``; decoration, always beside a word."""
-    return macros("signs").icon(name)
+    return macros("badges").icon(name)
 
 
 @lru_cache(maxsize=1024)  # a page shows hundreds, of which few differ
 def _badge(escaped: str, tone: str, icon_name: str) -> str:
-    return macros("signs").badge(escaped, tone, icon_name)
+    return macros("badges").badge(escaped, tone, icon_name)
 
 
 @register.simple_tag
@@ -81,7 +81,7 @@ def words(value: object, kind: str) -> str:
 @lru_cache(maxsize=256)
 def kbd(key: str) -> str:
     """A key, as a hint for the eye; screen readers get it from the element's ``data-key``."""
-    return macros("signs").kbd(key)
+    return macros("badges").kbd(key)
 
 
 @register.simple_tag
@@ -90,7 +90,7 @@ def person(who: Any, note: str = "") -> str:
     name = str(who) if who else _("Nobody")
     initials = "".join(part[0] for part in name.replace("-", " ").split()[:2]).upper() or "?"
     tone = _TONES[sum(map(ord, name)) % len(_TONES)] if who else "neutral"
-    return macros("signs").person(name, initials, tone, note)
+    return macros("badges").person(name, initials, tone, note)
 
 
 @register.simple_tag
@@ -100,7 +100,7 @@ def when(moment: datetime | None, shown: str = "time") -> str:
     ``shown`` is time, date, or clock: a time without its date as long as that is today.
     """
     utc = moment and moment.astimezone(UTC)
-    return macros("signs").when(utc, "%-d %b %Y" if shown == "date" else "%-d %b %Y, %H:%M UTC", shown)
+    return macros("badges").when(utc, "%-d %b %Y" if shown == "date" else "%-d %b %Y, %H:%M UTC", shown)
 
 
 _COUNTED = {

@@ -45,7 +45,7 @@ def gold_list(request: PageRequest) -> HttpResponse:
         rows = [
             {**_score_row(score), "item": score.item, "stage": titles.get(score.item.stage, "")} for score in scores
         ]
-        return render(request, "reviews/gold/own.html", {"rows": rows})
+        return render(request, "reviews/gold/own_results.html", {"rows": rows})
     return _overview(request)
 
 

@@ -132,7 +132,7 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
             messages.success(request, _("Saved. You can leave and come back."))
         return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
     context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
-    return is_kept(render(request, "reviews/adjudication/kept.html", context), kept)
+    return is_kept(render(request, "reviews/adjudication/saved.html", context), kept)
 
 
 def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:

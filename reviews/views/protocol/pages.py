@@ -131,7 +131,7 @@ def protocol_move(request: PageRequest) -> HttpResponse:
         _move(request, seen, request.POST.get("reason", ""))
         return redirect("protocol", slug=request.project.slug)
     moving = migration.preview_migration(actor=request.user, project=request.project)
-    return render(request, "reviews/protocol/move.html", {"current": versions[0], "moving": moving})
+    return render(request, "reviews/protocol/migration.html", {"current": versions[0], "moving": moving})
 
 
 def _move(request: PageRequest, version: ProtocolVersion, reason: str) -> None:

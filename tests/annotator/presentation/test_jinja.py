@@ -22,11 +22,11 @@ def test_makemessages_finds_every_text_that_is_marked(path: Path) -> None:
 
 
 def test_what_a_macro_is_given_is_escaped() -> None:
-    assert "<b>" not in macros("signs").badge("<b>", "<b>")
+    assert "<b>" not in macros("badges").badge("<b>", "<b>")
     assert "<b>" not in macros("values").marked_text([(None, "<b>"), ("mark", "<b>"), ("del", "<b>"), ("ins", "<b>")])
     assert "<b>" not in macros("turns").open_link("<b>", "<b>", "<b>")
 
 
 def test_a_name_that_is_not_there_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        macros("signs").icon("no such icon")
+        macros("badges").icon("no such icon")
