@@ -375,8 +375,8 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("done", "Done"),
-                            ("undone", "Taken back"),
-                            ("gone", "Taken back, and something else edited since"),
+                            ("undone", "Undone"),
+                            ("gone", "Undone and replaced by other edits"),
                             ("move", "Undo or redo"),
                         ],
                         default="done",

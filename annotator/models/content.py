@@ -6,6 +6,8 @@ from typing import Any, Self
 from django.db import connection, models
 from django.db.models import Case, Q, When
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from annotator.core.schema import content_hash, load_text
 from annotator.core.search import parse_query, phrases, to_fts5, to_tsquery
@@ -29,7 +31,7 @@ class Toolset(models.Model):
 
 
 class ToolsetRevision(models.Model):
-    """An immutable version of a toolset: canonical text of ``{"tools": […]}`` as read, and its hash."""
+    """An immutable version of a toolset: the canonical text of ``{"tools": […]}`` and its hash."""
 
     toolset = models.ForeignKey(Toolset, on_delete=models.PROTECT, related_name="revisions")
     #: Denormalised from the toolset: imports look revisions up by (project, hash).
@@ -51,48 +53,48 @@ class ToolsetRevision(models.Model):
         return f"{self.toolset} r{self.number}"
 
     def tools(self) -> list[dict[str, Any]]:
-        """The tools as they were read."""
+        """The tools of this version."""
         tools: list[dict[str, Any]] = load_text(self.content)["tools"]
         return tools
 
 
 class DialogueStatus(models.TextChoices):
-    """Where a dialogue stands as a whole. ``reviews`` keeps it, lists and counters read it."""
+    """The status of a dialogue. ``reviews`` sets it; lists and counters read it."""
 
-    CANDIDATE = "candidate", "Candidate"
-    IN_REVIEW = "in_review", "In review"
-    ESCALATED = "escalated", "Escalated"
-    POOLED = "pooled", "Waiting for the draw"
-    VERIFIED = "verified", "Verified"
-    REJECTED = "rejected", "Rejected"
+    CANDIDATE = "candidate", _("Candidate")
+    IN_REVIEW = "in_review", _("In review")
+    ESCALATED = "escalated", _("Escalated")
+    POOLED = "pooled", _("Waiting for the draw")
+    VERIFIED = "verified", _("Verified")
+    REJECTED = "rejected", _("Rejected")
 
 
 class GoldRole(models.TextChoices):
-    """Dialogues behind a test of people against a known answer; ``reviews`` sets and lifts it."""
+    """The role of a dialogue in tests of people against known answers. ``reviews`` sets it."""
 
-    #: Shown like any other, and left out of releases and figures.
-    GOLD = "gold", "Gold item"
-    #: The known answer of one that is in use: it counts like any other, but only who oversees the project sees it.
-    ANSWER = "answer", "Known answer"
+    #: Shown like any other, but not part of releases and figures.
+    GOLD = "gold", _("Gold item")
+    #: The known answer of a gold item in use: counts like any other, but only overseers see it.
+    ANSWER = "answer", _("Known answer")
 
 
 class DialogueQuerySet(models.QuerySet["Dialogue"]):
     def visible_to(self, user: User) -> Self:
-        """Published dialogues of the user's projects. Rows of an unfinished import are nobody's yet."""
+        """Published dialogues of the user's projects. Rows of an unfinished import are not published."""
         return self.filter(published=True, project__in=Project.objects.visible_to(user)).shown_to(user)
 
     def shown_to(self, user: User) -> Self:
-        """Without the known answers on which the user may be tested; of projects they are a member of."""
+        """Without the known answers with which the user may be tested, in projects of theirs."""
         return self.filter(~Q(gold_role=GoldRole.ANSWER) | Q(project__in=Project.objects.overseen_by(user)))
 
     def counted(self) -> Self:
-        """Without gold items: what releases and figures are made of."""
+        """Without gold items, as in releases and figures."""
         return self.exclude(gold_role=GoldRole.GOLD)
 
     def matching(self, query: str) -> Self:
-        """Dialogues whose text holds every word of ``query`` (words by prefix, Chinese by substring).
+        """Dialogues whose text contains every word of ``query`` (words by prefix, Chinese by substring).
 
-        Only published ones are indexed: filter by that, too.
+        Only published dialogues are indexed, so filter by that too.
         """
         terms = parse_query(query)
         if not terms:
@@ -114,10 +116,9 @@ class DialogueQuerySet(models.QuerySet["Dialogue"]):
 
 
 class Dialogue(models.Model):
-    """One item of work. Its row is all that lists, filters and counters read; content is in revisions.
+    """One item of work. Lists, filters and counters read only its row; content is in revisions.
 
-    Imports write it by the thousand: what lists read is indexed once it is published, and no index or constraint is
-    there that nothing needs.
+    Imports write thousands of rows, so most indexes cover only published dialogues, and there are no unneeded ones.
     """
 
     #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
@@ -128,14 +129,14 @@ class Dialogue(models.Model):
     external_id = models.CharField(max_length=200)
     kind = models.CharField(max_length=20, default="multi_turn")
     language = models.CharField(max_length=8, blank=True)
-    #: Dialogues that are language variants of one another share this; blank when alone.
+    #: Shared by language variants of one another; blank without variants.
     variant_group = models.CharField(max_length=200, blank=True)
-    #: The format the candidate came in, so that an export can offer it first.
+    #: The format of the imported candidate, which exports offer first.
     native_format = models.CharField(max_length=12, blank=True)
     head = models.ForeignKey("annotator.Revision", on_delete=models.PROTECT, null=True, related_name="+")
     owner = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
     status = models.CharField(max_length=12, choices=DialogueStatus, default=DialogueStatus.CANDIDATE)
-    #: Key of the stage it stands in; blank outside a cycle.
+    #: Key of its current stage; blank outside a cycle.
     stage = models.CharField(max_length=40, blank=True)
 
     # Denormalised from the head revision.
@@ -151,13 +152,13 @@ class Dialogue(models.Model):
     warning_count = models.PositiveIntegerField(default=0)
     search_text = models.TextField(blank=True)
 
-    #: The job that brought it in; unpublished until that job's last step.
+    #: The import that created it; unpublished until the import's last step.
     batch = models.ForeignKey(
         "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
     published = models.BooleanField(default=True)
     archived_at = models.DateTimeField(null=True, blank=True)
-    #: Blank for an ordinary dialogue.
+    #: Blank for ordinary dialogues.
     gold_role = models.CharField(max_length=8, choices=GoldRole, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -167,7 +168,7 @@ class Dialogue(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["public_id"], name="dialogue_public_id_once"),
-            # A gold item bears the id of the dialogue it stands for: another would be told from those around it.
+            # A gold item has the id of the dialogue it stands for; another id would give it away.
             models.UniqueConstraint(
                 "project",
                 "external_id",
@@ -177,7 +178,7 @@ class Dialogue(models.Model):
             models.CheckConstraint(condition=Q(status__in=DialogueStatus.values), name="dialogue_status_known"),
         ]
         indexes = [
-            # Lists are in the order of when a dialogue came in.
+            # Lists are ordered by time of creation.
             *(
                 models.Index(
                     fields=["project", *more, "created_at", "public_id"], condition=Q(published=True), name=name
@@ -190,7 +191,7 @@ class Dialogue(models.Model):
                     "dialogue_by_language": ["language"],
                 }.items()
             ),
-            # Few have an error, or a warning: to find them one must not walk past all that have none.
+            # Few dialogues have an error or a warning, so these are indexed separately.
             *(
                 models.Index(
                     fields=["project", "created_at", "public_id"],
@@ -210,21 +211,22 @@ class Dialogue(models.Model):
 
     @property
     def policy_list(self) -> list[str]:
-        """The tasks' policies in order; blank where not annotated."""
+        """The tasks' policies in order; blank if not annotated."""
         return self.policies[1:-1].split(",") if self.policies else []
 
     @property
     def error_words(self) -> str:
-        return f"{self.error_count} error{'s' if self.error_count != 1 else ''}"
+        return ngettext("%(count)d error", "%(count)d errors", self.error_count) % {"count": self.error_count}
 
     @property
     def warning_words(self) -> str:
-        return f"{self.warning_count} warning{'s' if self.warning_count != 1 else ''}"
+        count = self.warning_count
+        return ngettext("%(count)d warning", "%(count)d warnings", count) % {"count": count}
 
 
 class RevisionQuerySet(models.QuerySet["Revision"]):
     def visible_to(self, user: User) -> Self:
-        """Everything but a colleague's fix in a blind stage that has not settled."""
+        """All revisions except those of colleagues in an unsettled blind stage."""
         return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
 
 
@@ -236,7 +238,7 @@ class Revision(models.Model):
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="children", db_index=False)
     #: ``main``, or a reviewer's own branch in a blind stage.
     branch = models.CharField(max_length=40, default="main")
-    #: Null while sealed: a gap in the numbers would tell a blind reviewer that a colleague made a change.
+    #: Null while sealed: a gap in the numbers would show a blind reviewer that a colleague made a change.
     number = models.PositiveIntegerField(null=True)
     author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     message = models.CharField(max_length=500, blank=True)
@@ -251,10 +253,10 @@ class Revision(models.Model):
         "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: See ``core.checks.clean``. Null, not blank, where there is none: so SQLite adds the column without writing
-    #: the table anew, which would lose its triggers.
+    #: See ``core.checks.clean``. Null instead of blank, so that SQLite adds the column without rewriting the table,
+    #: which would lose its triggers.
     clean_mark = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
-    #: Last, and left out by what lists revisions: it may be large.
+    #: Last, and deferred in lists: it may be large.
     content = models.TextField()
 
     objects = RevisionQuerySet.as_manager()
@@ -281,21 +283,21 @@ class Revision(models.Model):
 
 
 class Draft(models.Model):
-    """Work that has not been submitted: one per person, dialogue and branch. Never lost silently."""
+    """Unsubmitted work: one open draft per person, dialogue and branch."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="drafts")
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="drafts")
     branch = models.CharField(max_length=40, default="main")
-    #: The revision it was begun from; a later head means a merge before submission.
+    #: The revision it is based on; a newer head has to be merged before submission.
     base = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")
     toolset_revision = models.ForeignKey(ToolsetRevision, on_delete=models.PROTECT, related_name="+")
-    #: Raised by every edit; a page says which version it saw.
+    #: Raised by every edit; pages state the version that they show.
     version = models.PositiveIntegerField(default=0)
     content = models.TextField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
-    #: Set when it became a revision or was given up; kept, so that nothing is lost.
+    #: Set when it is submitted or abandoned.
     closed_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=12, blank=True)
 
@@ -318,25 +320,25 @@ class Draft(models.Model):
 
 
 class StepState(models.TextChoices):
-    """What has become of an edit."""
+    """The state of an edit."""
 
-    DONE = "done", "Done"
-    UNDONE = "undone", "Taken back"
-    GONE = "gone", "Taken back, and something else edited since"
-    #: Not an edit itself, but the undoing or redoing of one.
-    MOVE = "move", "Undo or redo"
+    DONE = "done", _("Done")
+    UNDONE = "undone", _("Undone")
+    GONE = "gone", _("Undone and replaced by other edits")
+    #: Not an edit, but an undo or a redo.
+    MOVE = "move", _("Undo or redo")
 
 
 class DraftStep(models.Model):
-    """How a draft came from one version to the next: an edit (which can be undone, and done again), an undo or a redo.
+    """The step from one version of a draft to the next: an edit, an undo or a redo.
 
-    There is a step for every version, so that what a window saw can be told from what the draft holds now.
+    Every version has its step, so that the version that a window shows can be compared with the current one.
     """
 
     draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="steps")
     #: The draft's version after the step.
     version = models.PositiveIntegerField()
-    #: The page's random id of the edit: the same one may arrive twice, when an answer was lost on the way.
+    #: The page's random id of the edit, which may arrive twice if the answer was lost.
     edit_id = models.CharField(max_length=40, blank=True)
     operation = models.JSONField()
     #: Content before and after, as canonical text.
@@ -357,7 +359,7 @@ class DraftStep(models.Model):
 
 
 class Finding(models.Model):
-    """What a check said of a revision, at the place it means."""
+    """A finding of a check in a revision, with its place."""
 
     #: Copied from the revision.
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="findings", db_constraint=False)
@@ -377,16 +379,16 @@ class Finding(models.Model):
 
 class WaiverQuerySet(models.QuerySet["Waiver"]):
     def visible_to(self, user: User) -> Self:
-        """Everything but what a colleague waives in a blind stage that has not settled."""
+        """All waivers except those of colleagues in an unsettled blind stage."""
         return self.unsealed_for(user).filter(dialogue__in=Dialogue.objects.visible_to(user))
 
     def unsealed_for(self, user: User | int) -> Self:
-        """The same of dialogues that are known to be the user's to see (or the one's with this key)."""
+        """The same for dialogues that the user (or the one with this key) is known to see."""
         return self.filter(Q(sealed=False) | Q(author=user))
 
 
 class Waiver(models.Model):
-    """A person's reason why a warning does not matter here. Void once the value it was about changes."""
+    """The reason why a warning does not matter. Void when the value changes."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="waivers")
     check_id = models.CharField(max_length=60)

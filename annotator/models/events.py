@@ -1,4 +1,4 @@
-"""Events: who did what, when, in a chain of hashes."""
+"""Events: who did what and when, in a hash chain."""
 
 from typing import Self
 
@@ -10,12 +10,12 @@ from annotator.models.people import Project, User
 
 class EventQuerySet(models.QuerySet["Event"]):
     def visible_to(self, user: User) -> Self:
-        """What happened in the user's projects, but for what belongs to somebody else's unsettled blind review."""
+        """Events of the user's projects, except those of other people's unsettled blind reviews."""
         return self.filter(Q(sealed=False) | Q(actor=user), project__in=Project.objects.visible_to(user))
 
 
 class Event(models.Model):
-    """Who did what, when, before and after. Append-only; hash-chained per dialogue."""
+    """Who did what and when, with values before and after. Append-only; hash-chained per dialogue."""
 
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="events", db_index=False, db_constraint=False
@@ -30,7 +30,7 @@ class Event(models.Model):
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
     created_at = models.DateTimeField()
-    #: True while it would tell a blind reviewer about a colleague's work. Not part of the hash.
+    #: True while it would reveal a colleague's work to a blind reviewer. Not part of the hash.
     sealed = models.BooleanField(default=False)
     previous_hash = models.CharField(max_length=64, blank=True)
     hash = models.CharField(max_length=64)
@@ -43,7 +43,7 @@ class Event(models.Model):
         ]
         indexes = [
             models.Index(fields=["project", "-id"], name="event_by_project"),
-            # What was set, who came and went, jobs: few among the many of dialogues.
+            # Settings, members and jobs: few among the many events of dialogues.
             models.Index(fields=["project", "kind", "-id"], condition=Q(dialogue=None), name="event_of_project"),
             models.Index(fields=["project", "-id"], condition=Q(dialogue=None), name="event_of_no_dialogue"),
         ]

@@ -1,4 +1,4 @@
-"""A field for JSON values that people or models gave."""
+"""A field for JSON values that must not change."""
 
 from typing import Any
 
@@ -8,12 +8,9 @@ from annotator.core.schema.exact_json import dumps, load_stored
 
 
 class ExactJSONField(models.TextField):
-    """A JSON value, kept as text: PostgreSQL's jsonb makes an integer of 1e20 and drops the sign of -0.0.
+    """A JSON value stored as text, since PostgreSQL's jsonb changes 1e20 to an integer and -0.0 to 0. None is NULL."""
 
-    None is NULL.
-    """
-
-    # The types of what is set and read: a TextField's are texts.
+    # The types of values set and read.
     _pyi_private_set_type: Any
     _pyi_private_get_type: Any
 

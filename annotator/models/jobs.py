@@ -6,20 +6,21 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models.keys import new_public_id
 from annotator.models.people import Project, User
 
 
 class JobState(models.TextChoices):
-    QUEUED = "queued", "Waiting for a worker"
-    RUNNING = "running", "Running"
-    DONE = "done", "Done"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
+    QUEUED = "queued", _("Waiting for a worker")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
-#: A job in one of these states never changes again.
+#: Final states.
 JOB_ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
 
 
@@ -31,7 +32,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 
 class Job(models.Model):
-    """Long work, as a row: Celery only runs it. See ``annotator.services.jobs.jobs`` for its rules."""
+    """Long work as a row; Celery only runs it. See ``annotator.services.jobs.jobs``."""
 
     #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
     get_absolute_url: Callable[[], str]
@@ -42,16 +43,16 @@ class Job(models.Model):
     kind = models.CharField(max_length=40)
     parameters = models.JSONField(default=dict)
     state = models.CharField(max_length=12, choices=JobState, default=JobState.QUEUED)
-    #: Raised each time a worker takes the job up; every commit of a chunk is fenced by it.
+    #: Raised each time a worker starts the job; fences every commit of a chunk.
     attempt = models.PositiveIntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True)
-    #: Where the next attempt goes on: whatever the kind needs to find its place again.
+    #: Where the next attempt continues; its content depends on the kind.
     checkpoint = models.JSONField(default=dict)
     progress_done = models.BigIntegerField(default=0)
     progress_total = models.BigIntegerField(null=True)
     progress_note = models.CharField(max_length=200, blank=True)
     result = models.JSONField(default=dict)
-    #: Why it failed, as a sentence for the person who asked for it.
+    #: Why it failed, as a sentence for the requester.
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True)
@@ -79,7 +80,7 @@ class Job(models.Model):
 
 
 class JobCancellation(models.Model):
-    """Somebody wants a job to stop. Not in the job's row: a worker holds that through each chunk, frozen or not."""
+    """A request to stop a job. Not in the job's row, which a worker locks during each chunk."""
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="cancellation")
     asked_at = models.DateTimeField(default=timezone.now)
@@ -89,7 +90,7 @@ class JobCancellation(models.Model):
 
 
 class PeriodicTask(models.Model):
-    """Work that beat asks for again and again: when a worker last did it, and what came of it."""
+    """A periodic task of beat: when it last ran, and its outcome."""
 
     name = models.CharField(max_length=40, unique=True)
     ran_at = models.DateTimeField()

@@ -10,25 +10,25 @@ _UNFAIR_BYTES = bytes(range(_FAIR, 256))
 
 
 def new_public_id() -> str:
-    """Twelve random characters (59 bits), none of them easily mistaken for another."""
+    """Return twelve random characters (59 bits), without easily confused ones."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(12))
 
 
 def new_public_ids(count: int) -> list[str]:
-    """As many public ids at once: for whole files of rows, where one call a character would be felt."""
+    """Return many public ids; much faster than one call for each character."""
     out: list[str] = []
     while len(out) < count:
-        # Bytes that would favour some characters are thrown away, so that every character stays equally likely.
+        # Drop bytes that would make some characters more likely than others.
         letters = secrets.token_bytes((count - len(out)) * 13 + 16).translate(_LETTER_OF_BYTE, _UNFAIR_BYTES).decode()
         out += (letters[at : at + 12] for at in range(0, len(letters) - 11, 12))
     return out[:count]
 
 
 def new_pseudonym() -> str:
-    """What a release calls a person: says nothing about who it is."""
+    """Return a random pseudonym for releases."""
     return "p-" + "".join(secrets.choice(_ALPHABET) for _ in range(8))
 
 
 def hash_secret(secret: str) -> str:
-    """SHA-256 of a random secret. Its 256 bits need no salt and no slow hash."""
+    """Return the SHA-256 of a random secret, which needs no salt and no slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()

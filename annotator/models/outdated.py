@@ -1,4 +1,4 @@
-"""Work that a new guideline has outdated: what an administrator says of a version, and the dialogues it touches."""
+"""Work outdated by a new guideline: the changes that administrators declare, and the affected dialogues."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,13 +10,13 @@ from annotator.models.people import Guideline, Project, User
 
 
 class GuidelineChange(models.Model):
-    """An administrator's word that a guideline version outdates earlier work: of which policies and error types."""
+    """An administrator's statement that a guideline version outdates earlier work, by policies and error types."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="changes")
-    #: Policies whose tasks are touched; empty with no error types: every dialogue.
+    #: Affected policies; if empty and without error types, every dialogue is affected.
     policies = models.JSONField(default=list)
-    #: Error types (of the taxonomy of the protocol): dialogues in which a reviewer named one are touched.
+    #: Error types of the protocol: dialogues in which a reviewer tagged one are affected.
     error_types = models.JSONField(default=list)
     reason = models.CharField(max_length=500)
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
@@ -27,7 +27,7 @@ class GuidelineChange(models.Model):
 
 
 class OutdatedDialogue(models.Model):
-    """A dialogue whose work was done under a guideline that an administrator has since called outdated for it."""
+    """A dialogue whose work is outdated by a guideline change."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="outdated_flags", db_index=False)
     change = models.ForeignKey(GuidelineChange, on_delete=models.PROTECT, related_name="dialogues")
@@ -35,7 +35,7 @@ class OutdatedDialogue(models.Model):
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: When it began the protocol anew, or somebody said that it may stay as it is.
+    #: When it restarted the protocol, or somebody confirmed it as it is.
     cleared_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Trajectories run through the code of a case's tools, and what came of it."""
+"""Replays of trajectories through the code of a case's tools."""
 
 from typing import Self
 
@@ -15,9 +15,9 @@ from annotator.models.people import Project, User
 
 class ReplayQuerySet(models.QuerySet["Replay"]):
     def visible_to(self, user: User) -> Self:
-        """The user's own, and those of the reference trajectory of a revision they see; of dialogues they see.
+        """The user's own replays, and those of reference trajectories of revisions that they see.
 
-        What somebody runs of their draft, or pastes, is nobody else's to see.
+        Replays of drafts and of pasted trajectories are private.
         """
         shared = Q(draft=None, trajectory__isnull=True, revision__in=Revision.objects.visible_to(user))
         return self.filter(Q(requester=user) | shared, dialogue__in=Dialogue.objects.visible_to(user))
@@ -33,11 +33,11 @@ class Replay(models.Model):
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="replay")
     revision = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     draft = models.ForeignKey(Draft, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
-    #: Hash of all that decides what comes of it: the parts of the case, its tools, the trajectory.
+    #: Hash of everything that determines the result: parts of the case, tools and trajectory.
     key = models.CharField(max_length=64)
-    #: The rounds of a trajectory that somebody gave; null where it is the reference trajectory.
+    #: The rounds of a pasted trajectory; null for the reference trajectory.
     trajectory = ExactJSONField(null=True)
-    #: What came of it, as ``annotator.core.constraints.run_record`` lays it down; null until then.
+    #: The result (``annotator.core.constraints.run_record``); null until then.
     record = ExactJSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

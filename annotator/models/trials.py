@@ -1,20 +1,20 @@
-"""What came of trying validators. Told by content alone: a row knows no dialogue and no person."""
+"""Outcomes of validator trials, stored by content without dialogue and person."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class ValidatorTrial(models.Model):
-    """The outcome for one validator and all that decides it; ``key`` is the hash over that.
+    """The outcome of one validator. ``key`` is the hash of everything that determines it.
 
-    Whoever may see a validator can compute its key, and nobody else can: so a trial betrays nothing.
+    Only people who can see a validator can compute its key, so a trial reveals nothing.
     """
 
     key = models.CharField(max_length=64, unique=True)
     row_count = models.PositiveIntegerField()
     error_count = models.PositiveIntegerField()
     warning_count = models.PositiveIntegerField()
-    #: The sentences, bounded: what checks say of the validator.
+    #: Sentences about the validator; limited in number.
     errors = models.JSONField(default=list)
     warnings = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -24,7 +24,7 @@ class ValidatorTrial(models.Model):
 
 
 class TrialRows(models.Model):
-    """The matrix of one trial: what only its page reads."""
+    """The matrix of one trial, read only by its page."""
 
     trial = models.OneToOneField(ValidatorTrial, on_delete=models.CASCADE, primary_key=True, related_name="matrix")
     #: Rows as ``annotator.core.validators.trial`` writes them.

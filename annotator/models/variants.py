@@ -1,4 +1,4 @@
-"""Language variants of a dialogue: which versions of two of them were found to say the same."""
+"""Confirmed pairs of language variants."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -9,9 +9,9 @@ from annotator.models.people import User
 
 
 class VariantMatch(models.Model):
-    """Somebody's word that two versions, each of one variant, say the same. Kept as history."""
+    """A confirmation that versions of two variants say the same."""
 
-    #: The one of the dialogue that came in first.
+    #: The version of the older dialogue.
     first = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
     second = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -1,9 +1,12 @@
-"""A constrained case as pages show it: its prompt with the constraints marked, its rounds, what stands how. Pure."""
+"""A constrained case for pages: its prompt with the constraints marked, its rounds, the state of constraints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotator.core.comparison.anchors import below, covers
 from annotator.core.constraints.anchoring import find_spans
@@ -13,27 +16,27 @@ from annotator.core.constraints.taxonomy import find_category, proposed_text
 from annotator.presentation.dialogue import DialogueView, FindingView, Placing, pretty, worst
 
 SCENARIO_LABELS = {
-    "single_hop": "Single hop",
-    "parallel_single_hop": "Parallel single hop",
-    "multi_hop": "Multi hop",
-    "parallel_multi_hop": "Parallel multi hop",
+    "single_hop": gettext_noop("Single hop"),
+    "parallel_single_hop": gettext_noop("Parallel single hop"),
+    "multi_hop": gettext_noop("Multi hop"),
+    "parallel_multi_hop": gettext_noop("Parallel multi hop"),
 }
-#: The fields that are shown, and edited, by themselves.
+#: The fields with an editor of their own.
 FIELDS = {
-    "system_prompt": "System prompt",
-    "user_query": "Query",
-    "scenario": "Scenario",
-    "constraints": "Constraints of the case",
-    "answer": "Reference answer",
-    "unsolved_set": "Unsolved set",
-    "reference_trajectory": "Rounds of the trajectory",
-    "tool_codes": "Code of the tools",
+    "system_prompt": gettext_noop("System prompt"),
+    "user_query": gettext_noop("Query"),
+    "scenario": gettext_noop("Scenario"),
+    "constraints": gettext_noop("Constraints"),
+    "answer": gettext_noop("Reference answer"),
+    "unsolved_set": gettext_noop("Unsolved set"),
+    "reference_trajectory": gettext_noop("Reference trajectory"),
+    "tool_codes": gettext_noop("Tool code"),
 }
 
 
 @dataclass
 class PartView:
-    """A part of a case that can be selected. ``type`` tells which editor it has."""
+    """A part of a case that can be selected. ``type`` determines its editor."""
 
     anchor: str
     type: str
@@ -58,21 +61,21 @@ class CallView(PartView):
 
     @property
     def observation_text(self) -> str:
-        """What the tool returned, for a field: a text as itself, anything else as JSON."""
+        """The result of the tool for a field: a text as it is, anything else as JSON."""
         return "" if self.data["observation"] is None else pretty(self.data["observation"])
 
     @property
     def observation_kind(self) -> str:
-        """Whether the observation is a text or JSON; one that is not there yet is expected to be a text."""
+        """``text`` or ``json``; a missing observation is expected to be text."""
         return "text" if isinstance(self.data["observation"], str | None) else "json"
 
 
 @dataclass
 class ConstraintView(PartView):
-    """A constraint. ``status`` is how the reference trajectory leaves it; blank where there is none.
+    """A constraint. ``status``: its state after the reference trajectory; blank without one.
 
-    ``spans``: in how many places the system prompt states it. ``rule``: what its parameters say, as a sentence.
-    ``proposal``: a sentence its text could be, where that is another one.
+    ``spans``: the number of places in the system prompt that state it. ``rule``: its parameters as a sentence.
+    ``proposal``: a proposed text that differs from its text.
     """
 
     number: int = 0
@@ -83,7 +86,7 @@ class ConstraintView(PartView):
 
     @property
     def differs(self) -> bool:
-        """Whether text and parameters were found to say different things."""
+        """Whether its text and its parameters disagree."""
         return any(one.check == "constraint.wording" for one in self.findings)
 
     @property
@@ -98,7 +101,7 @@ class ConstraintView(PartView):
 
 @dataclass
 class RoundView(PartView):
-    """A round of the reference trajectory. ``feedback``: what the constraints have to say about it."""
+    """A round of the reference trajectory. ``feedback``: messages of the constraints about it."""
 
     number: int = 0
     calls: list[CallView] = field(default_factory=list)
@@ -107,7 +110,7 @@ class RoundView(PartView):
 
 @dataclass(frozen=True)
 class PromptPiece:
-    """A stretch of the system prompt, and the constraints it states; ``ends`` are those whose span ends here."""
+    """A part of the system prompt and the constraints it states; ``ends`` are those whose span ends here."""
 
     text: str
     constraints: tuple[ConstraintView, ...] = ()
@@ -132,7 +135,7 @@ class CaseView(DialogueView):
 
     @property
     def parts(self) -> Iterator[PartView]:
-        """Everything that can be selected; what is inside something else comes first."""
+        """Everything that can be selected, inner parts first."""
         yield from self.constraints
         for each in self.rounds:
             yield from each.calls
@@ -140,7 +143,7 @@ class CaseView(DialogueView):
         yield from self.fields.values()
 
     def select(self, at: str | None) -> tuple[Any, str]:
-        """See ``DialogueView``. Without an anchor the query is meant."""
+        """See ``DialogueView``. The default is the query."""
         for part in self.parts:
             if covers(part.anchor, at or "/user_query"):
                 part.is_current = True
@@ -149,13 +152,15 @@ class CaseView(DialogueView):
 
 
 def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView:
-    """Lay a case out, with findings that are ready to be shown."""
+    """Arrange a case with its findings for pages."""
     placing = Placing(views)
     at = placing.take
     replayed = replay_of(document)
     constraints = [_constraint(document, n, at, replayed) for n in range(len(document["constraints"]))]
     rounds = [_round(document, n, at, replayed) for n in range(len(document["reference_trajectory"] or ()))]
-    fields = {name: PartView(f"/{name}", name, title, document[name], at(f"/{name}")) for name, title in FIELDS.items()}
+    fields = {
+        name: PartView(f"/{name}", name, _(title), document[name], at(f"/{name}")) for name, title in FIELDS.items()
+    }
     return CaseView(
         data=document,
         tasks=[],
@@ -177,7 +182,7 @@ def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | No
     return ConstraintView(
         anchor=anchor,
         type="constraint",
-        title=f"Constraint {n + 1}",
+        title=_("Constraint %(number)d") % {"number": n + 1},
         data=data,
         findings=at(anchor),
         number=n + 1,
@@ -194,11 +199,12 @@ def _round(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -
     calls: list[CallView] = []
     for call in data["calls"]:
         place = f"{anchor}/calls/{call['id']}"
-        calls.append(CallView(place, "call", f"Call {len(calls) + 1} of round {n + 1}", call, at(place)))
+        title = _("Call %(call)d of round %(round)d") % {"call": len(calls) + 1, "round": n + 1}
+        calls.append(CallView(place, "call", title, call, at(place)))
     return RoundView(
         anchor=anchor,
         type="round",
-        title=f"Round {n + 1}",
+        title=_("Round %(number)d") % {"number": n + 1},
         data=data,
         findings=at(anchor),
         number=n + 1,
@@ -208,7 +214,7 @@ def _round(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -
 
 
 def _pieces(prompt: str, constraints: list[ConstraintView]) -> list[PromptPiece]:
-    """The prompt cut where the span of a constraint begins or ends; one that is stated twice is marked twice."""
+    """Split the prompt where the span of a constraint begins or ends; one that is stated twice is marked twice."""
     spans = [
         (span, one)
         for one in constraints

@@ -1,36 +1,39 @@
-"""A dialogue of tasks as pages show it: tasks and steps with their findings beside them. Pure."""
+"""A dialogue of tasks for pages: tasks and steps with their findings."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotator.core.comparison.anchors import covers
 from annotator.core.graph import derive_topology
 from annotator.core.schema.indenting import indented
 
 POLICY_LABELS = {
-    "single_tool": "Single tool",
-    "multi_tool": "Multi tool",
-    "clarify": "Clarify",
-    "chat": "Chat",
+    "single_tool": gettext_noop("Single tool"),
+    "multi_tool": gettext_noop("Multi tool"),
+    "clarify": gettext_noop("Clarify"),
+    "chat": gettext_noop("Chat"),
 }
 INFORMATION_LABELS = {
-    "explicit": "Explicit",
-    "partial_information": "Partial information",
-    "coreferential_reference": "Coreferential reference",
-    "long_range_dependency": "Long-range dependency",
+    "explicit": gettext_noop("Explicit"),
+    "partial_information": gettext_noop("Partial information"),
+    "coreferential_reference": gettext_noop("Coreferential reference"),
+    "long_range_dependency": gettext_noop("Long-range dependency"),
 }
 TOPOLOGY_LABELS = {
-    "single": "single",
-    "sequential": "sequential",
-    "parallel": "parallel",
-    "mixed": "sequential and parallel",
+    "single": gettext_noop("single"),
+    "sequential": gettext_noop("sequential"),
+    "parallel": gettext_noop("parallel"),
+    "mixed": gettext_noop("sequential and parallel"),
 }
 
 
 @dataclass(frozen=True)
 class FindingView:
-    """One finding at its place. ``waiver`` is the reason somebody gave; a waived warning blocks nothing."""
+    """One finding at its place. ``waiver``: the reason of a waiver; a waived warning blocks nothing."""
 
     check: str
     severity: str
@@ -38,20 +41,20 @@ class FindingView:
     message: str
     value_hash: str
     waiver: str = ""
-    #: The value at the anchor with which the finding is gone, where there is no doubt which that is.
+    #: The value at the anchor that resolves the finding, if there is only one.
     fix: str = ""
-    #: The anchor in words: which task, which step.
+    #: The anchor in words.
     place: str = ""
 
     @property
     def validator(self) -> str:
-        """The constraint whose validator it is about; blank for other findings."""
+        """The constraint whose validator it is about, or blank."""
         parts = self.anchor.split("/")
         return parts[2] if parts[1:2] == ["constraints"] and parts[3:4] == ["validator"] else ""
 
     @property
     def fix_label(self) -> str:
-        return POLICY_LABELS.get(self.fix, self.fix)
+        return _(POLICY_LABELS.get(self.fix, self.fix))
 
     @property
     def blocks(self) -> bool:
@@ -83,7 +86,7 @@ class StepView:
 
     @property
     def observation_kind(self) -> str:
-        """Whether the observation is a text or JSON; what is not there yet is expected to be JSON."""
+        """``text`` or ``json``; a missing observation is expected to be JSON."""
         return "text" if isinstance(self.data.get("observation"), str) else "json"
 
     @property
@@ -153,9 +156,9 @@ class DialogueView:
             yield from task.steps
 
     def select(self, at: str | None) -> tuple[Any, str]:
-        """The step, task or (None) whole dialogue that an anchor lies in, marked as the part being edited; its anchor.
+        """Mark the step, task or whole dialogue (None) at an anchor as the current part; return it and its anchor.
 
-        Without an anchor it is the first task.
+        The default is the first task.
         """
         for task in self.tasks:
             for step in task.steps:
@@ -176,12 +179,12 @@ class DialogueView:
         return [f for f in self.warnings if not f.waiver]
 
 
-#: Parts of an anchor that a place of its own may have: “/tasks/t1/steps/s1”, with the one before the first stroke.
+#: Parts of the deepest anchor with findings of its own: “/tasks/t1/steps/s1”, and the blank before the first slash.
 _DEEPEST = 5
 
 
 class Placing:
-    """Findings by where they stand: each at the first place that asks, of those that are or hold what it means."""
+    """Findings by place: each goes to the first place that asks and is at or above its anchor."""
 
     def __init__(self, views: list[FindingView]) -> None:
         self.views = views
@@ -193,18 +196,18 @@ class Placing:
                 self._below.setdefault("/".join(parts[:count]), []).append(view)
 
     def take(self, anchor: str) -> list[FindingView]:
-        """The findings of a place that no other has taken."""
+        """Return the findings of a place that no other place has taken."""
         own = [one for one in self._below.get(anchor, ()) if id(one) not in self._placed]
         self._placed.update(map(id, own))
         return own
 
     def rest(self) -> list[FindingView]:
-        """Those that no place has taken."""
+        """Return the findings that no place has taken."""
         return [one for one in self.views if id(one) not in self._placed]
 
 
 def present_tasks(document: dict[str, Any], views: list[FindingView]) -> DialogueView:
-    """A dialogue of tasks, its findings at their places."""
+    """Arrange a dialogue of tasks with its findings for pages."""
     tasks: list[TaskView] = []
     placing = Placing(views)
     for n, task in enumerate(document["tasks"], 1):
@@ -239,13 +242,13 @@ def present_tasks(document: dict[str, Any], views: list[FindingView]) -> Dialogu
 
 
 def pretty(value: Any) -> str:
-    """JSON as people read it; a text as itself."""
+    """Return indented JSON; a text as it is."""
     if isinstance(value, str):
         return value
     return indented(value)
 
 
 def worst(findings: Iterable[FindingView]) -> str:
-    """The gravest severity that still asks for something; blank when nothing does."""
+    """Return the highest severity that needs action; blank if none does."""
     severities = {f.severity for f in findings if f.severity == "error" or (f.severity == "warning" and not f.waiver)}
     return "error" if "error" in severities else "warning" if "warning" in severities else ""

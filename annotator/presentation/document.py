@@ -1,4 +1,4 @@
-"""A document of either kind as pages show it. Pure."""
+"""A document of either kind for pages."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from annotator.presentation.dialogue import DialogueView, FindingView, present_t
 def present(
     document: dict[str, Any], findings: Iterable[Any], waivers: Mapping[tuple[str, str, str], str] | None = None
 ) -> DialogueView:
-    """Lay a document out.
+    """Arrange a document for pages.
 
     ``findings``: stored or fresh; ``waivers``: {(check, anchor, value hash): reason}.
     """
@@ -38,6 +38,6 @@ def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document
 
 
 def _derived_policy(document: dict[str, Any], anchor: str) -> str:
-    """The policy that the steps of the task around an anchor have."""
+    """Return the policy that matches the steps of the task around an anchor."""
     types = [step["type"] for step in lookup(document, anchor.rpartition("/")[0], {}).get("steps", ())]
     return derive_policy(types.count("call"), types.count("clarification"))

@@ -1,10 +1,12 @@
-"""A task's tool graph as pages show it: boxes, lines and what there is to say about each. Pure."""
+"""A task's tool graph for pages: boxes and lines with their labels."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from textwrap import wrap
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotator.core.graph import (
     Graph,
@@ -20,12 +22,12 @@ from annotator.core.graph.dag import positions
 from annotator.core.graph.layout import Box, Drawing, Line, lay_out
 from annotator.core.provenance import Suggestion, TaskTrace
 
-#: Steps of counting before a page says "more than": a few milliseconds.
+#: Steps of counting before a page shows "more than": a few milliseconds.
 COUNTING_STEPS = 60_000
-#: Letters of a tool's name that fit into a box.
+#: Characters of a tool's name that fit into a box.
 NAME_LENGTH = 17
 
-#: Letters of a line's word that fit between two columns.
+#: Characters of a line's note that fit between two columns.
 NOTE_LENGTH = 11
 
 Pair = tuple[str, str]
@@ -33,9 +35,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One step in the drawing. ``above``: the ids of all it waits for, directly or not; ``column`` counts from 0.
+    """One step in the drawing. ``above``: the ids of all its direct and indirect dependencies.
 
-    ``circle``: it waits for itself, by way of others. ``open``: its dependencies are not annotated.
+    ``circle``: it depends on itself through others. ``open``: its dependencies are not annotated.
     """
 
     box: Box
@@ -59,25 +61,27 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What a screen reader says of it."""
+        """The text for screen readers."""
         said = [f"{self.id} {self.name}", self.batch]
         if self.open:
-            said.append("dependencies not annotated")
+            said.append(_("dependencies not annotated"))
+        elif self.needs:
+            said.append(_("depends on %(steps)s") % {"steps": ", ".join(self.needs)})
         else:
-            said.append(f"depends on {', '.join(self.needs)}" if self.needs else "depends on nothing")
+            said.append(_("no dependencies"))
         if self.box.critical:
-            said.append("on the longest chain")
+            said.append(_("on the longest chain"))
         if self.circle:
-            said.append("waits for itself in a circle")
+            said.append(_("in a cycle"))
         return ", ".join(said)
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One dependency, there or suggested. ``state``: drawn, suggested, refused or circle.
+    """An existing or suggested dependency. ``state``: drawn, suggested, refused or circle.
 
-    ``unsupported``: it is said to carry a value, but none flows. ``why``: what a suggestion rests on. ``covered``: the
-    one the other way round was refused, and lies upon it with its word.
+    ``unsupported``: it is annotated to pass a value, but passes none. ``why``: the reason for a suggestion.
+    ``covered``: the refused opposite edge is drawn on top of it with its note.
     """
 
     line: Line
@@ -98,15 +102,15 @@ class Edge:
 
     @property
     def note(self) -> str:
-        """The word at its middle: a difference is never told by the style of a line alone."""
+        """The text in the middle of the line: its style alone never tells a difference."""
         if self.state != "drawn":
-            return {"suggested": "suggested", "refused": "refused", "circle": "in a circle"}[self.state]
+            return {"suggested": _("suggested"), "refused": _("refused"), "circle": _("in a cycle")}[self.state]
         if self.covered:
             return ""
         if self.unsupported:
-            return "no value flows"
-        order = "order" if self.kind == "logical" else ""
-        return " · ".join(word for word in (order, "implied" if self.line.implied else "") if word)
+            return _("no value")
+        order = _("order") if self.kind == "logical" else ""
+        return " · ".join(word for word in (order, _("implied") if self.line.implied else "") if word)
 
     @property
     def note_lines(self) -> list[str]:
@@ -114,23 +118,30 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """What a screen reader says of it."""
+        """The text for screen readers."""
+        names = {"step": self.step, "needs": self.needs}
         if self.state == "suggested":
-            return f"Suggested: {self.step} depends on {self.needs}. {self.why}"
-        said = [f"{self.step} depends on {self.needs}", "order alone" if self.kind == "logical" else "a value flows"]
+            sentence = _("Suggested: %(step)s depends on %(needs)s. %(why)s")
+            return sentence % {**names, "why": self.why}
+        said = [_("%(step)s depends on %(needs)s") % names, kind_label(self.kind)]
         if self.unsupported:
-            said[1] = "said to carry a value, but none flows"
+            said[1] = _("should pass a value but does not")
         if self.line.implied:
-            said.append("implied by others")
+            said.append(_("implied by others"))
         if self.line.critical:
-            said.append("on the longest chain")
+            said.append(_("on the longest chain"))
         if self.state != "drawn":
-            said.append("refused" if self.state == "refused" else "part of a circle")
+            said.append(_("refused") if self.state == "refused" else _("in a cycle"))
         return ", ".join(said)
 
 
+def kind_label(kind: str) -> str:
+    """Return the label of a kind of dependency."""
+    return {"parameter": _("passes a value"), "logical": _("order only")}.get(kind, kind)
+
+
 def lines_of(note: str, line: Line) -> list[str]:
-    """The word of a line as it is drawn: broken, where it stands between two columns."""
+    """Return the note of a line as it is drawn: wrapped if it is between two columns."""
     return wrap(note, NOTE_LENGTH) if line.between else [note] if note else []
 
 
@@ -144,10 +155,10 @@ class Head:
 
 @dataclass
 class GraphView:
-    """The graph of one task. ``drawing`` is None where there is nothing that could be drawn (``why_not`` says why).
+    """The graph of one task. ``drawing`` is None if it can't be drawn; ``why_not`` says why.
 
-    ``calls`` is None while the graph over the calls is not known; then there is no topology, and no ``tally``.
-    ``twins``: (task id, its number, topology) of other tasks whose shape would fit.
+    ``calls`` is None while the graph over the calls is unknown; then there is no topology and no ``tally``.
+    ``twins``: (task id, its number, topology) of other tasks with a matching shape.
     """
 
     calls: Graph | None
@@ -164,7 +175,7 @@ class GraphView:
 
     @property
     def drawn(self) -> list[Edge]:
-        """The dependencies that are there, those of a circle included."""
+        """The existing dependencies, including those in a cycle."""
         return [edge for edge in self.edges if edge.state in ("drawn", "circle")]
 
     @property
@@ -173,7 +184,7 @@ class GraphView:
 
     @property
     def sure(self) -> list[Edge]:
-        """The suggestions that may be accepted all at once: those that rest on more than a small number."""
+        """The suggestions that can be accepted together: those based on more than a small number."""
         return [edge for edge in self.suggested if not edge.weak]
 
 
@@ -186,10 +197,10 @@ def view_graph(
     refused: Pair | None = None,
     circle: Collection[str] = (),
 ) -> GraphView:
-    """The graph of one task of a valid document. Raises StopIteration where there is no such task.
+    """Return the graph of one task of a valid document. Raises StopIteration if there is no such task.
 
-    ``trace``: its provenance, for suggestions and unsupported edges. ``selected``: the id of the step one looks at.
-    ``refused``: an edge that was refused just now, and ``circle``: the ids of the steps it would have made wait.
+    ``trace``: its provenance, for suggestions and unsupported edges. ``selected``: the id of the selected step.
+    ``refused``: an edge that was just refused, and ``circle``: the ids of the steps in the cycle it would have made.
     """
     task = next(task for task in document["tasks"] if task["id"] == task_id)
     steps = task["steps"]
@@ -204,11 +215,11 @@ def view_graph(
         twins=_twins(document, task),
     )
     if not steps:
-        view.why_not = "This task has no steps yet."
+        view.why_not = _("This task has no steps yet.")
         return view
     kinds = {problem.kind for problem in reading.problems}
     if GraphProblemKind.DUPLICATE_ID in kinds or GraphProblemKind.TOO_MANY_STEPS in kinds:
-        view.why_not = "This graph cannot be drawn: see the findings of the task."
+        view.why_not = _("The graph can’t be drawn. See the findings of the task.")
         return view
     graph, closing = (reading.graph, []) if reading.graph else _without_circles(steps)
     if not circle:
@@ -232,7 +243,7 @@ def _tally(calls: Graph) -> Tally:
 
 
 def _without_circles(steps: list[dict[str, Any]]) -> tuple[Graph, list[Pair]]:
-    """The graph of the edges that look back, and those that look forward: each circle has one of them."""
+    """Return the graph of the backward edges, and the forward edges: each cycle has one of these."""
     place = {step["id"]: i for i, step in enumerate(steps)}
     back: list[Pair] = []
     forward: list[Pair] = []
@@ -283,20 +294,20 @@ def _edges(
         bare = state == "drawn" and pair in unsupported
         covered = extra.get((line.needs, line.node)) == "refused"
         edges.append(Edge(line, kind, state, bare, one.why if one else "", one.weak if one else False, covered))
-    # What comes last is drawn on top, and gets the click.
+    # The last one is drawn on top and gets the click.
     return sorted(edges, key=lambda edge: edge.state != "suggested")
 
 
 def _heads(drawing: Drawing, steps: list[dict[str, Any]], *, sure: bool) -> list[Head]:
     return [
-        Head(text if sure else text.partition(" · ")[0] + ", so far", column.x)
-        for (text, _), column in zip(_named_columns(drawing, steps), drawing.columns, strict=True)
+        Head(text if sure else _("%(batch)s, so far") % {"batch": text.partition(" · ")[0]}, column.x)
+        for (text, __), column in zip(_named_columns(drawing, steps), drawing.columns, strict=True)
         if column.ids
     ]
 
 
 def _named_columns(drawing: Drawing | None, steps: list[dict[str, Any]]) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Each column with its name. Batches are counted over columns with calls: only calls make up paths."""
+    """Yield each column with its name. Only columns with calls are counted as batches."""
     types = {step["id"]: step["type"] for step in steps}
     number = 0
     named = []
@@ -305,7 +316,10 @@ def _named_columns(drawing: Drawing | None, steps: list[dict[str, Any]]) -> Iter
         if "call" in held:
             number += 1
             count = held.count("call")
-            named.append((f"batch {number}" + (f" · {count} at once" if count > 1 else ""), column.ids))
+            name = _("batch %(number)d") % {"number": number}
+            if count > 1:
+                name += " · " + _("%(count)d parallel") % {"count": count}
+            named.append((name, column.ids))
         else:
             named.append((held[0] if held else "", column.ids))
     return named

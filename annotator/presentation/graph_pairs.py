@@ -1,16 +1,16 @@
-"""Two versions of a task's tool graph side by side: what one has drawn and the other has not. Pure."""
+"""Two versions of a task's tool graph side by side, with their differences."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.presentation.graph import Edge, GraphView, Node, lines_of, view_graph
+from django.utils.translation import gettext as _
 
-_KINDS = {"parameter": "a value flows", "logical": "order alone"}
+from annotator.presentation.graph import Edge, GraphView, Node, kind_label, lines_of, view_graph
 
 
 @dataclass(frozen=True, slots=True)
 class PairedEdge:
-    """A line of one side. ``differs``: the other side lacks it, or has it of another kind."""
+    """A line of one side. ``differs``: the other side lacks it or has another kind."""
 
     edge: Edge
     differs: bool
@@ -22,13 +22,13 @@ class PairedEdge:
 
     @property
     def label(self) -> str:
-        """What a screen reader says of it."""
+        """The text for screen readers."""
         return f"{self.edge.label}, {self.note}" if self.differs else self.edge.label
 
 
 @dataclass(frozen=True, slots=True)
 class PairedNode:
-    """A step of one side. ``differs``: the other side has no such step, or another tool under its id."""
+    """A step of one side. ``differs``: the other side lacks it or has another tool with this id."""
 
     node: Node
     differs: bool
@@ -49,7 +49,7 @@ class GraphSide:
 
 @dataclass(frozen=True, slots=True)
 class GraphPair:
-    """Both graphs of one task, and their differences as sentences; none where the graphs are the same."""
+    """Both graphs of one task, and their differences as sentences."""
 
     left: GraphSide
     right: GraphSide
@@ -59,7 +59,7 @@ class GraphPair:
 def pair_graphs(
     left: dict[str, Any], right: dict[str, Any], task_id: str, *, titles: tuple[str, str] = ("Left", "Right")
 ) -> GraphPair | None:
-    """The graphs of a task in two aligned documents; None where one of them lacks the task, or they do not differ."""
+    """Return the graphs of a task in two aligned documents; None if one lacks the task or they do not differ."""
     tasks = [next((task for task in one["tasks"] if task["id"] == task_id), None) for one in (left, right)]
     if tasks[0] is None or tasks[1] is None:
         return None
@@ -70,20 +70,25 @@ def pair_graphs(
     for own, (mine, other) in enumerate(((0, 1), (1, 0))):
         for key, name in steps[mine].items():
             if key not in steps[other]:
-                sentences.append(f"Only {titles[own]} has {key} {name}.")
+                sentence = _("%(side)s only: %(step)s %(tool)s.")
+                sentences.append(sentence % {"side": titles[own], "step": key, "tool": name})
             elif own == 0 and steps[other][key] != name:
-                sentences.append(f"{key} is {name} on {titles[0]}, {steps[other][key]} on {titles[1]}.")
+                values = {"step": key, "tool": name, "other_tool": steps[other][key]}
+                values |= {"side": titles[0], "other_side": titles[1]}
+                sentences.append(_("%(step)s: %(tool)s (%(side)s), %(other_tool)s (%(other_side)s).") % values)
             if key in open_steps[mine] and key not in open_steps[other] and key in steps[other]:
-                sentences.append(f"{titles[own]} has not annotated what {key} depends on.")
+                sentence = _("Dependencies of %(step)s not annotated (%(side)s).")
+                sentences.append(sentence % {"step": key, "side": titles[own]})
         for (step, needs), kind in kinds[mine].items():
             theirs = kinds[other].get((step, needs))
             if theirs is None:
-                sentences.append(f"Only {titles[own]}: {step} depends on {needs} ({_KINDS.get(kind, kind)}).")
+                values = {"side": titles[own], "step": step, "needs": needs, "kind": kind_label(kind)}
+                sentences.append(_("%(side)s only: %(step)s depends on %(needs)s (%(kind)s).") % values)
             elif own == 0 and theirs != kind:
-                sentences.append(
-                    f"{step} depends on {needs}: {_KINDS.get(kind, kind)} on {titles[0]}, "
-                    f"{_KINDS.get(theirs, theirs)} on {titles[1]}."
-                )
+                values = {"step": step, "needs": needs, "kind": kind_label(kind), "other_kind": kind_label(theirs)}
+                values |= {"side": titles[0], "other_side": titles[1]}
+                sentence = _("%(step)s depends on %(needs)s: %(kind)s (%(side)s), %(other_kind)s (%(other_side)s).")
+                sentences.append(sentence % values)
     if not sentences:
         return None
     sides = [
@@ -105,12 +110,12 @@ def _side(
     nodes = []
     for node in view.nodes:
         there = other_steps.get(node.id)
-        note = "only here" if there is None else "another tool" if there != own_steps[node.id] else ""
+        note = _("only here") if there is None else _("other tool") if there != own_steps[node.id] else ""
         nodes.append(PairedNode(node, bool(note), note))
     edges = []
     for edge in view.edges:
         kind = other_edges.get((edge.step, edge.needs))
-        note = "only here" if kind is None else "other kind" if kind != edge.kind else edge.note
+        note = _("only here") if kind is None else _("other kind") if kind != edge.kind else edge.note
         edges.append(PairedEdge(edge, kind != edge.kind, note))
     return GraphSide(title, view, nodes, sorted(edges, key=lambda one: one.differs))
 

@@ -1,4 +1,4 @@
-"""Markdown people wrote, as safe HTML."""
+"""Markdown as safe HTML."""
 
 from functools import lru_cache
 from itertools import zip_longest
@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from annotator.core.guideline_sections import bare_text, slug_of
 
-# Images would be loaded from elsewhere; without their rule they stay what they name: a link.
+# Images would be loaded from other servers; without their rule they become links.
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"]).disable("image")
 )
@@ -46,15 +46,15 @@ _TAGS = {
 #: A wide table scrolls by itself, by keyboard too.
 _REGION: dict[str, str | int | float] = {"class": "table-scroll", "tabindex": "0", "role": "group"}
 
-#: A text as long as a comment is kept among many, a longer one, a guideline, among few.
+#: Short texts, such as comments, have a larger cache than long ones, such as guidelines.
 _SHORT = 4_000
 
 
 def render_markdown(text: str, anchors: bool = False) -> SafeString:
-    """HTML without scripts, styles, images or event handlers, whatever ``text`` holds; kept for the next page.
+    """Return HTML without scripts, styles, images and event handlers; cached.
 
-    Headings go down one level, since the page has its own first one. ``anchors``: each has the id of its section (see
-    ``annotator.core.guideline_sections``); for a page that shows one such text alone.
+    Headings are one level lower, below the page's own. ``anchors``: each heading has the id of its section (see
+    ``annotator.core.guideline_sections``); for pages with only one such text.
     """
     language = get_language()
     return _short(text, anchors, language) if len(text) <= _SHORT else _long(text, anchors, language)
@@ -85,6 +85,6 @@ def _render(text: str, anchors: bool, _language: str | None) -> SafeString:
     return mark_safe(html)  # noqa: S308 - cleaned by nh3 above
 
 
-# A version of a guideline never changes, and every page of the work shows it. Of comments a page shows hundreds, and
-# the worst take the Markdown library 40 milliseconds each.
+# Guidelines are on every workspace page and never change. A page may show hundreds of comments, and the slowest take
+# the library 40 milliseconds each.
 _short, _long = lru_cache(maxsize=1024)(_render), lru_cache(maxsize=64)(_render)

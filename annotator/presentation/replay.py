@@ -1,59 +1,61 @@
-"""A stored run as its page shows it: round by round, what stands how and what is still allowed, in words. Pure."""
+"""A stored run for its page: round by round, the state of constraints and what is still allowed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
 from annotator.core.constraints.wording import named
-from annotator.core.wording import counted
 from annotator.presentation.dialogue import pretty
 
-#: How a failure of code is called; the classes are those of the sandbox, and three of our own.
+#: Failures of code: the classes of the sandbox, and some of our own.
 FAILURES = {
-    "syntax_error": "not valid Python",
-    "import_error": "imports what is not there",
-    "missing_function": "the function is missing",
-    "bad_return_type": "returned what JSON cannot hold",
-    "exception": "raised an exception",
-    "timeout_cpu": "computed too long",
-    "timeout_wall": "did not end in time",
-    "memory": "took too much memory",
-    "output_limit": "returned too much",
-    "forbidden": "tried what is forbidden",
-    "crashed": "crashed its interpreter",
-    "no_result": "ended without an answer",
-    "no_code": "no code for this tool",
-    "no_arguments": "the arguments are no object",
-    "not_tried": "not tried",
+    "syntax_error": gettext_lazy("not valid Python"),
+    "import_error": gettext_lazy("import not available"),
+    "missing_function": gettext_lazy("function is missing"),
+    "bad_return_type": gettext_lazy("returned a value that is not JSON"),
+    "exception": gettext_lazy("raised an exception"),
+    "timeout_cpu": gettext_lazy("exceeded the CPU time limit"),
+    "timeout_wall": gettext_lazy("exceeded the time limit"),
+    "memory": gettext_lazy("exceeded the memory limit"),
+    "output_limit": gettext_lazy("returned too much data"),
+    "forbidden": gettext_lazy("used a forbidden operation"),
+    "crashed": gettext_lazy("crashed the interpreter"),
+    "no_result": gettext_lazy("ended without a result"),
+    "no_code": gettext_lazy("no code for this tool"),
+    "no_arguments": gettext_lazy("arguments are not an object"),
+    "not_tried": gettext_lazy("not tried"),
 }
 _CONSEQUENCES = {
-    "ignored": "Ignored: it does not run",
-    "rejected": "Rejected: it does not run",
-    "disabled": "The tool is disabled: it does not run",
-    "failed": "The call fails: it does not run",
-    "ended": "The task has ended",
+    "ignored": gettext_lazy("Ignored, does not run"),
+    "rejected": gettext_lazy("Rejected, does not run"),
+    "disabled": gettext_lazy("The tool is disabled, so the call does not run"),
+    "failed": gettext_lazy("The call fails and does not run"),
+    "ended": gettext_lazy("The task has ended"),
 }
 _STANDINGS = {
-    "satisfied": "kept",
-    "owed": "still owed",
-    "soft_satisfied": "broken, then repaired",
-    "unsatisfied": "broken",
-    "unjudged": "not judged",
+    "satisfied": gettext_lazy("kept"),
+    "owed": gettext_lazy("pending"),
+    "soft_satisfied": gettext_lazy("broken, then repaired"),
+    "unsatisfied": gettext_lazy("broken"),
+    "unjudged": gettext_lazy("not judged"),
 }
 _ENDINGS = {
-    "answered": "A final response was accepted.",
-    "ended": "The rounds were used up; the task ended without an answer.",
-    "open": "The trajectory stops before a final response is accepted.",
+    "answered": gettext_lazy("A final response was accepted."),
+    "ended": gettext_lazy("All rounds were used. The task ended without an answer."),
+    "open": gettext_lazy("The trajectory ends before a final response is accepted."),
 }
 _ANSWERS = {
-    True: "The accepted response holds the reference answer.",
-    False: "The accepted response does not hold the reference answer word for word.",
+    True: gettext_lazy("The accepted response contains the reference answer."),
+    False: gettext_lazy("The accepted response does not contain the reference answer word for word."),
 }
 
 
 @dataclass(frozen=True)
 class CallView:
-    """One call. ``outcome`` is a word with a sign of its own (``came`` of the labels), ``why`` more about it."""
+    """One call. ``why``: why it failed or was refused. ``ticked``: the expected result that it returned."""
 
     data: Mapping[str, Any]
     why: str
@@ -69,7 +71,7 @@ class CallView:
 class ConstraintStateView:
     """A constraint after a round, or at the end (then with why it could not be judged).
 
-    ``fresh``: this round broke or repaired it.
+    ``fresh``: its state changed in this round.
     """
 
     number: int
@@ -87,7 +89,7 @@ class ConstraintStateView:
 class ExpectedView:
     tool: str
     text: str
-    #: The round (from 1) that brought it; 0 where it has not come yet.
+    #: The round (from 1) that returned it; 0 if none has yet.
     round: int
     fresh: bool
 
@@ -108,7 +110,7 @@ class RoundView:
 
 @dataclass(frozen=True)
 class RunView:
-    """The whole run. ``notes`` are what a person should look at, each with its round: failures, and disagreements."""
+    """The whole run. ``notes``: (round, sentence) for each failure and disagreement."""
 
     data: Mapping[str, Any]
     constraints: list[ConstraintStateView]
@@ -124,7 +126,7 @@ class RunView:
 
 
 def present_run(record: Mapping[str, Any]) -> RunView:
-    """Lay a stored run out."""
+    """Arrange a stored run for its page."""
     titles = [_title(one) for one in record["constraints"]]
     constraint_states: dict[int, tuple[str, str]] = {}
     rounds = []
@@ -154,31 +156,31 @@ def present_run(record: Mapping[str, Any]) -> RunView:
         rounds=rounds,
         unsolved=_unsolved(record, len(rounds)),
         notes=_notes(record),
-        ending=_ENDINGS[record["ending"]],
-        answer=_ANSWERS.get(record["answer_held"], ""),
+        ending=str(_ENDINGS[record["ending"]]),
+        answer=str(_ANSWERS.get(record["answer_held"], "")),
     )
 
 
 def _state_of(status: str, owed: str) -> str:
-    """What has not been broken, and is not there yet, is no rule kept."""
+    """Return the status to show: a constraint that is not fulfilled yet is pending, not kept."""
     return "owed" if owed and status == "satisfied" else status
 
 
 def _title(one: Mapping[str, Any]) -> str:
-    title = str(one["category"] or "without a category").capitalize()
-    return f"{title} (by the tools)" if one["implied"] else title
+    title = str(one["category"] or _("no category")).capitalize()
+    return _("%(category)s (from the tools)") % {"category": title} if one["implied"] else title
 
 
 def _call(call: Mapping[str, Any], unsolved: list[Mapping[str, Any]]) -> CallView:
     if call["came"] == "refused":
-        why = _CONSEQUENCES.get(call["consequence"], "It does not run")
+        why = str(_CONSEQUENCES.get(call["consequence"], _("Does not run")))
     else:
-        why = FAILURES.get(call["status"], "") if call["came"] == "failed" else ""
+        why = str(FAILURES.get(call["status"], "")) if call["came"] == "failed" else ""
     return CallView(call, why, "" if call["ticked"] is None else unsolved[call["ticked"]]["text"])
 
 
 def _unsolved(record: Mapping[str, Any], number: int) -> list[ExpectedView]:
-    """The unsolved set after round ``number``."""
+    """Return the unsolved set after round ``number``."""
     return [
         ExpectedView(
             one["tool"],
@@ -191,24 +193,34 @@ def _unsolved(record: Mapping[str, Any], number: int) -> list[ExpectedView]:
 
 
 def _allowed(limits: Mapping[str, Any]) -> list[str]:
-    """What is still allowed, as sentences."""
-    out = [
-        f"{counted(limits[key], noun).capitalize()} left."
-        for key, noun in (("rounds", "round"), ("calls", "call"))
-        if key in limits
-    ]
+    """Return what is still allowed, as sentences."""
+    out = []
+    if "rounds" in limits:
+        count = limits["rounds"]
+        out.append(ngettext("%(count)d round left.", "%(count)d rounds left.", count) % {"count": count})
+    if "calls" in limits:
+        count = limits["calls"]
+        out.append(ngettext("%(count)d call left.", "%(count)d calls left.", count) % {"count": count})
     if "at_once" in limits:
-        out.append(f"At most {counted(limits['at_once'], 'call')} at once.")
+        count = limits["at_once"]
+        sentence = ngettext("At most %(count)d call in a round.", "At most %(count)d calls in a round.", count)
+        out.append(sentence % {"count": count})
     if "kinds_at_once" in limits:
-        out.append(f"At most {counted(limits['kinds_at_once'], 'different tool')} at once.")
-    for tool, left in sorted(limits.get("per_tool", {}).items()):
-        out.append(f"{tool}: {counted(left, 'call')} left." if left else f"{tool} is disabled.")
+        count = limits["kinds_at_once"]
+        sentence = ngettext(
+            "At most %(count)d different tool in a round.", "At most %(count)d different tools in a round.", count
+        )
+        out.append(sentence % {"count": count})
+    for tool, count in sorted(limits.get("per_tool", {}).items()):
+        sentence = ngettext("%(tool)s: %(count)d call left.", "%(tool)s: %(count)d calls left.", count)
+        out.append((sentence if count else _("%(tool)s is disabled.")) % {"tool": tool, "count": count})
     for tool, needed in sorted(limits.get("awaited", {}).items()):
         if needed:
-            out.append(f"{tool} waits for {named(needed)}.")
+            out.append(_("%(tool)s waits for %(tools)s.") % {"tool": tool, "tools": named(needed)})
     for tool, groups in sorted(limits.get("together", {}).items()):
         if groups:
-            out.append(f"{tool} only together: {'; or '.join(named(group) for group in groups)}.")
+            choice = _("; or ").join(named(group) for group in groups)
+            out.append(_("%(tool)s only together with: %(tools)s.") % {"tool": tool, "tools": choice})
     return out
 
 
@@ -218,11 +230,14 @@ def _notes(record: Mapping[str, Any]) -> list[tuple[int, str]]:
         for call in each["calls"]:
             name = call["name"]
             if call["came"] == "failed":
-                notes.append((number, f"the call of {name} failed, {FAILURES.get(call['status'], call['status'])}."))
+                why = FAILURES.get(call["status"], call["status"])
+                notes.append((number, _("the call of %(tool)s failed: %(why)s.") % {"tool": name, "why": why}))
             elif call["differs"] and call["came"] == "refused":
-                notes.append((number, f"an observation of {name} is recorded, but the call is refused."))
+                sentence = _("the trajectory has an observation of %(tool)s, but the call was refused.")
+                notes.append((number, sentence % {"tool": name}))
             elif call["differs"]:
-                notes.append((number, f"the code of {name} returns something else than the trajectory records."))
+                sentence = _("the code of %(tool)s returns another result than the trajectory.")
+                notes.append((number, sentence % {"tool": name}))
         if each["over"]:
-            notes.append((number, "it does not take place, because the task had ended."))
+            notes.append((number, _("does not take place, because the task had ended.")))
     return notes

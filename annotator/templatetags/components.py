@@ -74,7 +74,7 @@ def tag(kind: str, value: object, text: str = "") -> str:
 @register.filter
 def words(value: object, kind: str) -> str:
     """The word of a coded value without its tag: ``{{ verdict|words:"verdict" }}``."""
-    return label_of(kind, value).text
+    return _(label_of(kind, value).text)
 
 
 @register.simple_tag

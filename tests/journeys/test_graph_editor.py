@@ -94,7 +94,7 @@ def test_a_circle_is_refused_and_shown(desk_of, team, page_problems, by):
             graph.press("d", "ArrowRight", "Enter")
     expect(graph.page.locator("#edit-note")).to_contain_text("s0 → s2 → s0")
     expect(graph.page.locator("#graph-canvas .node.in-circle")).to_have_count(2)
-    expect(graph.edge("s0", "s2")).to_have_accessible_name("s0 depends on s2, a value flows, refused")
+    expect(graph.edge("s0", "s2")).to_have_accessible_name("s0 depends on s2, passes a value, refused")
     assert edges_of(team)["s0"] == ""
     graph.desk.expect_state("saved")
     with graph.desk.saving():

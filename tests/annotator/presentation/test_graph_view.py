@@ -26,12 +26,12 @@ def edge(graph, step, needs):
 def test_what_is_said_of_each_step():
     graph = view(trip(), selected="s2")
     assert [(node.id, node.batch) for node in graph.nodes] == [
-        ("s1", "batch 1 · 2 at once"), ("s2", "batch 1 · 2 at once"), ("s3", "batch 2"), ("s4", "answer")
+        ("s1", "batch 1 · 2 parallel"), ("s2", "batch 1 · 2 parallel"), ("s3", "batch 2"), ("s4", "answer")
     ]  # fmt: skip
     assert graph.nodes[2].label == "s3 bookFlight, batch 2, depends on s1, s2, on the longest chain"
     assert graph.nodes[3].above == ("s1", "s2", "s3")
     assert [node.selected for node in graph.nodes] == [False, True, False, False]
-    assert [head.text for head in graph.heads] == ["batch 1 · 2 at once", "batch 2", "answer"]
+    assert [head.text for head in graph.heads] == ["batch 1 · 2 parallel", "batch 2", "answer"]
 
 
 def test_counts_and_topology_are_of_the_calls():
@@ -55,12 +55,10 @@ def test_kinds_of_edges_are_told_in_words():
     graph = view(data)
     assert edge(graph, "s2", "s1").note == "order"
     assert edge(graph, "s3", "s1").note == "implied"
-    assert edge(graph, "s3", "s2").note == "no value flows"
+    assert edge(graph, "s3", "s2").note == "no value"
     # In two lines: there is room for no more between two columns.
-    assert edge(graph, "s3", "s2").note_lines == ["no value", "flows"]
-    assert (
-        edge(graph, "s3", "s2").label == "s3 depends on s2, said to carry a value, but none flows, on the longest chain"
-    )
+    assert edge(graph, "s3", "s2").note_lines == ["no value"]
+    assert edge(graph, "s3", "s2").label == "s3 depends on s2, should pass a value but does not, on the longest chain"
 
 
 def test_a_suggestion_is_drawn_beside_the_graph():
@@ -159,7 +157,7 @@ def test_a_real_task_nobody_has_annotated_takes_its_five_chains_of_two(shared_da
     data, _ = apply(data, {"op": "set_shape", "anchor": f"/tasks/{task_id}", "shape": "annotated"})
     graph = view_graph(data, task_id)
     assert graph.nodes[-1].needs == ("s5", "s6", "s7", "s8", "s9")
-    assert [head.text for head in graph.heads] == ["batch 1 · 5 at once", "batch 2 · 5 at once", "answer"]
+    assert [head.text for head in graph.heads] == ["batch 1 · 5 parallel", "batch 2 · 5 parallel", "answer"]
     # Ω°(m) = C(m,2)^5; the k-th difference at 0 counts the paths of k batches.
     maps = [comb(m, 2) ** 5 for m in range(11)]
     counted = [sum((-1) ** (k - j) * comb(k, j) * maps[j] for j in range(k + 1)) for k in range(11)]

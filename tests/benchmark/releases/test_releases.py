@@ -276,7 +276,7 @@ def test_a_variant_whose_sibling_has_other_words_since_holds_both_back(team: Tea
     assert release.state == "failed"
     reasons = {row.dialogue.external_id: row.reason for row in LeftOutDialogue.objects.filter(release=release)}
     assert set(reasons) == {"pair", "pair:zh"}
-    assert all("has changed since the two were last compared" in reason for reason in reasons.values())
+    assert all("last compared" in reason for reason in reasons.values())
 
     heads = [Dialogue.objects.select_related("head", "project").get(external_id=name) for name in reasons]
     assert all(each.head is not None for each in heads)

@@ -401,7 +401,7 @@ def test_graphs_side_by_side_name_what_differs() -> None:
     right["tasks"][0]["steps"][1]["depends_on"] = [{"id": "s0", "kind": "logical"}]
     pair = pair_graphs(left, right, "t1")
     assert pair is not None
-    assert pair.differences == ["Only Right: s2 depends on s0 (order alone)."]
+    assert pair.differences == ["Right only: s2 depends on s0 (order only)."]
     assert [(one.edge.step, one.edge.needs, one.note) for one in pair.right.edges if one.differs] == [
         ("s2", "s0", "only here")
     ]

@@ -272,12 +272,12 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
     assert last.headers["HX-Refresh"] == "true"
     shown = text_of(client.get(begun.url))
     for words in (
-        "Solved, every constraint kept",
+        "Solved, all constraints kept",
         "2 of 2 expected texts were found.",
-        "The accepted response holds the reference answer.",
+        "The accepted response contains the reference answer.",
         "3 calls left.",
-        "4. Length: still owed",
-        "(by the tools)",
+        "4. Length: pending",
+        "(from the tools)",
         "Accepted",
     ):
         assert words in shown
@@ -313,9 +313,9 @@ def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client,
     begun: Any = client.post(start, {"paste": "1", "trajectory": json.dumps(refused)})
     jobs.run(Replay.objects.get().job_id)
     page = text_of(client.get(begun.url))
-    for words in ("Not solved", "Rejected: it does not run", "Returned", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
+    for words in ("Not solved", "Rejected, does not run", "Returned", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
         assert words in page
-    assert "The trajectory stops before a final response is accepted." in page
+    assert "The trajectory ends before a final response is accepted." in page
     assert Dialogue.objects.get(pk=dialogue.pk).head == dialogue.head
 
 

@@ -237,17 +237,17 @@ def test_a_record_is_bounded_and_shows_the_same() -> None:
     assert [one.round for one in view.rounds[0].unsolved] == [1, 0]
     assert [one.round for one in view.unsolved] == [1, 2]
     assert view.rounds[0].allowed == ["5 rounds left.", "3 calls left."]
-    assert view.notes == [(1, "the code of find_ferry returns something else than the trajectory records.")]
+    assert view.notes == [(1, "the code of find_ferry returns another result than the trajectory.")]
     assert len(view.rounds[1].constraint_states) == 8
 
 
 def test_the_page_names_what_a_person_should_look_at() -> None:
     times = call("s2", "read_timetable", {"last": "21:40"}, ferry="Gull")
     view = present_run(stored(run(case(), calls(times), find_ferry=Returned("memory", message="Too much."))[0]))
-    assert view.notes == [(1, "an observation of read_timetable is recorded, but the call is refused.")]
-    assert view.rounds[0].calls[0].why == "Rejected: it does not run"
+    assert view.notes == [(1, "the trajectory has an observation of read_timetable, but the call was refused.")]
+    assert view.rounds[0].calls[0].why == "Rejected, does not run"
     view = present_run(stored(run(case(), calls(FERRY), find_ferry=Returned("memory", message="Too much."))[0]))
-    assert view.notes == [(1, "the call of find_ferry failed, took too much memory.")]
+    assert view.notes == [(1, "the call of find_ferry failed: exceeded the memory limit.")]
 
 
 # --- custom trajectories ----------------------------------------------------------------------------------------------
