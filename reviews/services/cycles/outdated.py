@@ -5,7 +5,7 @@ policies or a reviewer named one of these error types (with neither: everywhere)
 they begin the protocol anew or the change is withdrawn.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,9 +255,8 @@ def _begins_anew(actor: User | None, dialogue: Dialogue, reason: str) -> bool:
 def _preview(rows: DialogueQuerySet) -> Preview:
     rows = rows.counted()
     counts = dict(rows.order_by().values_list("status").annotate(Count("pk")))
-    labels: Collection[tuple[str, str]] = DialogueStatus.choices
     return Preview(
         total=sum(counts.values()),
-        statuses=[(label, counts[status]) for status, label in labels if status in counts],
+        statuses=[(str(label), counts[status]) for status, label in DialogueStatus.choices if status in counts],
         first=list(rows.defer("search_text").order_by("pk")[:MAX_SHOWN]),
     )

@@ -165,8 +165,8 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "cycle.begun": lambda after, titles: _because(
         f"Review began (cycle {after.get('cycle', 1)}, protocol {after.get('protocol', 1)})", after
     ),
-    "cycle.verified": lambda after, titles: DialogueStatus.VERIFIED.label,
-    "cycle.rejected": lambda after, titles: DialogueStatus.REJECTED.label,
+    "cycle.verified": lambda after, titles: str(DialogueStatus.VERIFIED.label),
+    "cycle.rejected": lambda after, titles: str(DialogueStatus.REJECTED.label),
     "cycle.superseded": lambda after, titles: _because(f"Cycle {after.get('cycle', 1)} was set aside", after),
     "cycle.migrated": lambda after, titles: _because(f"Moved to protocol {after.get('protocol', 1)}", after),
     "review.submitted": _reviewed,
