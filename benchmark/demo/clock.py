@@ -15,6 +15,8 @@ from django.db.models import DateTimeField, Value
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from annotator.services.database.compiled import compiled, compiled_update
+
 #: No two moments are the same: what comes later is seen to.
 _TICK = timedelta(milliseconds=5)
 
@@ -65,5 +67,12 @@ def pretending(clock: Clock) -> Iterator[None]:
         stack.enter_context(patch.object(timezone, "datetime", Told))
         for name in ("as_sql", "as_sqlite", "as_postgresql"):
             stack.enter_context(patch.object(Now, name, as_sql, create=True))
-        stack.enter_context(patch("reviews.services.statements.clock", lambda: "NULL"))
+        # A compiled query would keep the moment at which it was compiled.
+        stack.enter_context(patch.object(compiled, "__call__", lambda query, *given: list(query.function(*given))))
+        stack.enter_context(patch.object(compiled_update, "__call__", _update))
         yield
+
+
+def _update(query: compiled_update[Any], *given: Any) -> int:
+    rows, changes = query.function(*given)
+    return rows.update(**changes)

@@ -738,7 +738,7 @@ def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     assert item.dialogue_id not in LeftOutDialogue.objects.values_list("dialogue", flat=True)
     assert where_released(source) == ""
     Release.objects.update(frozen_at="2025-01-01T00:00:00Z")
-    assert "Release 1.0 holds" in where_released(source)
+    assert "Release 1.0 contains" in where_released(source)
     assert freezing.summary()["counts"]["dialogues"] == 1
     assert GoldItem.objects.get().live
 
