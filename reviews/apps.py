@@ -9,7 +9,7 @@ class ReviewsConfig(AppConfig):
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.projects import GIVEN, IN_HAND, TAKE_BACK
-        from reviews.services.assignments.leaving import describe_claims, release_claims, retire_tests
+        from reviews.services.assignments.member_removal import describe_claims, release_claims, retire_tests
         from reviews.services.cycles import migration  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages
         from reviews.services.history.record_checks import project_record_problems, record_problems

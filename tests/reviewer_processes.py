@@ -35,7 +35,7 @@ class Outcome:
     #: Names of the people who were killed, each time.
     killed: list[str] = field(default_factory=list)
     #: How many of them were in the middle of something.
-    at_work: int = 0
+    open_workspace: int = 0
 
 
 @dataclass
@@ -127,7 +127,7 @@ class ReviewerTeam:
                 if found and victim.doing == "turn":
                     self.outcome.records.append(found)
                 victim.doing = ""
-        self.outcome.at_work += bool(victim.doing)
+        self.outcome.open_workspace += bool(victim.doing)
         victim.pipe.close()
         self.changes += 1
         self.workers[victim.name] = self.start(victim.name)

@@ -32,7 +32,7 @@ from tests.factories import (
     make_team,
     open_slot,
 )
-from tests.test_matrix import NAMES, VARIABLES
+from tests.test_access_matrix import NAMES, VARIABLES
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 

@@ -8,11 +8,11 @@ from django.test import Client
 from django.urls import resolve
 
 from annotator.api.filters import parameters_of
-from tests.matrix_table import EXPECTED
-from tests.matrix_world import World, made, world
-from tests.test_matrix import NAMES, address
+from tests.access_project import AccessProject, access, module_access
+from tests.access_table import EXPECTED
+from tests.test_access_matrix import NAMES, address
 
-__all__ = ["made", "world"]
+__all__ = ["access", "module_access"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -31,46 +31,46 @@ FREE_THERE = {("workspace", "example"), ("guideline-outdated", "version")}
 WRONG = "no-such-thing"
 
 
-def ask(world: World, name: str, query: dict[str, str], **headers: str) -> Any:
+def ask(access: AccessProject, name: str, query: dict[str, str], **headers: str) -> Any:
     client = Client()
-    person = world.people[SHOWN[name]]
+    person = access.people[SHOWN[name]]
     assert person is not None
     client.force_login(person)
-    response = client.get(address(name, world.ids), query, headers=headers)
+    response = client.get(address(name, access.ids), query, headers=headers)
     response.text_seen = "" if response.streaming else unescape(response.content.decode())
     return response
 
 
-def parameters(world: World, name: str) -> frozenset[str]:
-    view: Any = resolve(address(name, world.ids)).func
+def parameters(access: AccessProject, name: str) -> frozenset[str]:
+    view: Any = resolve(address(name, access.ids)).func
     return parameters_of(view.cls, "get") if hasattr(view, "cls") else getattr(view, "takes", frozenset())
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_an_unknown_filter_is_refused_with_what_there_is(world: World, name: str) -> None:
-    response = ask(world, name, {WRONG: "1"})
+def test_an_unknown_filter_is_refused_with_what_there_is(access: AccessProject, name: str) -> None:
+    response = ask(access, name, {WRONG: "1"})
     assert response.status_code == 400
     assert f"Unknown filter: “{WRONG}”." in response.text_seen
-    for known in parameters(world, name):
+    for known in parameters(access, name):
         assert f"“{known}”" in response.text_seen
 
 
-def test_the_api_speaks_json_alone_and_says_that_format_is_no_filter(world: World) -> None:
-    response = ask(world, "api-project-list", {"format": "xml"})
+def test_the_api_speaks_json_alone_and_says_that_format_is_no_filter(access: AccessProject) -> None:
+    response = ask(access, "api-project-list", {"format": "xml"})
     assert response.status_code == 400
     assert "Unknown filter: “format”." in response.text_seen
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(world: World, name: str) -> None:
-    known = parameters(world, name)
+def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(access: AccessProject, name: str) -> None:
+    known = parameters(access, name)
     nothing = dict.fromkeys(known - {"csv", "preview"}, "") | {"utm_source": "mail"}
     if known and name != "api-statistics-agreement":
-        assert ask(world, name, nothing).status_code == 200
+        assert ask(access, name, nothing).status_code == 200
     for parameter in sorted(known - FREE):
         if (name, parameter) in FREE_THERE:
             continue
-        response = ask(world, name, {parameter: WRONG})
+        response = ask(access, name, {parameter: WRONG})
         # 404: there is no such version, person, draw or table; 422: what was typed is no day, or no number.
         assert response.status_code in (400, 404, 422), parameter
         if response.status_code == 400:
@@ -79,8 +79,8 @@ def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(world: Wo
             assert any(words in response.text_seen for words in sentences), parameter
 
 
-def test_a_page_says_what_is_wrong_and_can_be_used_all_the_same(world: World) -> None:
-    page = ask(world, "dialogue-list", {"status": "nonsense", "language": "zh", "colour": "red"})
+def test_a_page_says_what_is_wrong_and_can_be_used_all_the_same(access: AccessProject) -> None:
+    page = ask(access, "dialogue-list", {"status": "nonsense", "language": "zh", "colour": "red"})
     assert page.status_code == 400
     alert = page.text_seen.partition('role="alert"')[2].partition("</main>")[0]
     assert "Unknown filter: “colour”." in alert
@@ -90,34 +90,34 @@ def test_a_page_says_what_is_wrong_and_can_be_used_all_the_same(world: World) ->
     assert "nonsense" not in page.text_seen.partition('role="search"')[2]
 
 
-def test_to_a_part_of_a_page_and_to_a_file_it_is_said_alone(world: World) -> None:
-    part = ask(world, "dialogue-list", {"status": "nonsense"}, hx_request="true")
+def test_to_a_part_of_a_page_and_to_a_file_it_is_said_alone(access: AccessProject) -> None:
+    part = ask(access, "dialogue-list", {"status": "nonsense"}, hx_request="true")
     assert part.status_code == 400
     assert "can’t be “nonsense”" in part.text_seen
     assert 'id="results"' not in part.text_seen
-    file = ask(world, "history-export", {"kind": "nonsense"})
+    file = ask(access, "history-export", {"kind": "nonsense"})
     assert file.status_code == 400
     assert "can’t be “nonsense”" in file.text_seen
 
 
-def test_an_unknown_value_selects_nothing_that_a_form_would_change(world: World) -> None:
+def test_an_unknown_value_selects_nothing_that_a_form_would_change(access: AccessProject) -> None:
     client = Client()
-    client.force_login(world.team.administrator)
+    client.force_login(access.team.administrator)
     sent = {"all": "1", "state": "waiting", "stage": "nonsense", "action": "prioritise", "to_priority": "0"}
-    answer = client.post(address("assignment-plan", world.ids), sent)
+    answer = client.post(address("assignment-plan", access.ids), sent)
     assert answer.status_code == 400
     assert "“stage” can’t be “nonsense”" in unescape(answer.content.decode())
 
 
-def test_a_parameter_of_the_api_that_changes_something_is_not_passed_over(world: World) -> None:
+def test_a_parameter_of_the_api_that_changes_something_is_not_passed_over(access: AccessProject) -> None:
     client = Client()
-    client.force_login(world.team.administrator)
-    answer = client.post(address("api-import-list", world.ids) + "?dry_run=true", {})
+    client.force_login(access.team.administrator)
+    answer = client.post(address("api-import-list", access.ids) + "?dry_run=true", {})
     assert answer.status_code == 400
     assert answer.json()["error"] == "unknown_filter"
     assert "Unknown filter: “dry_run”. This page has no filters." in answer.json()["sentence"]
 
 
-def test_a_stranger_is_asked_to_sign_in_first(world: World) -> None:
-    assert Client().get(address("dialogue-list", world.ids), {WRONG: "1"}).status_code == 302
-    assert Client().get(address("api-dialogue-list", world.ids), {WRONG: "1"}).status_code == 401
+def test_a_stranger_is_asked_to_sign_in_first(access: AccessProject) -> None:
+    assert Client().get(address("dialogue-list", access.ids), {WRONG: "1"}).status_code == 302
+    assert Client().get(address("api-dialogue-list", access.ids), {WRONG: "1"}).status_code == 401

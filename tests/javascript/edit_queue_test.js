@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import {crosses, EditQueue} from "../../static/app/edit-queue.js";
 
 /** A queue in surroundings that a test steers: every post waits for `answer`, every pause for `pass`. */
-function world({draft = "d1"} = {}) {
+function harness({draft = "d1"} = {}) {
   const posts = [];
   const states = [];
   const pauses = [];
@@ -73,7 +73,7 @@ function test(name, act) {
 }
 
 test("edits go one at a time, in the order they were made", async () => {
-  const {queue, around, type, press, answer, sent} = world();
+  const {queue, around, type, press, answer, sent} = harness();
   type("/a", "first");
   press("delete");
   type("/b", "second");
@@ -88,7 +88,7 @@ test("edits go one at a time, in the order they were made", async () => {
 });
 
 test("typing replaces what is not on its way yet at the same place, and nothing else", async () => {
-  const {queue, type, press, answer, sent} = world();
+  const {queue, type, press, answer, sent} = harness();
   type("/a", "on its way");
   type("/b", "b");
   type("/a", "older");
@@ -102,7 +102,7 @@ test("typing replaces what is not on its way yet at the same place, and nothing 
 });
 
 test("what was tried once is sent as it was, and what was typed since comes after it", async () => {
-  const {type, answer, sent} = world();
+  const {type, answer, sent} = harness();
   type("/a", "old");
   await answer("offline");
   type("/a", "new");
@@ -112,7 +112,7 @@ test("what was tried once is sent as it was, and what was typed since comes afte
 });
 
 test("the same edit is tried again under the same id, after longer and longer pauses", async () => {
-  const {queue, around, type, answer, pass} = world();
+  const {queue, around, type, answer, pass} = harness();
   type("/a", "words");
   const seconds = [];
   for (let tries = 0; tries < 6; tries += 1) {
@@ -132,7 +132,7 @@ test("the same edit is tried again under the same id, after longer and longer pa
 });
 
 test("without a connection nothing is sent; when it comes back the edits go at once", async () => {
-  const {queue, around, type, answer, sent} = world();
+  const {queue, around, type, answer, sent} = harness();
   around.online = false;
   type("/a", "words");
   await settled();
@@ -145,7 +145,7 @@ test("without a connection nothing is sent; when it comes back the edits go at o
 });
 
 test("a request that breaks off counts as no answer", async () => {
-  const {queue, around, type} = world();
+  const {queue, around, type} = harness();
   type("/a", "words");
   around.posts[0].reject(new TypeError("no network"));
   await settled();
@@ -153,7 +153,7 @@ test("a request that breaks off counts as no answer", async () => {
 });
 
 test("a conflict stops the queue until it is decided; later edits of the place are made on the decision", async () => {
-  const {queue, around, type, answer, sent} = world();
+  const {queue, around, type, answer, sent} = harness();
   type("/a", "mine");
   type("/a", "mine, longer");
   type("/b", "besides");
@@ -171,7 +171,7 @@ test("a conflict stops the queue until it is decided; later edits of the place a
 });
 
 test("a conflict that is dropped takes its edit along, also out of the browser", async () => {
-  const {queue, type, answer} = world();
+  const {queue, type, answer} = harness();
   type("/a", "mine");
   await answer("conflict");
   queue.dropConflict();
@@ -179,7 +179,7 @@ test("a conflict that is dropped takes its edit along, also out of the browser",
 });
 
 test("refused words stay until the next edit of their place, and the others go on", async () => {
-  const {queue, around, type, answer, sent} = world();
+  const {queue, around, type, answer, sent} = harness();
   type("/a", "too long");
   type("/b", "fine");
   await answer("refused");
@@ -192,7 +192,7 @@ test("refused words stay until the next edit of their place, and the others go o
 });
 
 test("a refused button, and refused words that were typed over, leave nothing behind", async () => {
-  const {queue, type, press, answer} = world();
+  const {queue, type, press, answer} = harness();
   press("move");
   await answer("refused");
   assert.deepEqual([queue.state, queue.edits], ["saved", []]);
@@ -203,7 +203,7 @@ test("a refused button, and refused words that were typed over, leave nothing be
 });
 
 test("what is not ready to be sent only takes the place of what was refused there", async () => {
-  const {queue, around, type, answer, sent} = world();
+  const {queue, around, type, answer, sent} = harness();
   type("/a", "refused");
   await answer("refused");
   queue.add(queue.edit({anchor: "/a", body: "{", op: "set", url: "/edit"}), {ready: false});
@@ -214,7 +214,7 @@ test("what is not ready to be sent only takes the place of what was refused ther
 });
 
 test("refused edits go with the words that somebody drops", async () => {
-  const {queue, type, answer} = world();
+  const {queue, type, answer} = harness();
   type("/a", "one", {words: "k1"});
   await answer("refused");
   queue.dropRefused(["k2"]);
@@ -225,7 +225,7 @@ test("refused edits go with the words that somebody drops", async () => {
 
 for (const ended of ["signed-out", "lost"]) {
   test(`${ended}: nothing is sent before somebody asks for it, and everything is kept`, async () => {
-    const {queue, around, type, answer, sent} = world();
+    const {queue, around, type, answer, sent} = harness();
     type("/a", "words");
     await answer(ended);
     type("/b", "more");
@@ -238,13 +238,13 @@ for (const ended of ["signed-out", "lost"]) {
 }
 
 test("a page takes up what an earlier one has left of this draft, in order, and sends it first", async () => {
-  const left = world();
+  const left = harness();
   left.type("/a", "first");
   left.type("/b", "second");
   await left.answer("offline");
-  const other = world({draft: "d2"});
+  const other = harness({draft: "d2"});
   other.type("/a", "of another draft");
-  const {queue, type, answer, sent} = world();
+  const {queue, type, answer, sent} = harness();
   queue.adopt();
   assert.deepEqual(queue.edits.map(({body, adopted}) => [body, adopted]), [["first", true], ["second", true]]);
   type("/a", "typed since"); // what was left may have arrived: it is sent as it was
@@ -254,7 +254,7 @@ test("a page takes up what an earlier one has left of this draft, in order, and 
 });
 
 test("an accepted edit moves what this page has made on the version before it, but not what crosses it", () => {
-  const {queue, type} = world();
+  const {queue, type} = harness();
   type("/tasks/t1", "made");
   type("/tasks/t2", "follows");
   type("/tasks/t1/title", "within");
@@ -276,7 +276,7 @@ test("places cross where one is the other or a part of it, and another field of 
 });
 
 test("a browser that keeps nothing still sends", async () => {
-  const {queue, around, type, answer} = world();
+  const {queue, around, type, answer} = harness();
   around.storage = () => {
     throw new DOMException("closed", "SecurityError");
   };
@@ -287,7 +287,7 @@ test("a browser that keeps nothing still sends", async () => {
 });
 
 test("typing shows that something will be saved, unless there is news that is worse", async () => {
-  const {queue, type, answer} = world();
+  const {queue, type, answer} = harness();
   queue.expect();
   assert.equal(queue.state, "saving");
   type("/a", "words");

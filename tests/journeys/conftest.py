@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.factories import Team, adopt_c3, make_team
-from tests.journeys.desk import Desk
+from tests.journeys.browser_window import BrowserWindow
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def team(transactional_db: None) -> Team:
 
 
 @pytest.fixture
-def desk_of(open_page: Callable[..., Page]) -> Callable[..., Desk]:
-    """Open a window in which somebody is signed in: ``desk_of(team.annotator, width=320)``."""
+def window_of(open_page: Callable[..., Page]) -> Callable[..., BrowserWindow]:
+    """Open a window in which somebody is signed in: ``window_of(team.annotator, width=320)``."""
 
-    def open_desk(user: Any, **options: Any) -> Desk:
-        return Desk(open_page(user, **options))
+    def open_window(user: Any, **options: Any) -> BrowserWindow:
+        return BrowserWindow(open_page(user, **options))
 
-    return open_desk
+    return open_window

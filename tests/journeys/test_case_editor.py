@@ -15,57 +15,59 @@ from tests.factories import begin, make_dialogue, open_slot
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def desk_at(desk_of, team, place):
+def desk_at(window_of, team, place):
     """The annotator at a place of a constrained case."""
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     begin(team.project, [make_dialogue(team.project, case(), toolset=toolset)])
     slot = open_slot(Dialogue.objects.get())
     claim_slot(actor=team.annotator, slot=slot)
-    desk = desk_of(team.annotator)
-    desk.page.goto(f"{reverse('workspace', args=[slot.public_id])}?at={place}")
-    return desk
+    window = window_of(team.annotator)
+    window.page.goto(f"{reverse('workspace', args=[slot.public_id])}?at={place}")
+    return window
 
 
-def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, team, check_accessibility, page_problems):
+def test_constraints_are_edited_added_moved_deleted_and_brought_back(
+    window_of, team, check_accessibility, page_problems
+):
     page_problems.allow("status of 422")
-    desk = desk_at(desk_of, team, "/constraints/c0")
-    page, inspector = desk.page, desk.inspector
+    window = desk_at(window_of, team, "/constraints/c0")
+    page, inspector = window.page, window.inspector
 
     most = inspector.get_by_label("At most")
-    with desk.saving(status=422):
+    with window.saving(status=422):
         most.fill("many")
     expect(page.locator("#edit-note")).to_contain_text("At most: Write a whole number")
     expect(most).to_have_value("many")
     expect(most).to_be_focused()
-    with desk.saving():
+    with window.saving():
         most.fill("3")
     expect(inspector.get_by_text("Text and parameters differ.")).to_be_visible()
     expect(most).to_be_focused()
-    with desk.saving():
+    with window.saving():
         inspector.get_by_role("button", name="Use this sentence").click()
     expect(inspector.get_by_label("Text")).to_have_value("Make at most 3 tool calls in all.")
-    with desk.saving():
+    with window.saving():
         inspector.get_by_role("button", name="Add the text to the system prompt").click()
-    expect(desk.chat.locator(".turn-text").first).to_contain_text("- Make at most 3 tool calls in all.")
+    expect(window.chat.locator(".turn-text").first).to_contain_text("- Make at most 3 tool calls in all.")
 
     inspector.locator("#f-add-constraint select").select_option("sequential dependencies")
-    with desk.saving():
+    with window.saving():
         inspector.get_by_role("button", name="Add after this").click()
     expect(page.locator("#i-head")).to_have_text("Constraint 2")
     expect(page.locator("#i-head")).to_be_focused()
-    with desk.saving():
+    with window.saving():
         inspector.get_by_label("Chain 1, number 3").select_option("find_ferry")
     expect(inspector.get_by_label("Chain 1, number 4")).to_be_visible()
     check_accessibility(page)
-    with desk.saving():
+    with window.saving():
         inspector.get_by_role("button", name="Move this constraint down").click()
     expect(page.locator("#i-head")).to_have_text("Constraint 3")
-    with desk.saving():
+    with window.saving():
         inspector.get_by_role("button", name="Delete this constraint").click()
-    expect(desk.chat.locator("ol.constraints > li")).to_have_count(5)
-    with desk.saving():
+    expect(window.chat.locator("ol.constraints > li")).to_have_count(5)
+    with window.saving():
         page.locator("#toolbar").get_by_role("button", name="Undo").click()
-    expect(desk.chat.locator("ol.constraints > li")).to_have_count(6)
+    expect(window.chat.locator("ol.constraints > li")).to_have_count(6)
 
     constraints = Draft.objects.get().document()["constraints"]
     assert [one["category"] for one in constraints[:3]] == [
@@ -83,14 +85,14 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(desk_of, te
     ],
 )
 def test_half_typed_json_of_a_part_that_is_deleted_is_shown_until_its_part_comes_back(
-    desk_of, team, place, summary, delete
+    window_of, team, place, summary, delete
 ):
     """The indicator said “Not JSON yet”, led to another place, and the words were on no page."""
-    desk = desk_at(desk_of, team, place)
-    page, inspector = desk.page, desk.inspector
+    window = desk_at(window_of, team, place)
+    page, inspector = window.page, window.inspector
     inspector.locator("summary", has_text=summary).click()
-    desk.fill_code("details", '{"mine": ')
-    desk.expect_state("unfinished")
+    window.fill_code("details", '{"mine": ')
+    window.expect_state("unfinished")
     placeless = page.locator("#placeless")
     expect(placeless).to_have_text("")
     with page.expect_response("**/edit/"):
@@ -101,25 +103,25 @@ def test_half_typed_json_of_a_part_that_is_deleted_is_shown_until_its_part_comes
     expect(placeless).to_have_text("")
 
 
-def test_half_typed_json_whose_form_is_gone_is_shown(desk_of, team, page_problems):
+def test_half_typed_json_whose_form_is_gone_is_shown(window_of, team, page_problems):
     """With the last variant went the form of all variants, and what had been typed into it was on no page."""
     page_problems.allow("status of 422")
-    desk = desk_at(desk_of, team, "/constraints/c0")
-    page, inspector = desk.page, desk.inspector
+    window = desk_at(window_of, team, "/constraints/c0")
+    page, inspector = window.page, window.inspector
     placeless = page.locator("#placeless")
     inspector.get_by_text("Parameters that depend on the first call").click()
-    with desk.saving():
+    with window.saving():
         inspector.get_by_role("button", name="Add a variant").click()
-    desk.fill_code("details:has-text('Variants as JSON')", "[half")
-    desk.expect_state("unfinished")
+    window.fill_code("details:has-text('Variants as JSON')", "[half")
+    window.expect_state("unfinished")
     with page.expect_response("**/edit/"):
         inspector.get_by_role("button", name="Delete variant 1").click()
     expect(placeless.get_by_label("Your text")).to_have_value("[half")
     placeless.get_by_role("button", name="Discard").click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
 
     # Of what was refused, too, only what was typed is shown.
-    with desk.saving(status=422):
+    with window.saving(status=422):
         inspector.get_by_label("At most").fill("many")
     with page.expect_response("**/edit/"):
         inspector.get_by_role("button", name="Delete this constraint").click()
@@ -146,10 +148,10 @@ PLACES = """(prompt, [first, last]) => {
 }"""
 
 
-def test_the_words_that_state_a_constraint_are_selected_in_the_prompt(desk_of, team, check_accessibility):
-    desk = desk_at(desk_of, team, "/constraints/c2")
-    page, inspector = desk.page, desk.inspector
-    prompt = desk.chat.locator(".turn-text").first
+def test_the_words_that_state_a_constraint_are_selected_in_the_prompt(window_of, team, check_accessibility):
+    window = desk_at(window_of, team, "/constraints/c2")
+    page, inspector = window.page, window.inspector
+    prompt = window.chat.locator(".turn-text").first
     take = inspector.get_by_role("button", name="Use selection")
     span = inspector.get_by_label("Wording in the system prompt")
     expect(take).to_be_disabled()
@@ -168,14 +170,14 @@ def test_the_words_that_state_a_constraint_are_selected_in_the_prompt(desk_of, t
     words = "no more than six rounds.\n- Answer in at most"
     expect(inspector.locator("prompt-selection output")).to_have_text(f"Selected: “{words}”")
     check_accessibility(page)
-    with desk.saving():
+    with window.saving():
         take.click()
     expect(span).to_have_value(words)
     select("no more than six", "six rounds.")
     # By keyboard: what was selected stays while the focus goes to the button.
     inspector.locator("#span").focus()
-    desk.tab_to("prompt-selection button")
-    with desk.saving():
+    window.tab_to("prompt-selection button")
+    with window.saving():
         page.keyboard.press("Enter")
     expect(span).to_have_value("no more than six rounds.")
     expect(inspector.get_by_text("Stated once")).to_be_visible()

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from annotator.models import Dialogue
 from reviews.services.queue.claims import claim_next
 from tests.factories import begin, make_dialogue, make_toolset
-from tests.slides import TOOLS, slides_document, trajectory
+from tests.paper_example import TOOLS, slides_document, trajectory
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -19,10 +19,10 @@ def dialogue_of(team, **needs: str | None) -> Dialogue:
     return make_dialogue(team.project, slides_document(**needs), external_id="slides", toolset=toolset)
 
 
-def tree_of(desk_of, team, **options) -> Page:
+def tree_of(window_of, team, **options) -> Page:
     """The tree of the slides, open, as one comes to it from the dialogue."""
     dialogue = dialogue_of(team)
-    page = desk_of(team.annotator, **options).page
+    page = window_of(team.annotator, **options).page
     page.goto(f"/p/{team.project.slug}/dialogues/{dialogue.public_id}/")
     page.get_by_role("link", name="Decision tree of task 1").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Decision tree of task 1")
@@ -39,8 +39,8 @@ def at(page: Page, path: str) -> None:
     expect(page).to_have_url(re.compile(rf"[?&]path={re.escape(path)}$"))
 
 
-def test_figure_3_by_mouse(desk_of, team, check_accessibility):
-    page = tree_of(desk_of, team)
+def test_figure_3_by_mouse(window_of, team, check_accessibility):
+    page = tree_of(window_of, team)
     tree = page.locator("#tree")
     expect(branches(page)).to_have_count(3)
     branches(page).nth(1).click()
@@ -66,8 +66,8 @@ def test_figure_3_by_mouse(desk_of, team, check_accessibility):
     expect(tree.locator(".tree-level.taken")).to_have_count(2)
 
 
-def test_all_of_it_by_keyboard(desk_of, team):
-    page = tree_of(desk_of, team)
+def test_all_of_it_by_keyboard(window_of, team):
+    page = tree_of(window_of, team)
     press = page.keyboard.press
     press("j")
     expect(branches(page).first).to_be_focused()
@@ -104,9 +104,9 @@ def test_all_of_it_by_keyboard(desk_of, team):
     expect(page.locator("#outcome")).to_contain_text("Matched, optimal")
 
 
-def test_a_trajectory_of_ones_own(desk_of, team, check_accessibility, page_problems):
+def test_a_trajectory_of_ones_own(window_of, team, check_accessibility, page_problems):
     page_problems.allow("status of 422")
-    page = tree_of(desk_of, team)
+    page = tree_of(window_of, team)
     result = page.locator("#try-result")
     field = page.locator("#try .cm-content")
 
@@ -132,9 +132,9 @@ def test_a_trajectory_of_ones_own(desk_of, team, check_accessibility, page_probl
     expect(field).to_contain_text("get_ranking")
 
 
-def test_without_scripts(desk_of, team, page_problems):
+def test_without_scripts(window_of, team, page_problems):
     page_problems.allow("status of 422")
-    page = tree_of(desk_of, team, javascript=False)
+    page = tree_of(window_of, team, javascript=False)
     branches(page).nth(1).click()
     at(page, "s1")
     branches(page).last.locator("xpath=..").locator("summary").click()
@@ -152,8 +152,8 @@ def test_without_scripts(desk_of, team, page_problems):
 
 
 @pytest.mark.parametrize("width", [320, 800])
-def test_a_narrow_window(desk_of, team, check_accessibility, width):
-    page = tree_of(desk_of, team, width=width, scheme="dark")
+def test_a_narrow_window(window_of, team, check_accessibility, width):
+    page = tree_of(window_of, team, width=width, scheme="dark")
     branches(page).nth(2).click()
     at(page, "s0,s1")
     page.get_by_role("link", name="Load an optimal path").click()
@@ -164,10 +164,10 @@ def test_a_narrow_window(desk_of, team, check_accessibility, width):
     check_accessibility(page)
 
 
-def test_from_what_is_not_annotated_back_to_where_to_mend_it(desk_of, team, check_accessibility):
+def test_from_what_is_not_annotated_back_to_where_to_mend_it(window_of, team, check_accessibility):
     begin(team.project, [dialogue_of(team, s2=None)])
     claim = claim_next(actor=team.annotator, project=team.project)
-    page = desk_of(team.annotator).page
+    page = window_of(team.annotator).page
     page.goto(f"/work/{claim.slot.public_id}/tasks/t1/paths/")
     expect(page.locator("main")).to_contain_text("The tool graph is not annotated")
     check_accessibility(page)

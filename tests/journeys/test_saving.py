@@ -16,45 +16,45 @@ from annotator.services.dialogues.revisions import lock_dialogue, revise
 from reviews.models import Claim, Comment, Review, ReviewDraft
 from reviews.services.queue.claims import claim_next
 from tests.factories import WEATHER_TOOLS, begin, current, make_dialogue, make_document, make_toolset
-from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
+from tests.journeys.workspaces import ANSWER, CALL, draft_of, open_workspace, start_self_check, steps_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_what_is_typed_survives_a_reload_and_can_be_undone(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page = desk.page
-    desk.open_place("task t1")
-    with desk.saving():
+def test_what_is_typed_survives_a_reload_and_can_be_undone(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place("task t1")
+    with window.saving():
         page.get_by_label("User’s message").fill("How is the weather in Ghent, please?")
-    expect(desk.chat).to_contain_text("in Ghent, please?")
-    with desk.saving():
+    expect(window.chat).to_contain_text("in Ghent, please?")
+    with window.saving():
         page.get_by_label("Chat", exact=True).check()
-    expect(desk.chat.locator(".task-head")).to_contain_text("Chat")
+    expect(window.chat.locator(".task-head")).to_contain_text("Chat")
     expect(page.locator("[data-save-text]")).to_have_text(re.compile(r"^Saved ([01]\d|2[0-3]):\d\d$"))
     page.reload()
-    expect(desk.chat).to_contain_text("in Ghent, please?")
+    expect(window.chat).to_contain_text("in Ghent, please?")
     page.keyboard.press("u")
-    expect(desk.chat.locator(".task-head")).not_to_contain_text("Chat")
+    expect(window.chat.locator(".task-head")).not_to_contain_text("Chat")
     page.keyboard.press("u")
-    expect(desk.chat).not_to_contain_text("in Ghent, please?")
+    expect(window.chat).not_to_contain_text("in Ghent, please?")
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     page.keyboard.press("Shift+U")
-    expect(desk.chat).to_contain_text("in Ghent, please?")
+    expect(window.chat).to_contain_text("in Ghent, please?")
     expect(page.get_by_label("User’s message")).to_have_value("How is the weather in Ghent, please?")
 
 
-def test_when_the_draft_was_saved_is_said_in_the_readers_zone_also_after_a_reload(desk_of, team):
-    desk = sit_down(desk_of, team, zone="Asia/Kathmandu")
-    page = desk.page
+def test_when_the_draft_was_saved_is_said_in_the_readers_zone_also_after_a_reload(window_of, team):
+    window = start_self_check(window_of, team, zone="Asia/Kathmandu")
+    page = window.page
     # A draft that nobody has touched says so, also after something that was not saved.
     expect(page.locator("[data-save-text]")).to_have_text("No changes yet")
-    desk.open_place(CALL)
+    window.open_place(CALL)
     page.locator("#f-observation .cm-content").click()
     page.keyboard.type("{")
-    desk.expect_state("unfinished")
+    window.expect_state("unfinished")
     page.locator("#f-observation").get_by_role("button", name="Discard change").click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(page.locator("[data-save-text]")).to_have_text("No changes yet")
     draft = Draft.objects.get(author=team.annotator)
     edit = {"op": "set", "anchor": "/tasks/t1/user_message", "value": "And in Bruges?"}
@@ -68,85 +68,87 @@ def test_when_the_draft_was_saved_is_said_in_the_readers_zone_also_after_a_reloa
     expect(page.locator("[data-save-text]")).to_contain_text(f"Saved {local:%b} {local.day}, {local.year}")
 
 
-def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page = desk.page
+def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
     stored = current(Dialogue.objects.get())["tasks"][0]["steps"][0]["observation"]
     assert isinstance(stored, dict)
-    desk.open_place(CALL)
+    window.open_place(CALL)
     editor = page.locator("#f-observation .cm-content")
     editor.click()
     page.keyboard.press("ControlOrMeta+End")
     page.keyboard.type(",")
-    desk.expect_state("unfinished")
+    window.expect_state("unfinished")
     expect(page.locator("[data-save-text]")).to_have_text("Not JSON yet: not saved")
-    desk.open_place(ANSWER)
-    desk.expect_state("unfinished")
+    window.open_place(ANSWER)
+    window.expect_state("unfinished")
     page.reload()
-    desk.expect_state("unfinished")
+    window.expect_state("unfinished")
     page.get_by_role("link", name="Go to change").click()
     expect(page.locator("#f-observation")).to_contain_text("Not JSON yet: not saved.")
     expect(editor).to_contain_text("},")
     editor.click()
     page.keyboard.press("ControlOrMeta+End")
-    with desk.saving():
+    with window.saving():
         page.keyboard.press("Backspace")
     assert steps_of(team)[0]["observation"] == stored
     page.keyboard.type("]")
-    desk.expect_state("unfinished")
+    window.expect_state("unfinished")
     page.locator("#f-observation").get_by_role("button", name="Discard change").click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(editor).not_to_contain_text("]")
     assert steps_of(team)[0]["observation"] == stored
 
 
-def test_an_observation_that_is_a_text_in_quotation_marks_is_told_the_way_out(desk_of, team, page_problems):
+def test_an_observation_that_is_a_text_in_quotation_marks_is_told_the_way_out(window_of, team, page_problems):
     """“Not JSON yet” stood beside it, which it is, and *Text* was not named."""
     page_problems.allow("status of 422")
-    desk = sit_down(desk_of, team)
-    desk.open_place(CALL)
-    with desk.saving(status=422):
-        desk.fill_code("#f-observation", '"just text"')
-    expect(desk.page.locator("#edit-note")).to_contain_text("This JSON is a text alone: choose Text")
-    expect(desk.page.locator("#f-observation")).not_to_contain_text("Not JSON yet")
-    with desk.saving():
-        desk.page.get_by_label("Observation type").select_option("text")
-    with desk.saving():
-        desk.page.locator("textarea#observation").fill("just text")
+    window = start_self_check(window_of, team)
+    window.open_place(CALL)
+    with window.saving(status=422):
+        window.fill_code("#f-observation", '"just text"')
+    expect(window.page.locator("#edit-note")).to_contain_text("This JSON is a text alone: choose Text")
+    expect(window.page.locator("#f-observation")).not_to_contain_text("Not JSON yet")
+    with window.saving():
+        window.page.get_by_label("Observation type").select_option("text")
+    with window.saving():
+        window.page.locator("textarea#observation").fill("just text")
     assert steps_of(team)[0]["observation"] == "just text"
 
 
-def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_after_it(desk_of, team, page_problems):
+def test_what_was_refused_can_be_found_again_and_is_forgotten_for_what_is_typed_after_it(
+    window_of, team, page_problems
+):
     page_problems.allow("status of 422")
-    desk = sit_down(desk_of, team)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    page = window.page
     drop = page.locator(".save-state").get_by_role("button", name="Discard change")
-    desk.open_place(CALL)
-    with desk.saving(status=422):
-        desk.fill_code("#f-observation", '{"a": 1, "a": 2}')
-    desk.expect_state("refused")
-    desk.open_place(ANSWER)
+    window.open_place(CALL)
+    with window.saving(status=422):
+        window.fill_code("#f-observation", '{"a": 1, "a": 2}')
+    window.expect_state("refused")
+    window.open_place(ANSWER)
     note = page.locator("#edit-note")
     expect(note).to_contain_text("Task 1, call s0 get_weather, observation: At /a: The key “a” appears twice")
     page.get_by_role("link", name="Go to change").click()
     expect(page.locator("#i-head")).to_contain_text("s0")
     expect(page.locator("#f-observation .cm-content")).to_contain_text('"a": 2')
-    desk.expect_state("refused")
-    desk.fill_code("#f-observation", '{"a": 1, ')
-    desk.expect_state("unfinished")
+    window.expect_state("refused")
+    window.fill_code("#f-observation", '{"a": 1, ')
+    window.expect_state("unfinished")
     expect(note).to_have_text("")
     drop.click()
-    desk.expect_state("saved")
-    with desk.saving(status=422):
-        desk.fill_code("#f-observation", '{"a": 1, "a": 2}')
-    desk.open_place(ANSWER)
+    window.expect_state("saved")
+    with window.saving(status=422):
+        window.fill_code("#f-observation", '{"a": 1, "a": 2}')
+    window.open_place(ANSWER)
     drop.click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(note).to_have_text("")
     expect(drop).to_be_hidden()
 
 
-def test_numbers_are_as_they_were_when_another_place_is_edited(desk_of, team):
+def test_numbers_are_as_they_were_when_another_place_is_edited(window_of, team):
     """The window shows 40.0, -0.0 and an integer of 21 digits; no script and no form makes other numbers of them."""
     numbers = {"degrees": 40.0, "change": -0.0, "station": 123456789012345678901, "day": 40.0}
     tool = deepcopy(WEATHER_TOOLS[0])
@@ -161,29 +163,29 @@ def test_numbers_are_as_they_were_when_another_place_is_edited(desk_of, team):
     call["observation"] |= {"at": dict(numbers)}
     toolset = make_toolset(team.project, [tool])
     begin(team.project, [make_dialogue(team.project, document, external_id="one", toolset=toolset)])
-    desk = at_work(desk_of, team)
-    page = desk.page
-    desk.open_place(CALL)
+    window = open_workspace(window_of, team)
+    page = window.page
+    window.open_place(CALL)
     expect(page.get_by_label("station", exact=False).first).to_have_value("123456789012345678901")
     expect(page.locator("#f-observation")).to_contain_text("-0.0")
-    with desk.saving():
+    with window.saving():
         page.get_by_label("date", exact=False).first.fill("2026-05-01")
     assert {key: repr(value) for key, value in steps_of(team)[0]["arguments"].items()} == {
         key: repr(value) for key, value in (call["arguments"] | {"date": "2026-05-01"}).items()
     }
-    with desk.saving():
+    with window.saving():
         page.get_by_label("date", exact=False).first.fill("")
-    desk.open_place("task t1")
-    with desk.saving():
+    window.open_place("task t1")
+    with window.saving():
         page.get_by_label("User’s message").fill("How is the weather in Ghent now?")
-    desk.submit("Approve with changes", reason="Said as one says it.")
+    window.submit("Approve with changes", reason="Said as one says it.")
     stored = current(Dialogue.objects.get())["tasks"][0]
     assert stored["user_message"] == "How is the weather in Ghent now?"
     assert repr(stored["steps"][0]["arguments"]) == repr(dict(sorted(call["arguments"].items())))
     assert repr(stored["steps"][0]["observation"]["at"]) == repr(dict(sorted(numbers.items())))
 
 
-def test_line_ends_are_as_they_were_when_another_place_is_edited(desk_of, team):
+def test_line_ends_are_as_they_were_when_another_place_is_edited(window_of, team):
     """A browser drops the first line end of a text field, and a field of one line shows no lone CR."""
     document = make_document()
     call = document["tasks"][0]["steps"][0]
@@ -195,51 +197,51 @@ def test_line_ends_are_as_they_were_when_another_place_is_edited(desk_of, team):
     tool["function"]["parameters"]["properties"]["days"] = {"type": "integer"}
     toolset = make_toolset(team.project, [tool])
     begin(team.project, [make_dialogue(team.project, document, external_id="one", toolset=toolset)])
-    desk = at_work(desk_of, team)
-    desk.open_place(CALL)
-    with desk.saving():
-        desk.page.get_by_label("days", exact=False).first.fill("2")
+    window = open_workspace(window_of, team)
+    window.open_place(CALL)
+    with window.saving():
+        window.page.get_by_label("days", exact=False).first.fill("2")
     assert steps_of(team)[0]["arguments"] == call["arguments"] | {"days": 2}
     for place, field in (("/tasks/t1", "#user-message"), ("/", "#context-0")):
-        desk.page.goto(f"{desk.page.url.partition('?')[0]}?at={place}")
-        desk.page.locator(field).press("Control+End")
-        with desk.saving():
-            desk.page.keyboard.type(" Yes")
+        window.page.goto(f"{window.page.url.partition('?')[0]}?at={place}")
+        window.page.locator(field).press("Control+End")
+        with window.saving():
+            window.page.keyboard.type(" Yes")
     assert draft_of(team)["tasks"][0]["user_message"] == "\nIs it sunny? Yes"
     assert draft_of(team)["context"][0]["content"] == "\nHello Yes"
 
 
-def test_words_that_were_not_sent_survive_selections_panels_and_reloads(desk_of, team):
+def test_words_that_were_not_sent_survive_selections_panels_and_reloads(window_of, team):
     document = make_document()
     document["tasks"][0]["steps"].insert(1, deepcopy(document["tasks"][0]["steps"][0]) | {"id": "s2"})
-    desk = sit_down(desk_of, team, document)
-    page = desk.page
-    desk.open_place(ANSWER)
-    desk.open_panel("Comments")
+    window = start_self_check(window_of, team, document)
+    page = window.page
+    window.open_place(ANSWER)
+    window.open_panel("Comments")
     page.get_by_label("Your comment").fill("Is this the right tone?")
-    desk.open_panel("Findings")
+    window.open_panel("Findings")
     waiver = page.get_by_text("Why doesn’t it matter here?").first
     page.get_by_text("Waive “").first.click()
     waiver.locator("input").fill("Both are wanted")
-    desk.open_panel("Edit")
-    desk.open_panel("Findings")
+    window.open_panel("Edit")
+    window.open_panel("Findings")
     expect(waiver.locator("input")).to_have_value("Both are wanted")
     page.reload()
     expect(waiver.locator("input")).to_be_visible()
     expect(waiver.locator("input")).to_have_value("Both are wanted")
-    desk.open_panel("Comments")
+    window.open_panel("Comments")
     expect(page.get_by_label("Your comment")).to_have_value("Is this the right tone?")
     page.get_by_role("button", name="Add comment").click()
-    expect(desk.inspector.locator(".comment-thread")).to_contain_text("Is this the right tone?")
+    expect(window.inspector.locator(".comment-thread")).to_contain_text("Is this the right tone?")
     expect(page.get_by_label("Your comment")).to_have_value("")
     page.reload()
     expect(page.get_by_label("Your comment")).to_have_value("")
 
 
-def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kept_then(desk_of, team, page_problems):
+def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kept_then(window_of, team, page_problems):
     page_problems.allow("ERR_FAILED|Failed to fetch")
-    desk = sit_down(desk_of, team)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    page = window.page
     page.goto(f"{page.url}submit/?verdict=reject")
     page.route("**/form/", lambda route: route.abort())
     page.locator("#reason").fill("It cannot be saved.")
@@ -256,11 +258,11 @@ def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kep
     assert ReviewDraft.objects.get().form["reason"] == "It cannot be saved."
 
 
-def test_the_question_of_two_windows_about_a_review_is_answered_by_one_click(desk_of, team, page_problems):
+def test_the_question_of_two_windows_about_a_review_is_answered_by_one_click(window_of, team, page_problems):
     """Leaving the field asked once more: the buttons were made anew under the mouse, or the question stayed."""
     page_problems.allow("status of 409")
-    desk = sit_down(desk_of, team)
-    one = desk.page
+    window = start_self_check(window_of, team)
+    one = window.page
     two = one.context.new_page()
     for page in (one, two):
         page.goto(f"{one.url.partition('submit/')[0]}submit/?verdict=reject")
@@ -283,11 +285,11 @@ def test_the_question_of_two_windows_about_a_review_is_answered_by_one_click(des
     assert ReviewDraft.objects.get().form["reason"] == "The date is wrong. I say."
 
 
-def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_problems):
+def test_two_tabs_with_the_form_of_one_review_lose_nothing(window_of, team, page_problems):
     """The older tab sent its whole form: it blanked what the other had kept."""
     page_problems.allow("status of 409")
-    desk = sit_down(desk_of, team)
-    one = desk.page
+    window = start_self_check(window_of, team)
+    one = window.page
     address = f"{one.url}submit/?verdict=reject"
     two = one.context.new_page()
     for page in (one, two):
@@ -352,50 +354,50 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(desk_of, team, page_p
     expect(note(one, 0)).to_have_value("Not what was asked.")
     assert not Review.objects.exists()
     one.get_by_role("button", name="Submit and close").click()
-    desk.expect_home()
+    window.expect_home()
     review = Review.objects.get()
     assert review.reason == "The city is wrong, I fear."
     assert review.checklist_notes == {"dialogue": {"variety": "Not what was asked."}, "t1": {"relevance": "It rained."}}
 
 
-def test_no_review_is_sent_while_the_editor_still_holds_edits_of_its_draft(desk_of, team, page_problems):
+def test_no_review_is_sent_while_the_editor_still_holds_edits_of_its_draft(window_of, team, page_problems):
     page_problems.allow("503")
-    desk = sit_down(desk_of, team)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    page = window.page
     page.on("dialog", lambda dialog: dialog.accept())
     page.route("**/edit/", lambda route: route.fulfill(status=503, body="<!doctype html>"))
-    desk.open_place(ANSWER)
+    window.open_place(ANSWER)
     page.locator("#answer-text").fill("It is sunny.")
-    desk.expect_state("offline")
+    window.expect_state("offline")
     page.goto(f"{page.url.partition('?')[0]}submit/?verdict=reject")
     page.locator("#reason").fill("It does not fit.")
     page.get_by_role("button", name="Submit and close").click()
     expect(page.locator("#toasts")).to_contain_text("Edits of this dialogue are not saved yet, so nothing was sent.")
     page.unroute("**/edit/")
     page.get_by_role("link", name="Back to the draft").click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     assert steps_of(team)[1]["text"] == "It is sunny."
-    desk.submit("Reject")
+    window.submit("Reject")
     assert Review.objects.get().reason == "It does not fit."
 
 
-def test_a_lost_connection_keeps_the_edits_and_sends_them_later(desk_of, team):
-    desk = sit_down(desk_of, team)
-    desk.open_place(ANSWER)
-    desk.page.context.set_offline(True)
-    desk.page.locator("#answer-text").fill("It is sunny.")
-    desk.expect_state("offline")
-    desk.page.get_by_label("Own knowledge").check()
-    expect(desk.page.locator("[data-save-text]")).to_contain_text("2 changes kept in this browser")
-    desk.page.context.set_offline(False)
-    desk.expect_state("saved")
+def test_a_lost_connection_keeps_the_edits_and_sends_them_later(window_of, team):
+    window = start_self_check(window_of, team)
+    window.open_place(ANSWER)
+    window.page.context.set_offline(True)
+    window.page.locator("#answer-text").fill("It is sunny.")
+    window.expect_state("offline")
+    window.page.get_by_label("Own knowledge").check()
+    expect(window.page.locator("[data-save-text]")).to_contain_text("2 changes kept in this browser")
+    window.page.context.set_offline(False)
+    window.expect_state("saved")
     assert steps_of(team)[1] | {"text": "It is sunny.", "answer_type": "chat"} == steps_of(team)[1]
 
 
-def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(desk_of, team):
+def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(window_of, team):
     """Who typed and opened another place at once saw the dialogue as it had been before they typed."""
-    desk = sit_down(desk_of, team)
-    page, held = desk.page, []
+    window = start_self_check(window_of, team)
+    page, held = window.page, []
 
     def hold(route):
         if held:
@@ -403,14 +405,14 @@ def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(des
         else:
             held.append((route, route.fetch()))  # made before the edit is stored
 
-    desk.open_place(ANSWER)
-    desk.open_place("task t1")
+    window.open_place(ANSWER)
+    window.open_place("task t1")
     page.route("**/work/*/?at=*", hold)
     with page.expect_request("**/work/*/?at=*"):
-        desk.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).evaluate("link => link.click()")
+        window.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).evaluate("link => link.click()")
     message = page.get_by_label("User’s message")
     text = f"{message.input_value()} And tomorrow?"
-    with desk.saving():
+    with window.saving():
         # Not by hand: that would call off the other place.
         message.evaluate(
             """(field, text) => {
@@ -422,21 +424,21 @@ def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(des
     route, answer = held[0]
     route.fulfill(response=answer)
     expect(page.locator("#answer-text")).to_be_visible()
-    expect(desk.chat).to_contain_text("And tomorrow?")
-    desk.expect_state("saved")
-    desk.open_place("task t1")
+    expect(window.chat).to_contain_text("And tomorrow?")
+    window.expect_state("saved")
+    window.open_place("task t1")
     expect(message).to_have_value(text)
 
 
-def test_a_box_ticked_while_the_one_before_is_on_its_way_stays_ticked(desk_of, team):
+def test_a_box_ticked_while_the_one_before_is_on_its_way_stays_ticked(window_of, team):
     """The answer to the first tick took the second away, and the third saved it so."""
     document = make_document()
     steps = document["tasks"][0]["steps"]
     steps[1:1] = [steps[0] | {"id": "s2"}, steps[0] | {"id": "s3"}]
     steps[-1]["depends_on"] = []
-    desk = sit_down(desk_of, team, document)
-    desk.open_place(ANSWER)
-    page, held = desk.page, []
+    window = start_self_check(window_of, team, document)
+    window.open_place(ANSWER)
+    page, held = window.page, []
     boxes = page.locator("#f-depends input[name=dep]")
     page.route("**/edit/", lambda route: held.append(route) if len(held) < 2 else route.continue_())
     with page.expect_request("**/edit/"):
@@ -446,14 +448,14 @@ def test_a_box_ticked_while_the_one_before_is_on_its_way_stays_ticked(desk_of, t
         held[0].continue_()  # the next one sets out when this one has been answered and shown
     boxes.nth(2).check()
     held[1].continue_()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(page.locator("#f-depends input[name=dep]:checked")).to_have_count(3)
     assert {one["id"] for one in steps_of(team)[-1]["depends_on"]} == {"s0", "s2", "s3"}
 
 
-def test_two_windows_keep_what_they_changed_in_different_places(desk_of, team):
-    one = sit_down(desk_of, team)
-    two = at_work(desk_of, team)
+def test_two_windows_keep_what_they_changed_in_different_places(window_of, team):
+    one = start_self_check(window_of, team)
+    two = open_workspace(window_of, team)
     one.open_place("task t1")
     two.open_place(ANSWER)
     with one.saving():
@@ -469,10 +471,10 @@ def test_two_windows_keep_what_they_changed_in_different_places(desk_of, team):
     ("choice", "kept"),
     [("Use mine", "From window two, next."), ("Keep the saved version", "From window one.")],
 )
-def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, page_problems, choice, kept):
+def test_two_windows_at_one_place_are_asked_which_version_stays(window_of, team, page_problems, choice, kept):
     page_problems.allow("status of 409")
-    one = sit_down(desk_of, team)
-    two = at_work(desk_of, team)
+    one = start_self_check(window_of, team)
+    two = open_workspace(window_of, team)
     two.page.on("dialog", lambda dialog: dialog.accept())
     one.open_place(ANSWER)
     two.open_place(ANSWER)
@@ -505,10 +507,10 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(desk_of, team, p
 
 @pytest.mark.parametrize("elsewhere", [True, False])
 def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_its_step_comes_back(
-    desk_of, team, elsewhere
+    window_of, team, elsewhere
 ):
     """The indicator said “Not JSON yet”, led to another place, and the words were on no page."""
-    one = sit_down(desk_of, team)
+    one = start_self_check(window_of, team)
     page = one.page
     one.open_place(CALL)
     page.locator("#f-observation .cm-content").click()
@@ -517,7 +519,7 @@ def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_i
     one.expect_state("unfinished")
     placeless = page.locator("#placeless")
     if elsewhere:
-        two = at_work(desk_of, team)
+        two = open_workspace(window_of, team)
         two.open_place(CALL)
         with two.saving():
             two.inspector.get_by_role("button", name="Delete this step").click()
@@ -546,10 +548,10 @@ def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_i
     one.expect_state("saved")
 
 
-def test_words_for_a_step_that_another_window_deletes_can_be_copied(desk_of, team, page_problems):
+def test_words_for_a_step_that_another_window_deletes_can_be_copied(window_of, team, page_problems):
     page_problems.allow("status of 409|status of 404")  # where the words come from cannot be shown any more
-    one = sit_down(desk_of, team)
-    two = at_work(desk_of, team)
+    one = start_self_check(window_of, team)
+    two = open_workspace(window_of, team)
     two.page.on("dialog", lambda dialog: dialog.accept())
     one.open_place(CALL)
     two.open_place(CALL)
@@ -570,67 +572,67 @@ def test_words_for_a_step_that_another_window_deletes_can_be_copied(desk_of, tea
     assert steps_of(team)[0]["type"] == "call"
 
 
-def test_a_field_shows_the_words_that_were_sent_after_a_reload(desk_of, team, page_problems):
+def test_a_field_shows_the_words_that_were_sent_after_a_reload(window_of, team, page_problems):
     """It showed what was stored before them; whoever typed on in it saved that, and the words were gone."""
     page_problems.allow("503")
-    desk = sit_down(desk_of, team)
-    desk.open_place("task t1")
-    page = desk.page
+    window = start_self_check(window_of, team)
+    window.open_place("task t1")
+    page = window.page
     page.goto(f"{page.url.partition('?')[0]}?at=/tasks/t1")
     page.route("**/edit/", lambda route: route.fulfill(status=503, body="<!doctype html>"))
     page.locator("#user-message").fill("Typed while the server was away.")
-    desk.expect_state("offline")
+    window.expect_state("offline")
     page.unroute("**/edit/")
     page.once("dialog", lambda dialog: dialog.accept())
     page.reload()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(page.locator("#user-message")).to_have_value("Typed while the server was away.")
     page.locator("#user-message").press("Control+End")
-    with desk.saving():
+    with window.saving():
         page.keyboard.type(" More.")
     assert draft_of(team)["tasks"][0]["user_message"] == "Typed while the server was away. More."
 
 
-def test_an_editor_opened_again_shows_the_words_that_wait_to_be_sent(desk_of, team, page_problems):
+def test_an_editor_opened_again_shows_the_words_that_wait_to_be_sent(window_of, team, page_problems):
     """It showed what was stored; whoever typed in another field of the form sent that along, over their own words."""
     page_problems.allow("503")
-    desk = sit_down(desk_of, team)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    page = window.page
     page.on("dialog", lambda dialog: dialog.accept())
     city, day = (page.locator(f"#f-arguments [name='arg:/{name}']") for name in ("city", "date"))
     box = page.locator("#f-depends input[name=dep]")
     page.route("**/edit/", lambda route: route.fulfill(status=503, body="<!doctype html>"))
-    desk.open_place(CALL)
+    window.open_place(CALL)
     city.fill("Antwerp")
-    desk.expect_state("offline")
-    desk.open_place(ANSWER)
+    window.expect_state("offline")
+    window.open_place(ANSWER)
     expect(box).to_be_checked()
     box.uncheck()
-    desk.open_place(CALL)
+    window.open_place(CALL)
     expect(city).to_have_value("Antwerp")
     day.fill("2026-05-04")
     expect(page.locator("[data-save-text]")).to_contain_text("3 changes")
     page.reload()
-    desk.open_place(ANSWER)
+    window.open_place(ANSWER)
     expect(box).not_to_be_checked()
-    desk.open_place(CALL)
+    window.open_place(CALL)
     expect(city).to_have_value("Antwerp")
     expect(day).to_have_value("2026-05-04")
     page.unroute("**/edit/")
     page.get_by_role("button", name="Try again").click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(city).to_have_value("Antwerp")
     call, answer = steps_of(team)
     assert call["arguments"] == {"city": "Antwerp", "date": "2026-05-04"}
     assert answer["depends_on"] == []
 
 
-def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(desk_of, team):
+def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(window_of, team):
     """The editor of a place has several fields: what one of them showed before was saved over the newer words."""
-    one = sit_down(desk_of, team)
-    two = at_work(desk_of, team)
-    for desk in (one, two):
-        desk.open_place(CALL)
+    one = start_self_check(window_of, team)
+    two = open_workspace(window_of, team)
+    for window in (one, two):
+        window.open_place(CALL)
     with two.saving():
         two.page.get_by_label("city", exact=False).first.fill("Bruges")
     with one.saving():
@@ -641,40 +643,40 @@ def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(desk_
     assert steps_of(team)[0]["observation"] == {"degrees": 20}
 
 
-def test_arguments_as_json_show_the_fields_that_were_just_left(desk_of, team):
+def test_arguments_as_json_show_the_fields_that_were_just_left(window_of, team):
     """Whoever went from a field straight into the JSON put back what the field had been before."""
-    desk = sit_down(desk_of, team)
-    desk.open_place(CALL)
-    desk.page.get_by_text("Arguments as JSON", exact=True).first.click()
+    window = start_self_check(window_of, team)
+    window.open_place(CALL)
+    window.page.get_by_text("Arguments as JSON", exact=True).first.click()
     before = steps_of(team)[0]["arguments"]
-    desk.page.locator("#f-arguments").get_by_label("city").fill("Ghent")
-    with desk.saving():
-        desk.page.locator("#f-json .cm-content").click()
-    expect(desk.page.locator("#f-json .cm-content")).to_contain_text('"Ghent"')
-    with desk.saving():
-        desk.page.keyboard.press("ControlOrMeta+Home")
-        desk.page.keyboard.press("ArrowRight")
-        desk.page.keyboard.type('"note": 1,')
+    window.page.locator("#f-arguments").get_by_label("city").fill("Ghent")
+    with window.saving():
+        window.page.locator("#f-json .cm-content").click()
+    expect(window.page.locator("#f-json .cm-content")).to_contain_text('"Ghent"')
+    with window.saving():
+        window.page.keyboard.press("ControlOrMeta+Home")
+        window.page.keyboard.press("ArrowRight")
+        window.page.keyboard.type('"note": 1,')
     assert steps_of(team)[0]["arguments"] == before | {"city": "Ghent", "note": 1}
 
 
 @pytest.mark.parametrize("json_first", [False, True])
 def test_fields_and_json_of_one_place_typed_without_a_connection_are_asked_about(
-    desk_of, team, page_problems, json_first
+    window_of, team, page_problems, json_first
 ):
     """Each form holds all arguments, and shows the other's words only when they are saved: one's were lost."""
     page_problems.allow("status of 409")
     page_problems.allow("INTERNET_DISCONNECTED|Failed to fetch")
-    desk = sit_down(desk_of, team)
-    desk.open_place(CALL)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    window.open_place(CALL)
+    page = window.page
     page.get_by_text("Arguments as JSON", exact=True).first.click()
     before = steps_of(team)[0]["arguments"]
     by_field, by_json = before | {"city": "Ghent"}, before | {"note": 1}
 
     def fill(as_json: bool) -> None:
         if as_json:
-            desk.fill_code("#f-json", json.dumps(by_json))
+            window.fill_code("#f-json", json.dumps(by_json))
         else:
             page.locator("#f-arguments").get_by_label("city").fill("Ghent")
         expect(page.locator("[data-save-text]")).to_contain_text("kept in this browser")
@@ -684,22 +686,22 @@ def test_fields_and_json_of_one_place_typed_without_a_connection_are_asked_about
     fill(not json_first)
     expect(page.locator("[data-save-text]")).to_contain_text("2 changes kept")
     page.context.set_offline(False)
-    desk.expect_state("conflict")
+    window.expect_state("conflict")
     expect(page.locator("[data-merge]")).to_contain_text("another field of this page")
     first, second = (by_json, by_field) if json_first else (by_field, by_json)
     assert steps_of(team)[0]["arguments"] == first
     page.get_by_role("button", name="Use mine").click()
-    desk.expect_state("saved")
+    window.expect_state("saved")
     # The form of arguments changes what it has fields for, and leaves the rest.
     assert steps_of(team)[0]["arguments"] == (first | second if json_first else second)
 
 
-def test_json_finished_after_another_window_changed_the_place_asks_which_version_stays(desk_of, team, page_problems):
+def test_json_finished_after_another_window_changed_the_place_asks_which_version_stays(window_of, team, page_problems):
     page_problems.allow("status of 409")
-    one = sit_down(desk_of, team)
-    two = at_work(desk_of, team)
-    for desk in (one, two):
-        desk.open_place(CALL)
+    one = start_self_check(window_of, team)
+    two = open_workspace(window_of, team)
+    for window in (one, two):
+        window.open_place(CALL)
     one.fill_code("#f-observation", '{"degrees": 20')
     one.expect_state("unfinished")
     with two.saving():
@@ -717,45 +719,45 @@ def test_json_finished_after_another_window_changed_the_place_asks_which_version
     assert steps_of(team)[0]["observation"] == {"degrees": 22}
 
 
-def test_a_claim_somebody_else_has_taken_is_said_and_the_draft_stays(desk_of, team, page_problems):
+def test_a_claim_somebody_else_has_taken_is_said_and_the_draft_stays(window_of, team, page_problems):
     page_problems.allow("status of 410")
     page_problems.allow("status of 409")
-    desk = sit_down(desk_of, team)
-    desk.page.on("dialog", lambda dialog: dialog.accept())
-    desk.open_place(ANSWER)
-    with desk.saving():
-        desk.page.locator("#answer-text").fill("Typed in time.")
+    window = start_self_check(window_of, team)
+    window.page.on("dialog", lambda dialog: dialog.accept())
+    window.open_place(ANSWER)
+    with window.saving():
+        window.page.locator("#answer-text").fill("Typed in time.")
     Claim.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
     colleague = team.annotators[1]
     assert claim_next(actor=colleague, project=team.project) is not None
-    with desk.saving(status=410):
-        desk.page.locator("#answer-text").fill("Typed too late.")
-    expect(desk.page.locator("main, #toasts").filter(has_text="a colleague has it now").first).to_be_visible()
-    desk.expect_state("lost")
-    expect(desk.page.locator("#answer-text")).to_have_value("Typed too late.")
-    desk.page.reload()
-    expect(desk.page.get_by_role("main")).to_contain_text("a colleague has it now. Your draft is kept.")
+    with window.saving(status=410):
+        window.page.locator("#answer-text").fill("Typed too late.")
+    expect(window.page.locator("main, #toasts").filter(has_text="a colleague has it now").first).to_be_visible()
+    window.expect_state("lost")
+    expect(window.page.locator("#answer-text")).to_have_value("Typed too late.")
+    window.page.reload()
+    expect(window.page.get_by_role("main")).to_contain_text("a colleague has it now. Your draft is kept.")
     assert steps_of(team)[1]["text"] == "Typed in time."
 
 
-def test_a_claim_that_ran_out_goes_on_while_nobody_has_taken_it(desk_of, team):
-    desk = sit_down(desk_of, team)
+def test_a_claim_that_ran_out_goes_on_while_nobody_has_taken_it(window_of, team):
+    window = start_self_check(window_of, team)
     Claim.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
-    desk.open_place(ANSWER)
-    with desk.saving():
-        desk.page.locator("#answer-text").fill("Still mine.")
+    window.open_place(ANSWER)
+    with window.saving():
+        window.page.locator("#answer-text").fill("Still mine.")
     assert steps_of(team)[1]["text"] == "Still mine."
 
 
-def test_a_newer_version_is_brought_together_with_the_draft(desk_of, team, page_problems):
+def test_a_newer_version_is_brought_together_with_the_draft(window_of, team, page_problems):
     page_problems.allow("status of 409")
-    desk = sit_down(desk_of, team)
-    page = desk.page
-    desk.open_place(ANSWER)
-    with desk.saving():
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place(ANSWER)
+    with window.saving():
         page.locator("#answer-text").fill("The draft’s answer.")
-    desk.open_place("task t1")
-    with desk.saving():
+    window.open_place("task t1")
+    with window.saving():
         page.get_by_label("User’s message").fill("The draft’s question?")
     dialogue = Dialogue.objects.get()
     newer = current(dialogue)
@@ -780,9 +782,9 @@ def test_a_newer_version_is_brought_together_with_the_draft(desk_of, team, page_
     assert merged["tasks"][0]["steps"][1]["text"] == "The draft’s answer."
 
 
-def test_a_comment_begun_on_the_page_of_a_dialogue_outlives_what_else_one_does_there(desk_of, team):
+def test_a_comment_begun_on_the_page_of_a_dialogue_outlives_what_else_one_does_there(window_of, team):
     item = make_dialogue(team.project, external_id="one")
-    page = desk_of(team.senior).page
+    page = window_of(team.senior).page
     page.goto(f"/p/{team.project.slug}/dialogues/{item.public_id}/")
     box, threads = page.locator("#comment-text"), page.locator(".comment-thread")
     box.fill("Is this so?")

@@ -15,7 +15,7 @@ from benchmark.core.archives.verifying import verify_archive
 from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case
 from tests.factories import begin, claim_and_submit, make_dialogue
-from tests.journeys.desk import Desk
+from tests.journeys.browser_window import BrowserWindow
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -37,27 +37,27 @@ def write(page: Page, code: str) -> None:
     page.keyboard.insert_text(code)
 
 
-def test_a_faulty_validator_is_seen_and_mended_and_its_case_released(desk_of, team, check_accessibility, tmp_path):
+def test_a_faulty_validator_is_seen_and_mended_and_its_case_released(window_of, team, check_accessibility, tmp_path):
     adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
     one, two, three, *_ = team.annotators
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     begin(team.project, [make_dialogue(team.project, case(), toolset=toolset, external_id="boat")])
     item = Dialogue.objects.get()
-    desk = desk_of(one)
-    desk.take_next("Data verification")
-    desk.submit("Approve")
+    window = window_of(one)
+    window.take_next("Data verification")
+    window.submit("Approve")
     claim_and_submit(two, item, "approve")
-    look_at_the_code(desk_of(three), check_accessibility)
+    look_at_the_code(window_of(three), check_accessibility)
     for person in (two, one):
         claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     assert item.status == "verified"
-    released_and_imported_again(desk_of(team.administrator), team.project, tmp_path)
+    released_and_imported_again(window_of(team.administrator), team.project, tmp_path)
 
 
-def look_at_the_code(desk: Desk, check_accessibility: Any) -> None:
-    page = desk.page
-    desk.take_next("Code verification")
+def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
+    page = window.page
+    window.take_next("Code verification")
     page.get_by_role("link", name="Open validator of constraint 5").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Validator of constraint 5")
 
@@ -79,11 +79,11 @@ def look_at_the_code(desk: Desk, check_accessibility: Any) -> None:
     expect(page.get_by_text("Trial passed")).to_be_visible()
     page.locator(".page-head .actions a").click()
     expect(page.locator("#toolbar")).to_contain_text("No issues")
-    desk.submit("Approve with changes", reason="The code says which sign it wants.")
+    window.submit("Approve with changes", reason="The code says which sign it wants.")
 
 
-def released_and_imported_again(desk: Desk, project: Project, folder: Path) -> None:
-    page = desk.page
+def released_and_imported_again(window: BrowserWindow, project: Project, folder: Path) -> None:
+    page = window.page
     page.goto(reverse("release-list", args=[project.slug]))
     page.get_by_label("Version").fill("1.0")
     page.get_by_label("Native format").select_option("cctu")
@@ -110,13 +110,13 @@ def released_and_imported_again(desk: Desk, project: Project, folder: Path) -> N
     assert Dialogue.objects.count() == 1
 
 
-def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench(desk_of, team):
+def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench(window_of, team):
     adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
     toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
     begin(team.project, [make_dialogue(team.project, case(), toolset=toolset, external_id="boat")])
-    desk = desk_of(team.annotator)
-    desk.take_next("Data verification")
-    page = desk.page
+    window = window_of(team.annotator)
+    window.take_next("Data verification")
+    page = window.page
     page.get_by_role("link", name="Open validator of constraint 5").click()
     form, code = page.locator("form[data-words=stored]"), page.locator(".cm-content")
     write(page, LENIENT)

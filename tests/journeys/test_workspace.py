@@ -9,55 +9,55 @@ from annotator.models import Draft
 from annotator.services.projects import publish_guideline
 from reviews.models import Claim, Comment, Review
 from tests.factories import begin, broken, make_dialogue, make_document
-from tests.journeys.seats import ANSWER, CALL, draft_of, sit_down, steps_of
+from tests.journeys.workspaces import ANSWER, CALL, draft_of, start_self_check, steps_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_steps_and_tasks_are_added_moved_duplicated_and_deleted(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page = desk.page
-    desk.open_place("task t1")
+def test_steps_and_tasks_are_added_moved_duplicated_and_deleted(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place("task t1")
     page.locator("#f-add-call").get_by_label("Tool").select_option("find_trains")
     assert len(steps_of(team)) == 2  # choosing is not adding yet
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Add a call").click()
     expect(page.locator("#i-head")).to_be_focused()
     expect(page.locator("#i-head")).to_contain_text("s2")
     assert [step["id"] for step in steps_of(team)] == ["s0", "s2", "s1"]
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Move this step up").click()
     expect(page.get_by_role("button", name="Move this step up")).to_be_focused()
     assert [step["id"] for step in steps_of(team)] == ["s2", "s0", "s1"]
-    desk.open_place(CALL)
-    with desk.saving():
+    window.open_place(CALL)
+    with window.saving():
         page.get_by_role("button", name="Duplicate").click()
     assert [step.get("name") for step in steps_of(team)] == ["find_trains", "get_weather", "get_weather", None]
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Delete this step").click()
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Add a task").click()
     expect(page.locator("#i-head")).to_have_text("Task 2")
-    with desk.saving():
+    with window.saving():
         page.get_by_label("User’s message").fill("And tomorrow?")
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Add a clarification").click()
-    with desk.saving():
+    with window.saving():
         page.get_by_label("Question").fill("In which city?")
-    with desk.saving():
+    with window.saving():
         page.get_by_label("User’s reply").fill("Ghent as well.")
     assert draft_of(team)["tasks"][1]["steps"][0]["user_reply"] == "Ghent as well."
-    desk.open_place("task t2")
-    with desk.saving():
+    window.open_place("task t2")
+    with window.saving():
         page.get_by_role("button", name="Delete this task").click()
     assert len(draft_of(team)["tasks"]) == 1
     for _ in range(2):
         page.keyboard.press("u")
-        desk.expect_state("saved")
-    expect(desk.chat.locator(".task")).to_have_count(2)
+        window.expect_state("saved")
+    expect(window.chat.locator(".task")).to_have_count(2)
 
 
-def test_a_circle_of_dependencies_is_refused_and_shown(desk_of, team, page_problems):
+def test_a_circle_of_dependencies_is_refused_and_shown(window_of, team, page_problems):
     page_problems.allow("status of 422")
     document = make_document()
     second = deepcopy(document["tasks"][0]["steps"][0]) | {
@@ -65,97 +65,97 @@ def test_a_circle_of_dependencies_is_refused_and_shown(desk_of, team, page_probl
         "depends_on": [{"id": "s0", "kind": "parameter"}],
     }
     document["tasks"][0]["steps"].insert(1, second)
-    desk = sit_down(desk_of, team, document)
-    desk.open_place(CALL)
-    with desk.saving(status=422):
-        desk.page.locator("#f-depends input[value=s2]").check()
-    expect(desk.page.locator("#edit-note")).to_contain_text("s0")
-    expect(desk.page.locator("#edit-note")).to_contain_text("s2")
-    desk.expect_state("saved")
+    window = start_self_check(window_of, team, document)
+    window.open_place(CALL)
+    with window.saving(status=422):
+        window.page.locator("#f-depends input[value=s2]").check()
+    expect(window.page.locator("#edit-note")).to_contain_text("s0")
+    expect(window.page.locator("#edit-note")).to_contain_text("s2")
+    window.expect_state("saved")
     assert steps_of(team)[0]["depends_on"] == []
 
 
-def test_arguments_are_edited_by_form_and_as_json(desk_of, team, page_problems):
+def test_arguments_are_edited_by_form_and_as_json(window_of, team, page_problems):
     page_problems.allow("status of 422")
-    desk = sit_down(desk_of, team, broken(make_document()))
-    page = desk.page
-    desk.open_place(CALL)
-    expect(desk.findings.filter(has_text="town")).to_have_count(1)
-    with desk.saving():
+    window = start_self_check(window_of, team, broken(make_document()))
+    page = window.page
+    window.open_place(CALL)
+    expect(window.findings.filter(has_text="town")).to_have_count(1)
+    with window.saving():
         page.locator("#f-arguments").get_by_label("city").fill("Ghent")
-    with desk.saving():
+    with window.saving():
         page.locator("#f-arguments").get_by_label("date").fill("2025-05-02")
     assert steps_of(team)[0]["arguments"] == {"town": "Ghent", "city": "Ghent", "date": "2025-05-02"}
     page.get_by_text("Arguments as JSON", exact=True).first.click()
-    with desk.saving(status=422):
-        desk.fill_code("#f-json", '{"city": "Ghent",\n "city": "Oslo"}')
+    with window.saving(status=422):
+        window.fill_code("#f-json", '{"city": "Ghent",\n "city": "Oslo"}')
     expect(page.locator("#edit-note")).to_contain_text("appears twice")
     expect(page.locator("#f-json .cm-content")).to_contain_text('"Oslo"}')
-    with desk.saving():
-        desk.fill_code("#f-json", '{"city": "Ghent"}')
+    with window.saving():
+        window.fill_code("#f-json", '{"city": "Ghent"}')
     expect(page.locator("#edit-note")).to_have_text("")
-    expect(desk.findings).to_have_count(0)
+    expect(window.findings).to_have_count(0)
     assert steps_of(team)[0]["arguments"] == {"city": "Ghent"}
     expect(page.locator("#f-arguments").get_by_label("city")).to_have_value("Ghent")
-    with desk.saving():
+    with window.saving():
         page.get_by_label("Tool", exact=True).select_option("find_trains")
     expect(page.locator("#f-arguments").get_by_label("destination")).to_be_visible()
-    with desk.saving():
+    with window.saving():
         page.get_by_label("Observation type").select_option("text")
-    with desk.saving():
+    with window.saving():
         page.locator("#observation").fill("no trains today")
     assert steps_of(team)[0]["observation"] == "no trains today"
 
 
-def test_the_environment_and_earlier_messages_are_edited(desk_of, team):
+def test_the_environment_and_earlier_messages_are_edited(window_of, team):
     document = make_document() | {"context": [{"role": "user", "content": "Hello!"}]}
-    desk = sit_down(desk_of, team, document)
-    desk.page.get_by_role("link", name="Environment and earlier messages").click()
-    with desk.saving():
-        desk.page.get_by_label("Environment").fill("2025-07-01")
-    with desk.saving():
-        desk.page.get_by_label("Message 1").fill("Good morning!")
-    with desk.saving():
-        desk.page.get_by_label("Language").select_option("zh")
+    window = start_self_check(window_of, team, document)
+    window.page.get_by_role("link", name="Environment and earlier messages").click()
+    with window.saving():
+        window.page.get_by_label("Environment").fill("2025-07-01")
+    with window.saving():
+        window.page.get_by_label("Message 1").fill("Good morning!")
+    with window.saving():
+        window.page.get_by_label("Language").select_option("zh")
     document = draft_of(team)
     assert (document["env_info"], document["language"]) == ("2025-07-01", "zh")
     assert document["context"] == [{"role": "user", "content": "Good morning!"}]
 
 
-def test_a_warning_is_waived_with_a_reason(desk_of, team):
+def test_a_warning_is_waived_with_a_reason(window_of, team):
     document = make_document()
     twin = deepcopy(document["tasks"][0]["steps"][0]) | {"id": "s2"}
     document["tasks"][0]["steps"].insert(1, twin)
     document["tasks"][0]["steps"][2]["depends_on"].append({"id": "s2", "kind": "parameter"})
     document["tasks"][0]["policy"] = "multi_tool"
-    desk = sit_down(desk_of, team, document)
-    page = desk.page
+    window = start_self_check(window_of, team, document)
+    page = window.page
     expect(page.locator("#toolbar")).to_contain_text("1 warning")
     page.keyboard.press("f")
     expect(page.locator("#i-head")).to_be_focused()
-    desk.inspector.locator("summary", has_text="Waive").click()
+    window.inspector.locator("summary", has_text="Waive").click()
     reason = page.get_by_label("Why doesn’t it matter here?")
     reason.press_sequentially("The sky changes", delay=20)
     reason.press_sequentially(" within minutes.")
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Waive").click()
     expect(page.locator("#toolbar")).to_contain_text("No issues")
-    expect(desk.inspector).to_contain_text("The sky changes within minutes.")
-    desk.submit("Approve")
+    expect(window.inspector).to_contain_text("The sky changes within minutes.")
+    window.submit("Approve")
     assert Review.objects.get().verdict == "approve"
 
 
-def test_a_comment_is_one_comment_and_the_guideline_is_one_key_away(desk_of, team):
+def test_a_comment_is_one_comment_and_the_guideline_is_one_key_away(window_of, team):
     publish_guideline(actor=team.administrator, project=team.project, text="# Be *kind*", note="", seen=0)
-    desk = sit_down(desk_of, team)
-    page = desk.page
-    desk.open_place(CALL)
-    desk.open_panel("Comments")
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place(CALL)
+    window.open_panel("Comments")
     page.get_by_label("Your comment").press_sequentially("Is the sky ever clear?", delay=40)
     page.wait_for_timeout(0)
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Add comment").click()
-    expect(desk.inspector.get_by_role("article")).to_have_count(1)
+    expect(window.inspector.get_by_role("article")).to_have_count(1)
     assert list(Comment.objects.values_list("anchor", "text")) == [("/tasks/t1/steps/s0", "Is the sky ever clear?")]
     page.locator("#i-head").focus()
     page.keyboard.press("h")
@@ -166,10 +166,10 @@ def test_a_comment_is_one_comment_and_the_guideline_is_one_key_away(desk_of, tea
     expect(guideline).to_be_hidden()
 
 
-def test_errors_refuse_an_approval_and_say_where(desk_of, team, page_problems):
+def test_errors_refuse_an_approval_and_say_where(window_of, team, page_problems):
     page_problems.allow("status of 422")
-    desk = sit_down(desk_of, team, broken(make_document()))
-    page = desk.page
+    window = start_self_check(window_of, team, broken(make_document()))
+    page = window.page
     page.locator("#toolbar").get_by_role("button", name="Approve…").click()
     expect(page.get_by_role("heading", name="Fix before submitting")).to_be_visible()
     page.get_by_label("Note to the others (optional)").fill("Kept for later.")
@@ -178,16 +178,16 @@ def test_errors_refuse_an_approval_and_say_where(desk_of, team, page_problems):
     expect(page.locator("#reason")).to_have_value("Kept for later.")
     assert not Review.objects.exists()
     page.get_by_role("link", name="Go to findings").click()
-    expect(desk.inspector).to_contain_text("town")
-    desk.inspector.get_by_role("link", name="Go to step").first.click()
+    expect(window.inspector).to_contain_text("town")
+    window.inspector.get_by_role("link", name="Go to step").first.click()
     expect(page.locator("#i-head")).to_contain_text("s0")
-    desk.submit("Escalate", reason="No such city.")
+    window.submit("Escalate", reason="No such city.")
     assert Review.objects.get().reason == "No such city."
 
 
-def test_a_fourth_error_is_added_named_and_kept(desk_of, team, page_problems):
+def test_a_fourth_error_is_added_named_and_kept(window_of, team, page_problems):
     page_problems.allow("ERR_INTERNET_DISCONNECTED|Failed to fetch")
-    page = sit_down(desk_of, team).page
+    page = start_self_check(window_of, team).page
     page.keyboard.press("x")
     page.wait_for_url("**/submit/**")
     page.get_by_label("Reason").fill("Wrong all over.")
@@ -207,21 +207,21 @@ def test_a_fourth_error_is_added_named_and_kept(desk_of, team, page_problems):
     assert [one.note for one in Review.objects.get().errors.order_by("pk")] == ["", "", "", "The fourth."]
 
 
-def test_skipping_and_giving_back_keep_the_draft(desk_of, team):
+def test_skipping_and_giving_back_keep_the_draft(window_of, team):
     begin(team.project, [make_dialogue(team.project, external_id="two")])
-    desk = sit_down(desk_of, team)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    page = window.page
     expect(page.get_by_role("heading", level=1)).to_have_text("two")
-    desk.open_place(ANSWER)
-    with desk.saving():
+    window.open_place(ANSWER)
+    with window.saving():
         page.locator("#answer-text").fill("Begun.")
     page.locator("#toolbar summary", has_text="More").click()
     page.get_by_role("button", name="Skip for now").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("one")
     page.locator("#toolbar summary", has_text="More").click()
     page.get_by_role("button", name="Release").click()
-    desk.expect_home()
+    window.expect_home()
     assert not Claim.objects.filter(state="live").exists()
-    desk.take_next("Self-check, single round")
-    desk.page.locator("#toolbar summary", has_text="More").click()
+    window.take_next("Self-check, single round")
+    window.page.locator("#toolbar summary", has_text="More").click()
     assert Draft.objects.filter(closed_at=None, content__contains="Begun.").count() == 1

@@ -17,8 +17,8 @@ from rest_framework import serializers
 
 from annotator.api import schema_view
 from annotator.api.inputs import Input
+from tests.access_table import EXPECTED
 from tests.factories import make_user
-from tests.matrix_table import EXPECTED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -151,7 +151,7 @@ def test_files_are_sent_and_got_as_bytes(schema: dict[str, Any]) -> None:
 
 
 def test_every_answer_that_anybody_gets_is_described(schema: dict[str, Any]) -> None:
-    """The table of who gets what where is held to the views by tests/test_matrix.py."""
+    """The table of who gets what where is held to the views by tests/test_access_matrix.py."""
     described = {
         (resolve(re.sub(r"\{\w+\}", "x", path)).url_name, method.upper()): set(operation["responses"])
         for path, methods in schema["paths"].items()

@@ -27,7 +27,7 @@ from annotator.core.graph import TOO_MANY, Count, Obstacle, Topology
 from annotator.core.schema import read_document
 from annotator.templatetags.components import counted
 from benchmark.core.formats import READERS
-from tests.slides import call, slides_document, trajectory
+from tests.paper_example import call, slides_document, trajectory
 
 
 def slides(**needs: str | None) -> TaskGraph:

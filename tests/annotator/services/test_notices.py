@@ -21,7 +21,7 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs import jobs
 from annotator.services.notices import digests, notices
 from tests.factories import Team
-from tests.windows import Window
+from tests.html_forms import HtmlForm
 
 pytestmark = pytest.mark.django_db
 
@@ -161,7 +161,7 @@ def in_kyiv(team: Team, **more: Any) -> None:
 def test_two_windows_of_the_mail_settings_keep_what_each_changed(team: Team, client: Client) -> None:
     """The older one sent all that it showed, and so undid what had been chosen in the other."""
     client.force_login(team.annotator)
-    one, two, three = (Window(client, "/notices/settings/", "mail") for _ in range(3))
+    one, two, three = (HtmlForm(client, "/notices/settings/", "mail") for _ in range(3))
     shown = set(one.fields["daily"])
     assert one.send(daily=[*(shown - {"alarm"}), "job"], time_zone="Europe/Kyiv").status_code == 302
     assert two.send(daily=[*(shown - {"reply"}), "job", "comment"]).status_code == 302

@@ -52,11 +52,11 @@ def test_steps_go_with_time_from_closed_drafts_and_never_from_open_ones(team, se
     old, late, still_open = make_dialogues(team.project, 3)
     closed = make_draft(team, old, closed_at=long_ago(31))
     recent = make_draft(team, late, closed_at=long_ago(29))
-    at_work = make_draft(team, still_open)
+    open_workspace = make_draft(team, still_open)
     assert retention.tidy_up()["steps of closed drafts"] == 1
-    assert set(DraftStep.objects.values_list("draft_id", flat=True)) == {recent.pk, at_work.pk}
+    assert set(DraftStep.objects.values_list("draft_id", flat=True)) == {recent.pk, open_workspace.pk}
     assert Draft.objects.get(pk=closed.pk).content == closed.content
-    assert undo(actor=team.annotator, draft=at_work).draft.version == 2
+    assert undo(actor=team.annotator, draft=open_workspace).draft.version == 2
 
     settings.KEEP_DAYS = dict.fromkeys(settings.KEEP_DAYS, 0)
     Draft.objects.filter(pk=recent.pk).update(closed_at=long_ago())

@@ -16,7 +16,7 @@ from annotator.services.database.filters import UnknownFilter
 from annotator.services.jobs import jobs
 from reviews.api.assignments import FILTERS
 from reviews.models import AssignmentPlan, AssignmentRules, Claim, Priority, Slot, SlotState
-from reviews.services.assignments import leaving, lists, plans
+from reviews.services.assignments import lists, member_removal, plans
 from reviews.services.assignments.lists import Filters, list_slots, matching, read_people, read_stages
 from reviews.services.assignments.plans import confirm_plan, make_plan
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue
@@ -509,15 +509,15 @@ def test_ending_a_role_does_not_hold_up_whoever_tells_the_same_person(
     for _ in range(2):
         claim = claim_slot(actor=person, slot=open_slot(make_item(team, "cross_check")))
     Claim.objects.filter(pk=claim.pk).update(expires_at=claim.created_at)
-    real = leaving.free_claim
+    real = member_removal.free_claim
 
     def free(**line: Any) -> None:
         real(**line)
         lapses.append(begin_meanwhile(expire_overdue))
 
-    monkeypatch.setattr(leaving, "free_claim", free)
+    monkeypatch.setattr(member_removal, "free_claim", free)
     with suppress(Conflict), transaction.atomic():
-        leaving.release_claims(team.administrator, team.project, person, frozenset())
+        member_removal.release_claims(team.administrator, team.project, person, frozenset())
     assert lapses[0].result() == 1
     assert not Claim.objects.filter(pk=claim.pk, state="live").exists()
 

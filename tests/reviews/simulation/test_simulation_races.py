@@ -120,7 +120,7 @@ def test_sixteen_people_whose_processes_are_killed(
     assert done.returncode == 0, done.stderr[-4000:]
     outcome: Outcome = pickle.loads(came_back.read_bytes())  # noqa: S301 - of our own making
     assert len(outcome.killed) > 3
-    assert outcome.at_work > 0
+    assert outcome.open_workspace > 0
     simulation.records += outcome.records
     end_well(simulation, len(outcome.killed))
 

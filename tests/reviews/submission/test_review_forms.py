@@ -16,9 +16,9 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import review_forms
 from reviews.services.submission.review_forms import KEPT_STEPS, keep_form
 from tests.factories import Team, make_item, open_slot
+from tests.html_forms import HtmlForm
 from tests.pages import one_line
 from tests.reviews.adjudication.test_disputes import MESSAGE, SKY, TEXT, at_desk, disputed, same, three_places
-from tests.windows import Window
 
 pytestmark = pytest.mark.django_db
 
@@ -37,11 +37,11 @@ def item(team: Team, client: Client) -> str:
     return str(slot.public_id)
 
 
-def window(client: Client, slot: str) -> Window:
-    return Window(client, reverse("workspace-submit", args=[slot]) + "?verdict=reject", "verdict")
+def review_form(client: Client, slot: str) -> HtmlForm:
+    return HtmlForm(client, reverse("workspace-submit", args=[slot]) + "?verdict=reject", "verdict")
 
 
-def keep(at: Window, slot: str, **filled: Any) -> Any:
+def keep(at: HtmlForm, slot: str, **filled: Any) -> Any:
     return at.send(reverse("workspace-form", args=[slot]), scripts=True, **filled)
 
 
@@ -51,7 +51,7 @@ def form() -> dict[str, Any]:
 
 
 def test_what_another_window_has_kept_is_not_blanked(client: Client, item: str) -> None:
-    one, two = window(client, item), window(client, item)
+    one, two = review_form(client, item), review_form(client, item)
     answer = keep(one, item, **{"reason": "The date is wrong.", CHECK: "no", NOTE: "See the observation."})
     assert (answer.status_code, answer["X-Form-Version"]) == (204, "1")
     answer = keep(two, item, **{"check:dialogue:variety": "yes"})
@@ -66,7 +66,7 @@ def test_what_another_window_has_kept_is_not_blanked(client: Client, item: str) 
 
 
 def test_the_same_place_is_asked_about_and_nothing_is_stored_before(client: Client, item: str) -> None:
-    one, two = window(client, item), window(client, item)
+    one, two = review_form(client, item), review_form(client, item)
     keep(one, item, reason="From window one.")
     asked = keep(two, item, **{"reason": "From window two.", NOTE: "A note."})
     assert asked.status_code == 409
@@ -86,7 +86,7 @@ def test_the_same_place_is_asked_about_and_nothing_is_stored_before(client: Clie
 
 
 def test_a_window_whose_answers_were_lost_is_not_asked_about_its_own_words(client: Client, item: str) -> None:
-    one = window(client, item)
+    one = review_form(client, item)
     keep(one, item, reason="The da", edits="a1")
     answer = keep(one, item, reason="The date is wrong.", edits="a1 a2")
     assert (answer.status_code, answer["X-Form-Version"]) == (204, "2")
@@ -96,7 +96,7 @@ def test_a_window_whose_answers_were_lost_is_not_asked_about_its_own_words(clien
 
 
 def test_a_window_that_is_very_old_is_asked_wherever_it_differs(client: Client, team: Team, item: str) -> None:
-    old = window(client, item)
+    old = review_form(client, item)
     work = load_slot_work(actor=team.annotator, public_id=item)
     for n in range(KEPT_STEPS + 2):
         keep_form(actor=team.annotator, work=work, changes={"reason": f"Version {n}."})
@@ -121,7 +121,7 @@ def test_autosave_does_not_make_a_form_grow_without_end(team: Team, item: str, m
 
 
 def test_nobody_hands_in_what_another_window_has_filled_in_unseen(client: Client, item: str) -> None:
-    one, two = window(client, item), window(client, item)
+    one, two = review_form(client, item), review_form(client, item)
     keep(one, item, **{CHECK: "no", NOTE: "See the observation."})
     refused = two.send(reason="It does not say.", verdict="reject")
     assert refused.status_code == 409
@@ -136,7 +136,7 @@ def test_nobody_hands_in_what_another_window_has_filled_in_unseen(client: Client
 
 def test_that_the_draft_moved_is_told_beside_the_change_of_the_form(client: Client, team: Team, item: str) -> None:
     """The page that told of the form showed the new draft as seen, so the next click handed it in."""
-    one, two, three = (window(client, item) for _ in range(3))
+    one, two, three = (review_form(client, item) for _ in range(3))
     keep(one, item, reason="From window one.")
     draft = Draft.objects.get()
     edit = {"op": "set", "anchor": MESSAGE, "value": "And in Bruges?"}
@@ -151,7 +151,7 @@ def test_that_the_draft_moved_is_told_beside_the_change_of_the_form(client: Clie
 
 
 def test_without_scripts_both_versions_stand_on_the_page_that_refuses(client: Client, item: str) -> None:
-    one, two = window(client, item), window(client, item)
+    one, two = review_form(client, item), review_form(client, item)
     keep(one, item, reason="From window one.")
     refused = two.send(reason="From window two.", verdict="reject")
     assert refused.status_code == 409
@@ -175,14 +175,14 @@ def test_the_question_names_a_field_as_its_form_does(client: Client, team: Team,
     for verdict, label, asked_of in fields:
         ReviewDraft.objects.all().delete()
         url = reverse("workspace-submit", args=[item]) + f"?verdict={verdict}"
-        one, two = (Window(client, url, "verdict") for _ in range(2))
+        one, two = (HtmlForm(client, url, "verdict") for _ in range(2))
         assert f'<label for="reason">{label}' in one_line(one.text)
         keep(one, item, reason="From window one.")
         assert f"<p>{asked_of}</p>" in one_line(keep(two, item, reason="From window two."))
     slot = at_desk(team, disputed(team, same, three_places))
     client.force_login(team.senior)
     url, save = (reverse(name, args=[slot]) for name in ("workspace-settle", "workspace-settle-keep"))
-    one, two = (Window(client, url, "settle") for _ in range(2))
+    one, two = (HtmlForm(client, url, "settle") for _ in range(2))
     one.send(save, scripts=True, reason="From window one.")
     asked = one_line(two.send(save, scripts=True, reason="From window two."))
     assert '<label for="reason">Note to both reviewers' in one_line(one.text)
@@ -193,7 +193,7 @@ def test_rulings_of_two_windows_stand_side_by_side(client: Client, team: Team) -
     slot = at_desk(team, disputed(team, same, three_places))
     client.force_login(team.senior)
     url, save = (reverse(name, args=[slot]) for name in ("workspace-settle", "workspace-settle-keep"))
-    one, two = (Window(client, url, "settle") for _ in range(2))
+    one, two = (HtmlForm(client, url, "settle") for _ in range(2))
     first = one.send(save, scripts=True, **{f"ruling:{TEXT}": "left", f"why:{TEXT}": "answer_wrong"})
     assert (first.status_code, first["X-Form-Version"]) == (200, "1")
     second = two.send(save, scripts=True, **{f"ruling:{SKY}": "right", f"why:{SKY}": "other"})
@@ -215,7 +215,7 @@ def test_going_on_to_another_dispute_of_a_session_and_back_keeps_the_note(client
     table = reverse("review-session", args=[team.project.slug, "cross_check-1"])
     client.post(table, {"present": [team.senior.public_id, team.annotators[0].public_id]})
     taken = client.post(table, {"dialogue": first.public_id})["Location"]
-    desk = Window(client, taken, "settle")
+    desk = HtmlForm(client, taken, "settle")
     assert desk.send(f"{taken}keep/", **{"session-note": "We looked it up."}).status_code == 302
     client.post(table, {"dialogue": second.public_id})
     client.post(table, {"dialogue": first.public_id})

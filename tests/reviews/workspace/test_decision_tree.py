@@ -22,7 +22,7 @@ from tests.factories import (
     make_item,
     make_toolset,
 )
-from tests.slides import TOOLS, call, slides_document, trajectory
+from tests.paper_example import TOOLS, call, slides_document, trajectory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 

@@ -11,7 +11,7 @@ from annotator.models import Draft
 from annotator.services.dialogues.drafts import replace_draft
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_team
-from tests.journeys.graph_scene import TASK, coast, edges_of
+from tests.journeys.graph_tasks import TASK, coast, edges_of
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, Response, Route, expect
 
 
-class Desk:
+class BrowserWindow:
     """One person's window."""
 
     def __init__(self, page: Page) -> None:
@@ -119,11 +119,11 @@ def hold(page: Page, act: Callable[[], object], address: str = "**/edit/") -> Ca
     with page.expect_request(address):
         act()
 
-    def let_go() -> None:
+    def release_requests() -> None:
         with page.expect_response(address):
             held[0].continue_()
 
-    return let_go
+    return release_requests
 
 
 def _is_edit(response: Response) -> bool:

@@ -1,6 +1,6 @@
 """Blind means blind at every address: with one of two reviews in, nothing anybody reads tells anything of it.
 
-The addresses come from the URL conf, as in ``tests/test_matrix.py``, so that a new page cannot be forgotten.
+The addresses come from the URL conf, as in ``tests/test_access_matrix.py``, so that a new page cannot be forgotten.
 """
 
 import re
@@ -20,9 +20,9 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import waive
+from tests.access_project import AccessProject, make_access_project
 from tests.factories import make_item, open_slot
-from tests.matrix_world import World, make_world
-from tests.test_matrix import NAMES, VARIABLES, address
+from tests.test_access_matrix import NAMES, VARIABLES, address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -54,7 +54,7 @@ PASSING = re.compile(
 class Half:
     """An item in a blind stage with one review in, and the other reviewer at work on it."""
 
-    world: World
+    access: AccessProject
     item: Dialogue
     first: User
     ids: dict[str, str]
@@ -63,8 +63,8 @@ class Half:
 @pytest.fixture
 def half() -> Half:
     """Before the first review is handed in."""
-    world = make_world()
-    team = world.team
+    access = make_access_project()
+    team = access.team
     item = make_item(team, "cross_check", external_id="half-reviewed")
     first, other = team.annotators[1:3]
     claim_slot(actor=first, slot=open_slot(item))
@@ -74,14 +74,14 @@ def half() -> Half:
     assert held.slot.holder_id == other.pk
     work = load_slot_work(actor=other, public_id=held.slot.public_id)
     open_draft(actor=other, dialogue=item, base=head, branch=work.branch)
-    ids = world.ids | {
+    ids = access.ids | {
         "dialogue": item.public_id, "revision": head.public_id, "slot": held.slot.public_id, "claim": held.token,
         "person": first.public_id,
     }  # fmt: skip
     readers: dict[str, User | None] = {
         "other": other, "owner": team.annotator, "senior": team.senior, "administrator": team.administrator,
     }  # fmt: skip
-    return Half(replace(world, people=readers), item, first, ids)
+    return Half(replace(access, people=readers), item, first, ids)
 
 
 def say(half: Half, verdict: str) -> list[str]:
@@ -126,7 +126,7 @@ def read(half: Half, reader: str) -> dict[str, str]:
 
 def reading(half: Half, reader: str) -> Callable[[str], str]:
     """A browser in which somebody is signed in; whatever a visit changes is taken back."""
-    person = half.world.people[reader]
+    person = half.access.people[reader]
     assert person is not None
     client = Client(raise_request_exception=False)
     client.force_login(person)
@@ -186,7 +186,7 @@ def test_the_sealed_version_cannot_be_asked_for_by_its_id(half: Half) -> None:
 def test_once_both_are_in_the_words_are_there_to_be_read(half: Half) -> None:
     """That the searches above would find them."""
     secrets = say(half, "fix")
-    other: Any = half.world.people["other"]
+    other: Any = half.access.people["other"]
     slot = Slot.objects.get(public_id=half.ids["slot"])
     submit_review(actor=other, slot=slot, token=half.ids["claim"], verdict="approve")
     pages = read_some(half, "senior", ["dialogue", "api-review-list", "api-revision-list"])

@@ -10,8 +10,8 @@ from annotator.models import Guideline
 from reviews.models import Claim, Comment, Review
 from tests.browser import session_cookie
 from tests.factories import WEATHER_TOOLS, begin, broken, make_dialogue, make_document, make_item, make_toolset
-from tests.journeys.graph_scene import coast, edges_of
-from tests.journeys.seats import ANSWER, CALL, at_work, draft_of, sit_down, steps_of
+from tests.journeys.graph_tasks import coast, edges_of
+from tests.journeys.workspaces import ANSWER, CALL, draft_of, open_workspace, start_self_check, steps_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -27,180 +27,180 @@ AMBIGUOUS = """
 }"""
 
 
-def test_the_json_editor_stays_open_and_keeps_the_keys_while_answers_come(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page = desk.page
-    desk.open_place(CALL)
+def test_the_json_editor_stays_open_and_keeps_the_keys_while_answers_come(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place(CALL)
     page.locator("#f-name select").focus()
     page.get_by_text("Arguments as JSON", exact=True).first.click()
     editor = page.locator("#f-json .cm-content")
-    with desk.saving():
-        desk.fill_code("#f-json", '{"city": "Bruges"}')
+    with window.saving():
+        window.fill_code("#f-json", '{"city": "Bruges"}')
     expect(editor).to_be_focused()
     expect(page.locator("#f-arguments").get_by_label("city")).to_have_value("Bruges")
     address = page.url
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
-    with desk.saving():
+    with window.saving():
         page.keyboard.type(', "date": "x"')
     expect(editor).to_be_focused()
     assert page.url == address
     assert steps_of(team)[0]["arguments"] == {"city": "Bruges", "date": "x"}
     # Either way to the arguments shows what the other has done, so neither takes it back.
-    with desk.saving():
+    with window.saving():
         page.locator("#f-arguments").get_by_label("city").fill("Ghent")
     expect(editor).to_contain_text('"city": "Ghent"')
     expect(page.locator("#f-json")).to_be_visible()
     # An editor that another form's answer finds in use is left in peace, too.
     page.route("**/edit/", lambda route: (editor.click(), page.keyboard.press("End"), route.continue_()))
-    with desk.saving():
+    with window.saving():
         page.locator("#f-depends").get_by_label("Not annotated").check()
     page.unroute("**/edit/")
     expect(editor).to_be_focused()
     # What was undone is also what the form shows.
     page.locator("#i-head").focus()
-    with desk.saving():
+    with window.saving():
         page.keyboard.press("u")
     expect(page.locator("#dep-known")).to_be_checked()
 
 
-def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page, press = desk.page, desk.page.keyboard.press
-    desk.open_place(CALL)
+def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(window_of, team):
+    window = start_self_check(window_of, team)
+    page, press = window.page, window.page.keyboard.press
+    window.open_place(CALL)
     tool = page.get_by_label("Tool", exact=True)
     tool.focus()
-    with desk.saving():
+    with window.saving():
         tool.select_option("find_trains")
     tool.focus()
-    with desk.saving():
+    with window.saving():
         press("u")
     assert steps_of(team)[0]["name"] == "get_weather"
     expect(tool).to_have_value("get_weather")
     expect(tool).to_be_focused()
-    with desk.saving():
+    with window.saving():
         press("ControlOrMeta+Shift+Z")
     assert steps_of(team)[0]["name"] == "find_trains"
     page.locator("#i-head").focus()
-    with desk.saving():
+    with window.saving():
         press("ControlOrMeta+z")
     assert steps_of(team)[0]["name"] == "get_weather"
     press("ControlOrMeta+z")  # there is nothing more to undo
-    with desk.saving():
+    with window.saving():
         press("ControlOrMeta+y")
-    with desk.saving():
+    with window.saving():
         press("ControlOrMeta+z")
-    desk.open_place(ANSWER)
+    window.open_place(ANSWER)
     answer = page.locator("#answer-text")
     before = answer.input_value()
     answer.click()
     press("End")
-    with desk.saving():
+    with window.saving():
         page.keyboard.type("!")
-    with desk.saving():
+    with window.saving():
         press("ControlOrMeta+z")  # in text it is the text's own
     expect(answer).to_have_value(before)
     expect(page.get_by_role("button", name="Undo")).to_be_enabled()
     for place in ("task t1", CALL, ANSWER):
-        desk.open_place(place)
+        window.open_place(place)
         for panel in ("Edit", "Graph", "Findings", "Comments", "Examples"):
-            desk.open_panel(panel)
+            window.open_panel(panel)
             assert page.evaluate(AMBIGUOUS) == []
 
 
-def test_e_edits_the_selected_place_where_nothing_has_the_focus(desk_of, team):
+def test_e_edits_the_selected_place_where_nothing_has_the_focus(window_of, team):
     """It opened the first task instead."""
-    desk = sit_down(desk_of, team)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    page = window.page
     page.goto(f"{page.url}?at=/tasks/t1/steps/s1&panel=findings")
     page.keyboard.press("e")
     expect(page.locator("#i-head")).to_be_focused()
     expect(page.locator("#answer-text")).to_be_visible()
 
 
-def test_a_letter_that_is_no_key_chooses_nothing_in_a_closed_select(desk_of, team):
+def test_a_letter_that_is_no_key_chooses_nothing_in_a_closed_select(window_of, team):
     stations = {"type": "function", "function": {"name": "list_stations", "parameters": {"type": "object"}}}
     toolset = make_toolset(team.project, [*WEATHER_TOOLS, stations])
     begin(team.project, [make_dialogue(team.project, toolset=toolset)])
-    desk = at_work(desk_of, team)
-    desk.open_place(CALL)
-    tool = desk.page.get_by_label("Tool", exact=True)
+    window = open_workspace(window_of, team)
+    window.open_place(CALL)
+    tool = window.page.get_by_label("Tool", exact=True)
     tool.focus()
-    desk.page.keyboard.press("l")
+    window.page.keyboard.press("l")
     expect(tool).to_have_value("get_weather")
-    with desk.saving():
-        desk.page.keyboard.press("ArrowDown")
+    with window.saving():
+        window.page.keyboard.press("ArrowDown")
     expect(tool).to_have_value("find_trains")
 
 
-def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(desk_of, team):
-    desk = sit_down(desk_of, team)
-    desk.open_place(CALL)
-    desk.page.keyboard.press("?")
-    editor = desk.page.locator("#shortcuts h3", has_text="Editor").locator("+ dl dd")
+def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(window_of, team):
+    window = start_self_check(window_of, team)
+    window.open_place(CALL)
+    window.page.keyboard.press("?")
+    editor = window.page.locator("#shortcuts h3", has_text="Editor").locator("+ dl dd")
     expect(editor).to_have_text(["Arguments", "Observation", "Set the dependencies"])
 
 
-def test_of_two_panels_asked_for_the_later_stays(desk_of, team):
-    desk = sit_down(desk_of, team)
-    page, held = desk.page, []
+def test_of_two_panels_asked_for_the_later_stays(window_of, team):
+    window = start_self_check(window_of, team)
+    page, held = window.page, []
     page.route("**panel=findings*", lambda route: held.append(route))
     with page.expect_request("**panel=findings*"):
-        desk.inspector.get_by_role("link", name="Findings", exact=True).click()
+        window.inspector.get_by_role("link", name="Findings", exact=True).click()
     # Its answer could come after the other's, so nobody waits for it any more.
     with page.expect_event("requestfailed", lambda request: "panel=findings" in request.url):
-        desk.open_panel("Graph")
+        window.open_panel("Graph")
     assert "panel=graph" in page.url
 
 
-def test_who_types_while_another_place_is_asked_for_stays_in_their_field(desk_of, team):
+def test_who_types_while_another_place_is_asked_for_stays_in_their_field(window_of, team):
     """The answer took the field away: the next keys were commands, and what was typed last seemed gone."""
-    desk = sit_down(desk_of, team)
-    page, held = desk.page, []
-    desk.open_place(ANSWER)
+    window = start_self_check(window_of, team)
+    page, held = window.page, []
+    window.open_place(ANSWER)
     answer = page.locator("#answer-text")
     before = answer.input_value()
     page.route("**/work/**?at=*", lambda route: held.append(route))
     for kept in (before, before + " x"):
         with page.expect_request("**/work/**?at=*"):
-            desk.chat.get_by_role("link", name=f"Edit {CALL}", exact=True).click()
+            window.chat.get_by_role("link", name=f"Edit {CALL}", exact=True).click()
         with page.expect_event("requestfailed"):
             answer.click()
         expect(answer).to_have_value(kept)
-        with desk.saving():
+        with window.saving():
             page.keyboard.press("ControlOrMeta+End")
             page.keyboard.type(" x")
     # A field that had the focus before, such as one in a page that focuses none on a click.
     with page.expect_request("**/work/**?at=*"):
-        desk.chat.get_by_role("link", name=f"Edit {CALL}", exact=True).evaluate("link => link.click()")
-    with page.expect_event("requestfailed"), desk.saving():
+        window.chat.get_by_role("link", name=f"Edit {CALL}", exact=True).evaluate("link => link.click()")
+    with page.expect_event("requestfailed"), window.saving():
         page.keyboard.type(" s")
     expect(answer).to_be_focused()
     expect(page.locator("#toasts")).to_have_text("")
     assert steps_of(team)[1]["text"] == before + " x x s"
     page.unroute("**/work/**?at=*")
-    desk.open_place(CALL)
+    window.open_place(CALL)
 
 
-def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(desk_of, team):
+def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(window_of, team):
     """It brought the editor of its own place back, took the focus away, and what was typed on became commands."""
-    desk = sit_down(desk_of, team)
-    page, held = desk.page, []
-    desk.open_place(CALL)
+    window = start_self_check(window_of, team)
+    page, held = window.page, []
+    window.open_place(CALL)
     page.route("**/edit/", lambda route: route.continue_() if held else held.append(route))
     with page.expect_request("**/edit/"):
         page.get_by_label("date", exact=False).first.fill("2026-05-01")
-        desk.open_place("task t1")
+        window.open_place("task t1")
     page.locator("#user-message").press("Control+End")
     page.keyboard.type(" One")
     with page.expect_response("**/edit/"):
         held[0].continue_()
-    expect(desk.chat).to_contain_text("2026-05-01")
+    expect(window.chat).to_contain_text("2026-05-01")
     expect(page.locator("#user-message")).to_be_focused()
     # Escape, the key e and Undo are of the place that is open, too, not of the one that was edited before.
-    expect(desk.chat.locator("[aria-current]")).to_have_id("at-tasks-t1-user_5f_message")
+    expect(window.chat.locator("[aria-current]")).to_have_id("at-tasks-t1-user_5f_message")
     assert page.locator("#toolbar [name=at]").evaluate_all("all => all.map(one => one.value)") == ["/tasks/t1"] * 2
-    with desk.saving():
+    with window.saving():
         page.keyboard.type(" by one")
     task = draft_of(team)["tasks"][0]
     assert task["user_message"].endswith(" One by one")
@@ -208,14 +208,14 @@ def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(desk_
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (1280, 560), (320, 640)])
-def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_inside_it(desk_of, team, width, height):
+def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_inside_it(window_of, team, width, height):
     document = broken(make_document(tasks=40))
     document["tasks"][38]["policy"] = "clarify"
-    desk = sit_down(desk_of, team, document, width=width, height=height)
-    page = desk.page
+    window = start_self_check(window_of, team, document, width=width, height=height)
+    page = window.page
     panes = width > 1000 and height > 700
     for place in ("task t1", CALL, ANSWER):
-        desk.open_place(place)
+        window.open_place(place)
         if panes:
             assert page.evaluate("document.documentElement.scrollHeight") <= height
     more = page.locator("#toolbar summary", has_text="More")
@@ -227,9 +227,9 @@ def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_insid
     page.set_viewport_size({"width": width, "height": height})
     more.click()
     # What is opened in the editor is seen in the dialogue.
-    current = desk.chat.locator("[aria-current]")
+    current = window.chat.locator("[aria-current]")
     page.keyboard.press("f")
-    desk.inspector.get_by_role("link", name=re.compile("task 39, policy")).click()
+    window.inspector.get_by_role("link", name=re.compile("task 39, policy")).click()
     expect(page.locator("#i-head")).to_contain_text("Task 39")
     expect(page.locator("#i-head")).to_be_in_viewport()
     if panes:
@@ -239,67 +239,67 @@ def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_insid
     expect(current).to_be_in_viewport()
 
 
-def test_a_double_click_deletes_one_thing(desk_of, team):
-    desk = sit_down(desk_of, team, coast())
-    page = desk.page
-    desk.open_place(CALL)
-    with desk.saving():
+def test_a_double_click_deletes_one_thing(window_of, team):
+    window = start_self_check(window_of, team, coast())
+    page = window.page
+    window.open_place(CALL)
+    with window.saving():
         page.get_by_role("button", name="Delete this step").dblclick()
-    expect(desk.chat.locator(".turn.call")).to_have_count(3)
+    expect(window.chat.locator(".turn.call")).to_have_count(3)
     expect(page.locator("#edit-note")).to_have_text("")
 
 
-def test_a_button_pressed_while_an_answer_comes_is_not_lost(desk_of, team):
+def test_a_button_pressed_while_an_answer_comes_is_not_lost(window_of, team):
     """The answer put another button in its place."""
-    desk = sit_down(desk_of, team, coast())
-    page, calls = desk.page, desk.chat.locator(".turn.call")
-    desk.open_place(CALL)
+    window = start_self_check(window_of, team, coast())
+    page, calls = window.page, window.chat.locator(".turn.call")
+    window.open_place(CALL)
     page.route("**/edit/", lambda route: (page.mouse.down(click_count=2), route.continue_()), times=1)
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Move this step down").click()
     expect(calls.nth(1)).to_have_id(re.compile("-s0$"))
-    with desk.saving():
+    with window.saving():
         page.mouse.up(click_count=2)
     expect(calls.nth(2)).to_have_id(re.compile("-s0$"))
     assert [step["id"] for step in steps_of(team)] == ["s1", "s2", "s0", "s3", "s4"]
 
 
-def test_the_graph_takes_keys_at_once_and_undo_leaves_the_step_the_focus(desk_of, team):
-    desk = sit_down(desk_of, team, coast())
-    page, press = desk.page, desk.page.keyboard.press
-    desk.open_place("s3 of task t1")
+def test_the_graph_takes_keys_at_once_and_undo_leaves_the_step_the_focus(window_of, team):
+    window = start_self_check(window_of, team, coast())
+    page, press = window.page, window.page.keyboard.press
+    window.open_place("s3 of task t1")
     press("t")
     expect(page.locator("#node-s3")).to_be_focused()
     press("d")
     press("ArrowUp")
-    with desk.saving():
+    with window.saving():
         press("Enter")
     assert edges_of(team)["s3"] == "s2"
     expect(page.locator("#node-s3")).to_be_focused()
     for key, edge in (("u", ""), ("Shift+U", "s2"), ("ControlOrMeta+z", "")):
-        with desk.saving():
+        with window.saving():
             press(key)
         assert edges_of(team)["s3"] == edge
         expect(page.locator("#node-s3")).to_be_focused()
 
 
-def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(desk_of, team, page_problems):
+def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(window_of, team, page_problems):
     page_problems.allow("status of 403")
-    desk = sit_down(desk_of, team)
-    page = desk.page
-    desk.open_place(ANSWER)
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place(ANSWER)
     Session.objects.all().delete()
     page.locator("#answer-text").fill("Kept.")
-    desk.expect_state("signed-out")
+    window.expect_state("signed-out")
     expect(page.locator("[data-save-text]")).to_contain_text("You are signed out – 1 change kept in this browser")
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     page.get_by_role("button", name="Try again").click()
-    desk.expect_state("signed-out")
+    window.expect_state("signed-out")
     # Signing in gives a new token, too: that of the open page is worth nothing any more.
     site = page.url.partition("/work/")[0]
     token = {"name": "csrftoken", "value": "n" * 32, "url": site}
     page.context.add_cookies([session_cookie(team.annotator, site), token])
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("link", name="Sign in")).to_be_hidden()
     assert steps_of(team)[1]["text"] == "Kept."
@@ -310,13 +310,13 @@ def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(de
     expect(page.locator("#toasts")).to_contain_text("You are signed out")
     page.context.add_cookies([session_cookie(team.annotator, site), token | {"value": "m" * 32}])
     page.get_by_role("button", name="Submit and close").click()
-    desk.expect_home()
+    window.expect_home()
     assert Review.objects.get().reason == "Shorter."
 
 
-def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_double_click_sends_once(desk_of, team):
+def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_double_click_sends_once(window_of, team):
     """The way over the sign-in page gave an empty form back; two clicks made two tokens, and one was never shown."""
-    page = desk_of(team.administrator).page
+    page = window_of(team.administrator).page
     page.goto(f"/p/{team.project.slug}/guideline/edit/")
     page.get_by_label("Text (Markdown)").fill("# An hour’s work")
     site = page.url.partition("/p/")[0]
@@ -335,9 +335,9 @@ def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_doubl
     assert team.administrator.api_tokens.count() == 1
 
 
-def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(desk_of, team):
+def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(window_of, team):
     """Whoever pressed the button waited for ever, and a second click did nothing."""
-    page = desk_of(team.administrator).page
+    page = window_of(team.administrator).page
     page.clock.install()
     page.goto(f"/p/{team.project.slug}/guideline/edit/")
     page.get_by_label("Text (Markdown)").fill("# An hour’s work")
@@ -355,10 +355,10 @@ def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(desk_
     assert Guideline.objects.get().text == "# An hour’s work"
 
 
-def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of, team):
+def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(window_of, team):
     """Whoever signed in in another tab was the author of what had been typed before in this one."""
     item = make_dialogue(team.project, external_id="one")
-    page = desk_of(team.senior).page
+    page = window_of(team.senior).page
     address = f"/p/{team.project.slug}/dialogues/{item.public_id}/"
     page.goto(address)
     page.locator("#comment-text").fill("Sam’s comment")
@@ -381,12 +381,12 @@ def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(desk_of
     assert Comment.objects.get().author == team.senior
 
 
-def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(desk_of, team, page_problems):
+def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(window_of, team, page_problems):
     page_problems.allow("ERR_INTERNET_DISCONNECTED|Failed to fetch")
     make_item(team, "self_check_multi")
     begin(team.project, [make_dialogue(team.project, external_id="one")])
-    desk = at_work(desk_of, team, stage="self_check_single")
-    page = desk.page
+    window = open_workspace(window_of, team, stage="self_check_single")
+    page = window.page
     workspace = page.url
     page.goto("/")
     page.keyboard.press("?")
@@ -399,7 +399,7 @@ def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(desk_of, te
     assert Claim.objects.filter(person=team.annotator, state="live").count() == 1
     # A place that cannot be loaded is nothing that was to be changed.
     page.context.set_offline(True)
-    desk.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).click()
+    window.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).click()
     expect(page.locator("#toasts")).to_contain_text("This could not be loaded")
     expect(page.locator("#toasts")).not_to_contain_text("Nothing was changed")
     page.context.set_offline(False)

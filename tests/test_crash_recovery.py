@@ -2,8 +2,8 @@
 
 The clients keep their own count: what a server has answered 201 must be there afterwards, once, as it was sent; and of
 the files that were imported the test knows every record. A worker is killed while it runs a job, which the database
-says, and one in nine while it takes an import back. A few kills here; ``ASSAY_KILLS=100 pytest tests/test_kills.py``
-makes it a hundred.
+says, and one in nine while it takes an import back. A few kills here;
+``ASSAY_KILLS=100 pytest tests/test_crash_recovery.py`` makes it a hundred.
 """
 
 import http.client

@@ -1,6 +1,6 @@
 """Gold items look ordinary at every address: order, cursors, counts, releases, and what one list has and another not.
 
-The addresses come from the URL conf, as in ``tests/test_matrix.py``, so that a new list cannot be forgotten.
+The addresses come from the URL conf, as in ``tests/test_access_matrix.py``, so that a new list cannot be forgotten.
 """
 
 import io
@@ -24,6 +24,7 @@ from benchmark.services.releases.runner import hand_out
 from benchmark.services.stored_files import full_path
 from reviews.models import GoldItem
 from reviews.services.submission.waivers import waive_all
+from tests.access_table import EXPECTED
 from tests.benchmark.conftest import run_release
 from tests.factories import (
     Team,
@@ -36,9 +37,8 @@ from tests.factories import (
     make_item,
     open_slot,
 )
-from tests.matrix_table import EXPECTED
 from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold, take
-from tests.test_matrix import NAMES, VARIABLES, address
+from tests.test_access_matrix import NAMES, VARIABLES, address
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

@@ -1,4 +1,4 @@
-"""Who gets what at which address: what ``tests/test_matrix.py`` holds every visit to."""
+"""Who gets what at which address: what ``tests/test_access_matrix.py`` holds every visit to."""
 
 from typing import Any
 

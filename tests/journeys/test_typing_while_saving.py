@@ -5,9 +5,9 @@ from playwright.sync_api import expect
 
 from annotator.models import Draft
 from annotator.services.dialogues.drafts import edit_draft
-from tests.journeys.desk import hold
-from tests.journeys.seats import CALL, sit_down, steps_of
+from tests.journeys.browser_window import hold
 from tests.journeys.test_case_editor import desk_at
+from tests.journeys.workspaces import CALL, start_self_check, steps_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -17,19 +17,19 @@ def parameters(number=0):
 
 
 @pytest.mark.parametrize("sent", [False, True], ids=["while typing", "after leaving the field"])
-def test_a_refusal_leaves_what_was_typed_in_the_field_beside_it(desk_of, team, page_problems, sent):
+def test_a_refusal_leaves_what_was_typed_in_the_field_beside_it(window_of, team, page_problems, sent):
     """“75” became “505”: the refusal of one field put the form back as it had been sent."""
     page_problems.allow("status of 422")
-    desk = desk_at(desk_of, team, "/constraints/c0")
-    page, note = desk.page, desk.page.locator("#edit-note")
-    most, least = desk.inspector.get_by_label("At most"), desk.inspector.get_by_label("At least")
+    window = desk_at(window_of, team, "/constraints/c0")
+    page, note = window.page, window.page.locator("#edit-note")
+    most, least = window.inspector.get_by_label("At most"), window.inspector.get_by_label("At least")
     most.fill("x")
-    let_go = hold(page, lambda: most.press("Tab"))
+    release_requests = hold(page, lambda: most.press("Tab"))
     least.fill("")
     least.press("1")
     if sent:
         least.press("Tab")  # waits to be sent
-    let_go()
+    release_requests()
     expect(note).to_contain_text("At most: Write a whole number")
     expect(least).to_have_value("1")
     least.press("End")
@@ -38,60 +38,60 @@ def test_a_refusal_leaves_what_was_typed_in_the_field_beside_it(desk_of, team, p
     expect(most).to_have_value("x")
     most.fill("40")
     most.press("Tab")
-    desk.expect_state("saved")
+    window.expect_state("saved")
     assert parameters() == {"min_callTimes": 12, "max_callTimes": 40}
     expect(note).to_have_text("")
 
 
-def test_no_answer_takes_away_what_was_chosen_since(desk_of, team, page_problems):
+def test_no_answer_takes_away_what_was_chosen_since(window_of, team, page_problems):
     """A select fell back to what it had shown, and that was stored with the next change."""
     page_problems.allow("status of 422")
-    desk = desk_at(desk_of, team, "/constraints/c3")
-    page, form = desk.page, desk.inspector.locator("#f-parameters")
+    window = desk_at(window_of, team, "/constraints/c3")
+    page, form = window.page, window.inspector.locator("#f-parameters")
     most, unit = form.get_by_label("At most"), form.get_by_role("combobox")
     other = unit.locator("option:not(:checked)").last.get_attribute("value")
-    new = desk.inspector.locator("#f-add-constraint select")
+    new = window.inspector.locator("#f-add-constraint select")
     most.fill("x")
-    let_go = hold(page, lambda: most.press("Tab"))
+    release_requests = hold(page, lambda: most.press("Tab"))
     unit.select_option(other)
-    let_go()
+    release_requests()
     expect(page.locator("#edit-note")).to_contain_text("At most: Write a whole number")
     expect(unit).to_have_value(other)
     most.fill("7")
-    let_go = hold(page, lambda: most.press("Tab"))
+    release_requests = hold(page, lambda: most.press("Tab"))
     # Its own button sends this one.
     new.select_option("sequential dependencies")
-    let_go()
-    desk.expect_state("saved")
+    release_requests()
+    window.expect_state("saved")
     expect(unit).to_have_value(other)
     expect(new).to_have_value("sequential dependencies")
     assert parameters(3) | {"max_responseLength": 7, "unit": other} == parameters(3)
 
 
-def test_a_form_that_an_answer_makes_anew_holds_what_was_typed_meanwhile(desk_of, team):
+def test_a_form_that_an_answer_makes_anew_holds_what_was_typed_meanwhile(window_of, team):
     """It showed what was stored, and whoever typed on in it saved the two run into each other."""
-    desk = sit_down(desk_of, team)
-    desk.open_place(CALL)
-    page, kind = desk.page, desk.page.locator("#f-observation select[name=as], #f-observation input[name=as]")
+    window = start_self_check(window_of, team)
+    window.open_place(CALL)
+    page, kind = window.page, window.page.locator("#f-observation select[name=as], #f-observation input[name=as]")
     city = page.locator("#f-arguments [name='arg:/city']")
-    let_go = hold(page, lambda: kind.select_option("text"))
+    release_requests = hold(page, lambda: kind.select_option("text"))
     city.fill("")
     city.press("G")
-    let_go()
+    release_requests()
     expect(page.locator("#f-observation textarea#observation")).to_be_visible()
     assert city.input_value() == "G"
     city.press("End")
     city.press("o")
     city.press("Tab")
-    desk.expect_state("saved")
+    window.expect_state("saved")
     assert steps_of(team)[0]["arguments"]["city"] == "Go"
 
 
-def test_the_decision_between_two_windows_leaves_what_was_typed_in_the_field_beside_it(desk_of, team, page_problems):
+def test_the_decision_between_two_windows_leaves_what_was_typed_in_the_field_beside_it(window_of, team, page_problems):
     page_problems.allow("status of 409")
-    desk = sit_down(desk_of, team)
-    desk.open_place(CALL)
-    page = desk.page
+    window = start_self_check(window_of, team)
+    window.open_place(CALL)
+    page = window.page
     city, day = (page.locator(f"#f-arguments [name='arg:/{name}']") for name in ("city", "date"))
 
     def in_another_window(city):
@@ -102,38 +102,38 @@ def test_the_decision_between_two_windows_leaves_what_was_typed_in_the_field_bes
 
     in_another_window("Bruges")
     city.fill("Ghent")
-    let_go = hold(page, lambda: city.press("Tab"))
+    release_requests = hold(page, lambda: city.press("Tab"))
     day.fill("2026-05")
-    let_go()
-    desk.expect_state("conflict")
+    release_requests()
+    window.expect_state("conflict")
     expect(day).to_have_value("2026-05")
     mine = page.get_by_role("button", name="Use mine")
     in_another_window("Antwerp")
-    with desk.saving(status=409):
+    with window.saving(status=409):
         mine.click()
     expect(page.locator("[data-merge]")).to_contain_text("Antwerp")
     expect(mine).to_have_count(1)
-    let_go = hold(page, mine.click)
+    release_requests = hold(page, mine.click)
     day.press("End")
     day.press_sequentially("-04")
-    let_go()
+    release_requests()
     day.press("Tab")
-    desk.expect_state("saved")
+    window.expect_state("saved")
     expect(day).to_have_value("2026-05-04")
     assert steps_of(team)[0]["arguments"] == {"city": "Ghent", "date": "2026-05-04"}
 
 
-def test_a_field_put_right_before_its_refusal_comes_is_saved(desk_of, team, page_problems):
+def test_a_field_put_right_before_its_refusal_comes_is_saved(window_of, team, page_problems):
     """The refused word came back into the field, and “Not saved” stayed."""
     page_problems.allow("status of 422")
-    desk = desk_at(desk_of, team, "/constraints/c0")
-    most = desk.inspector.get_by_label("At most")
+    window = desk_at(window_of, team, "/constraints/c0")
+    most = window.inspector.get_by_label("At most")
     most.fill("x")
-    let_go = hold(desk.page, lambda: most.press("Tab"))
+    release_requests = hold(window.page, lambda: most.press("Tab"))
     most.fill("3")
     most.press("Tab")
-    let_go()
-    desk.expect_state("saved")
+    release_requests()
+    window.expect_state("saved")
     expect(most).to_have_value("3")
-    expect(desk.inspector.get_by_role("button", name="Discard")).to_have_count(0)
+    expect(window.inspector.get_by_role("button", name="Discard")).to_have_count(0)
     assert parameters()["max_callTimes"] == 3

@@ -41,7 +41,7 @@ ROLES = ("anonymous", "deactivated", "outsider", "neighbour", "annotator", "coll
 
 
 @dataclass(frozen=True)
-class World:
+class AccessProject:
     """A project, its people, and the ids of what is in it; the same of the project next door."""
 
     team: Team
@@ -57,23 +57,23 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    """One world for all tests of a module: making it costs more than visiting it, and every visit is taken back."""
+def module_access(django_db_setup: None, django_db_blocker: Any) -> Iterator[AccessProject]:
+    """One project for all tests of a module: making it costs more than visiting it, and every visit is taken back."""
     with django_db_blocker.unblock(), transaction.atomic():
-        yield make_world()
+        yield make_access_project()
         transaction.set_rollback(True)
 
 
 @pytest.fixture
-def world(made: World, db: None) -> World:
+def access(module_access: AccessProject, db: None) -> AccessProject:
     store_files()
-    return made
+    return module_access
 
 
-def make_world() -> World:
+def make_access_project() -> AccessProject:
     """Everything behind every address. The annotator holds an item; the colleague holds nothing."""
     team = make_team("spine")
-    next_door = make_team("next-door", annotators=1)
+    neighbour_team = make_team("next-door", annotators=1)
     adopt_c3(team)
     annotator, colleague = team.annotators[:2]
     done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
@@ -130,14 +130,14 @@ def make_world() -> World:
         "anonymous": None,
         "deactivated": give_role(team.project, deactivated, Role.ANNOTATOR),
         "outsider": team.outsider,
-        "neighbour": next_door.administrator,
+        "neighbour": neighbour_team.administrator,
         "annotator": annotator,
         "colleague": colleague,
         "senior": team.senior,
         "administrator": team.administrator,
     }
     sessions = {role: _sign_in(person) for role, person in people.items() if person is not None}
-    return World(team, people, sessions, ids, next_door.project.slug)
+    return AccessProject(team, people, sessions, ids, neighbour_team.project.slug)
 
 
 def _sign_in(person: User) -> str:
@@ -252,7 +252,7 @@ _ARCHIVE, _CONTENT = "releases/matrix.zip", b"an archive"
 
 
 def store_files() -> None:
-    """The files behind the world's rows; every test ends with the files gone."""
+    """The files behind the project's rows; every test ends with the files gone."""
     path = Path(settings.MEDIA_ROOT) / _ARCHIVE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(_CONTENT)

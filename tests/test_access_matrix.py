@@ -1,6 +1,6 @@
 """Everybody visits every address. The addresses come from the URL conf, so a new one cannot be forgotten.
 
-What is expected stands in ``tests/matrix_table.py``; an address without a line there fails, and so does a line without
+What is expected stands in ``tests/access_table.py``; an address without a line there fails, and so does a line without
 an address.
 """
 
@@ -18,11 +18,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotator.models import Role
 from reviews.services.queue.claims import claim_slot
+from tests.access_project import ROLES, AccessProject, access, module_access
+from tests.access_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
 from tests.factories import begin, give_role, make_dialogue, make_document, open_slot
-from tests.matrix_table import BODIES, EXPECTED, OPEN_TO_ALL, PARAMETERS
-from tests.matrix_world import ROLES, World, made, world
 
-__all__ = ["made", "world"]
+__all__ = ["access", "module_access"]
 
 pytestmark = pytest.mark.django_db
 
@@ -61,12 +61,12 @@ def body_of(name: str, ids: dict[str, str]) -> dict[str, Any]:
     return {key: filled(value) for key, value in BODIES.get(name, {}).items()}
 
 
-def visit(world: World, role: str, name: str, method: str, ids: dict[str, str] | None = None) -> Any:
+def visit(access: AccessProject, role: str, name: str, method: str, ids: dict[str, str] | None = None) -> Any:
     """One request, whatever it changes taken back."""
-    ids = ids or world.ids
+    ids = ids or access.ids
     client = Client(raise_request_exception=False)
-    if role in world.sessions:
-        client.cookies[settings.SESSION_COOKIE_NAME] = world.sessions[role]
+    if role in access.sessions:
+        client.cookies[settings.SESSION_COOKIE_NAME] = access.sessions[role]
     with transaction.atomic():
         path, body = address(name, ids), body_of(name, ids)
         if method == "GET":
@@ -100,8 +100,8 @@ def test_the_table_knows_every_address_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_everybody_gets_what_the_table_says(world: World, name: str) -> None:
-    seen = {(role, method): outcome(visit(world, role, name, method)) for method in METHODS for role in ROLES}
+def test_everybody_gets_what_the_table_says(access: AccessProject, name: str) -> None:
+    seen = {(role, method): outcome(visit(access, role, name, method)) for method in METHODS for role in ROLES}
     wanted = {
         (role, method): EXPECTED.get((name, method), {}).get(role, "not in the table")
         for method in METHODS
@@ -136,25 +136,25 @@ def answering(name: str, role: str) -> list[str]:
 
 @pytest.mark.any_database
 @pytest.mark.parametrize("name", WITH_IDS)
-def test_a_hidden_thing_and_a_missing_one_answer_alike(world: World, name: str) -> None:
+def test_a_hidden_thing_and_a_missing_one_answer_alike(access: AccessProject, name: str) -> None:
     for role in ("anonymous", "outsider", "neighbour"):
         for method in answering(name, role):
-            hidden = visit(world, role, name, method)
-            missing = visit(world, role, name, method, wrong_ids(world, keep=()))
+            hidden = visit(access, role, name, method)
+            missing = visit(access, role, name, method, wrong_ids(access, keep=()))
             assert outcome(hidden) == outcome(missing), (role, method)
             if name not in OPEN_TO_ALL:
                 assert told(hidden) == told(missing), (role, method)
-                assert_tells_nothing(world, hidden)
+                assert_tells_nothing(access, hidden)
 
 
 @pytest.mark.any_database
 @pytest.mark.parametrize("name", [name for name in WITH_IDS if VARIABLES[name] != ["slug"]])
-def test_ids_of_this_project_are_wrong_ids_in_another(world: World, name: str) -> None:
+def test_ids_of_this_project_are_wrong_ids_in_another(access: AccessProject, name: str) -> None:
     """The neighbour administers a project, and so gets past every role; the ids are not of that project."""
     for method in answering(name, "administrator"):
-        own = {"slug": world.neighbour_slug}
-        hidden = visit(world, "neighbour", name, method, world.ids | own)
-        missing = visit(world, "neighbour", name, method, wrong_ids(world, keep=()) | own)
+        own = {"slug": access.neighbour_slug}
+        hidden = visit(access, "neighbour", name, method, access.ids | own)
+        missing = visit(access, "neighbour", name, method, wrong_ids(access, keep=()) | own)
         assert outcome(hidden) == outcome(missing), method
         assert outcome(hidden) == "404"
         assert told(hidden) == told(missing), method
@@ -162,33 +162,33 @@ def test_ids_of_this_project_are_wrong_ids_in_another(world: World, name: str) -
 
 @pytest.mark.any_database
 @pytest.mark.parametrize("name", [name for name in WITH_IDS if "slot" in VARIABLES[name] or "token" in name])
-def test_what_a_colleague_holds_is_hidden_from_colleagues(world: World, name: str) -> None:
+def test_what_a_colleague_holds_is_hidden_from_colleagues(access: AccessProject, name: str) -> None:
     for role in ("colleague", "senior", "administrator"):
         for method in answering(name, role):
-            hidden = visit(world, role, name, method)
-            missing = visit(world, role, name, method, wrong_ids(world, keep=("slug",)))
+            hidden = visit(access, role, name, method)
+            missing = visit(access, role, name, method, wrong_ids(access, keep=("slug",)))
             assert outcome(hidden) == "404"
             assert told(hidden) == told(missing), (role, method)
 
 
 @pytest.mark.parametrize("name", WITH_IDS)
-def test_ids_in_the_wrong_place_and_odd_ids_are_wrong_ids(world: World, name: str) -> None:
-    odd = ["\x00", "..", "%", "天" * 200, "-1", world.ids["dialogue"], world.ids["revision"]]
+def test_ids_in_the_wrong_place_and_odd_ids_are_wrong_ids(access: AccessProject, name: str) -> None:
+    odd = ["\x00", "..", "%", "天" * 200, "-1", access.ids["dialogue"], access.ids["revision"]]
     for value in odd:
         for variable in VARIABLES[name]:
             source = PARAMETERS.get(name, {}).get(variable, variable)
-            if value == world.ids[source.removeprefix("other_")] or (
+            if value == access.ids[source.removeprefix("other_")] or (
                 variable == "slug" and not re.fullmatch(r"[-a-zA-Z0-9_]+", value)
             ):
                 continue
             for method in answering(name, "administrator"):
-                response = visit(world, "administrator", name, method, world.ids | {source: value})
+                response = visit(access, "administrator", name, method, access.ids | {source: value})
                 assert outcome(response) == "404", (value, variable, method)
 
 
-def wrong_ids(world: World, *, keep: tuple[str, ...]) -> dict[str, str]:
+def wrong_ids(access: AccessProject, *, keep: tuple[str, ...]) -> dict[str, str]:
     """Ids of nothing."""
-    return {key: value if key in keep else f"nothing{key[:4]}" for key, value in world.ids.items()}
+    return {key: value if key in keep else f"nothing{key[:4]}" for key, value in access.ids.items()}
 
 
 def told(response: Any) -> str:
@@ -200,41 +200,41 @@ def told(response: Any) -> str:
     return text
 
 
-def assert_tells_nothing(world: World, response: Any) -> None:
+def assert_tells_nothing(access: AccessProject, response: Any) -> None:
     """Nothing of the project is in the answer, but for what the address itself held."""
     text = told(response)
-    project = world.team.project
-    for secret in (project.name, project.public_id, "one", *(world.ids[key] for key in ("person", "claim"))):
+    project = access.team.project
+    for secret in (project.name, project.public_id, "one", *(access.ids[key] for key in ("person", "claim"))):
         if len(secret) > 3:
             assert secret not in text
 
 
-def test_a_session_of_somebody_deactivated_ends(world: World) -> None:
+def test_a_session_of_somebody_deactivated_ends(access: AccessProject) -> None:
     client = Client()
-    person = world.people["annotator"]
+    person = access.people["annotator"]
     assert person is not None
     client.force_login(person)
-    assert client.get(f"/p/{world.slug}/").status_code == 200
+    assert client.get(f"/p/{access.slug}/").status_code == 200
     type(person).objects.filter(pk=person.pk).update(is_active=False)
     assert SESSION_KEY in client.session
-    assert outcome(client.get(f"/p/{world.slug}/")) == SIGN_IN
-    assert client.get(f"/api/projects/{world.slug}/").status_code == 401
+    assert outcome(client.get(f"/p/{access.slug}/")) == SIGN_IN
+    assert client.get(f"/api/projects/{access.slug}/").status_code == 401
 
 
 @pytest.mark.any_database
 @pytest.mark.parametrize("role", ["annotator", "senior", "administrator"])
-def test_the_bar_is_the_same_on_every_page_of_the_project(world: World, role: str) -> None:
+def test_the_bar_is_the_same_on_every_page_of_the_project(access: AccessProject, role: str) -> None:
     """Workspaces too, whose address names no project: everybody is given one here."""
-    person, ids = world.people[role], dict(world.ids)
+    person, ids = access.people[role], dict(access.ids)
     assert person is not None
     if role != "annotator":
-        give_role(world.team.project, person, Role.ANNOTATOR)
-        (item,) = begin(world.team.project, [make_dialogue(world.team.project, make_document("three"))])
+        give_role(access.team.project, person, Role.ANNOTATOR)
+        (item,) = begin(access.team.project, [make_dialogue(access.team.project, make_document("three"))])
         ids["slot"] = claim_slot(actor=person, slot=open_slot(item)).slot.public_id
     bars: dict[str, list[str]] = {}
     for name in NAMES:
         if {"slug", "slot"} & set(VARIABLES[name]) and not name.startswith("api-"):
-            text = visit(world, role, name, "GET", ids).text_seen
+            text = visit(access, role, name, "GET", ids).text_seen
             bar = re.search(r'<nav aria-label="Main".*?</nav>', text, re.DOTALL)
             if bar and "Project:" in text:
                 bars[name] = re.findall(r'href="([^"]+)"', bar[0])

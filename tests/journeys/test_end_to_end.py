@@ -16,7 +16,7 @@ from benchmark.services.releases.items import Item
 from reviews.models import Review
 from tests.browser import Problems
 from tests.factories import changed, claim_and_submit, current, give_role, make_user
-from tests.journeys.desk import Desk
+from tests.journeys.browser_window import BrowserWindow
 
 pytestmark = [pytest.mark.browser, pytest.mark.servers, pytest.mark.slow]
 
@@ -25,28 +25,28 @@ FIRST = "wild_tool_bench_0_t2"
 SECOND = "wild_tool_bench_1_t2"
 
 
-class Way:
+class Journey:
     """The windows of everybody who takes part, and the check that every page is held to."""
 
     def __init__(self, open_page: Callable[..., Page], check_accessibility: Callable[..., None]) -> None:
         self.open_page = open_page
         self.check_accessibility = check_accessibility
 
-    def window(self, user: Any = None, **options: Any) -> Desk:
-        return Desk(self.open_page(user, **options))
+    def window(self, user: Any = None, **options: Any) -> BrowserWindow:
+        return BrowserWindow(self.open_page(user, **options))
 
-    def look(self, desk: Desk) -> None:
+    def look(self, window: BrowserWindow) -> None:
         """Hold the page that is open to the rules of accessibility, light and dark."""
-        self.check_accessibility(desk.page)
+        self.check_accessibility(window.page)
 
 
 @pytest.fixture
-def way(open_page: Callable[..., Page], check_accessibility: Callable[..., None]) -> Way:
-    return Way(open_page, check_accessibility)
+def journey(open_page: Callable[..., Page], check_accessibility: Callable[..., None]) -> Journey:
+    return Journey(open_page, check_accessibility)
 
 
 def test_candidates_become_a_verified_release(
-    way: Way,
+    journey: Journey,
     shared_data: Path,
     start_worker: Callable[..., Any],
     manage: Callable[..., Any],
@@ -59,71 +59,71 @@ def test_candidates_become_a_verified_release(
     ingrid.save()
     start_worker()
 
-    admin = sign_in(way)
-    project = create_project(way, admin)
-    amina = invite_amina(way, admin)
+    admin = sign_in(journey)
+    project = create_project(journey, admin)
+    amina = invite_amina(journey, admin)
     boris, chen = (give_role(project, make_user(name), Role.ANNOTATOR) for name in ("boris", "chen"))
     yuki = give_role(project, make_user("yuki"), Role.SENIOR_REVIEWER)
 
-    import_candidates(way, admin, shared_data)
-    repair_first_item(way, amina)
-    cross_check(way, boris, chen)
-    settle(way, yuki)
-    audit(way, admin, project, User.objects.get(username="amina"), (boris, chen), yuki)
+    import_candidates(journey, admin, shared_data)
+    repair_first_item(journey, amina)
+    cross_check(journey, boris, chen)
+    settle(journey, yuki)
+    audit(journey, admin, project, User.objects.get(username="amina"), (boris, chen), yuki)
 
-    archive = freeze(way, admin, tmp_path)
+    archive = freeze(journey, admin, tmp_path)
     verified = manage("verify_release", archive)
     assert verified.returncode == 0, verified.stderr
     assert json.loads(verified.stdout.splitlines()[-1])["items"] == 2
-    import_again(way, admin, project, archive, tmp_path, manage)
+    import_again(journey, admin, project, archive, tmp_path, manage)
 
 
 # --- the administrator prepares ---------------------------------------------------------------------------------------
 
 
-def sign_in(way: Way) -> Desk:
-    desk = way.window()
-    desk.page.goto("/")
-    way.look(desk)
-    desk.page.get_by_label("Username or email address").fill("ingrid")
-    desk.page.get_by_label("Password").fill(PASSWORD)
-    desk.page.get_by_role("button", name="Sign in").click()
-    expect(desk.page.get_by_role("heading", name="My work")).to_be_visible()
-    way.look(desk)
-    return desk
+def sign_in(journey: Journey) -> BrowserWindow:
+    window = journey.window()
+    window.page.goto("/")
+    journey.look(window)
+    window.page.get_by_label("Username or email address").fill("ingrid")
+    window.page.get_by_label("Password").fill(PASSWORD)
+    window.page.get_by_role("button", name="Sign in").click()
+    expect(window.page.get_by_role("heading", name="My work")).to_be_visible()
+    journey.look(window)
+    return window
 
 
-def create_project(way: Way, desk: Desk) -> Project:
-    page = desk.page
+def create_project(journey: Journey, window: BrowserWindow) -> Project:
+    page = window.page
     page.get_by_role("link", name="Projects").click()
     page.get_by_role("link", name="New project").first.click()
-    way.look(desk)
+    journey.look(window)
     page.get_by_label("Name").fill("Everyday tools")
     page.locator("main [data-primary]").click()
     page.wait_for_url("**/p/everyday-tools/protocol/")
-    way.look(desk)
+    journey.look(window)
     page.get_by_role("button", name="Use the C3-Bench protocol").click()
     expect(page.get_by_role("heading", name="3. Cross-check")).to_be_visible()
-    way.look(desk)
+    journey.look(window)
     return Project.objects.get(slug="everyday-tools")
 
 
-def invite_amina(way: Way, desk: Desk) -> Desk:
+def invite_amina(journey: Journey, window: BrowserWindow) -> BrowserWindow:
     """A colleague joins by a link, in a browser of her own."""
-    page = desk.page
+    page = window.page
     page.get_by_role("link", name="People").click()
     page.get_by_label("Annotator").check()
     page.get_by_label("Note").fill("Amina")
     page.get_by_role("button", name="Create link").click()
     link = page.locator("#invitation-link").input_value()
-    way.look(desk)
+    journey.look(window)
 
-    hers = way.window()
+    hers = journey.window()
     hers.page.goto(link)
     expect(hers.page.get_by_role("heading", name="Join Everyday tools")).to_be_visible()
-    way.look(hers)
+    journey.look(hers)
     hers.page.get_by_role("button", name="Create account").click()
-    way.look(hers)
+    journey.look(hers)
     hers.page.get_by_label("Username").fill("amina")
     hers.page.get_by_label("Email").fill("amina@example.org")
     for field in hers.page.locator("input[type=password]").all():
@@ -133,17 +133,17 @@ def invite_amina(way: Way, desk: Desk) -> Desk:
     return hers
 
 
-def import_candidates(way: Way, desk: Desk, data: Path) -> None:
+def import_candidates(journey: Journey, window: BrowserWindow, data: Path) -> None:
     """Both files through the browser; a worker in its own process reads them while the page watches."""
-    page = desk.page
-    upload(way, desk, data / "wild" / "candidates.jsonl", "wild")
+    page = window.page
+    upload(journey, window, data / "wild" / "candidates.jsonl", "wild")
     expect(figure(page, "Created")).to_have_text("27")
-    way.look(desk)
-    upload(way, desk, data / "c3" / "paper_cases.jsonl", "c3")
+    journey.look(window)
+    upload(journey, window, data / "c3" / "paper_cases.jsonl", "c3")
     expect(figure(page, "Created")).to_have_text("7")
     violation = page.get_by_role("row").filter(has_text="c3_globalmap_four_tasks").filter(has_text="overlayDataOnMap")
     expect(violation.first).to_contain_text("Error")
-    way.look(desk)
+    journey.look(window)
     with page.expect_download() as download:
         page.get_by_role("link", name=re.compile("^Download all")).click()
     report = [json.loads(line) for line in download.value.path().read_text().splitlines()]
@@ -154,11 +154,11 @@ def import_candidates(way: Way, desk: Desk, data: Path) -> None:
     assert all(line["severity"] == "error" and line["check"].startswith("schema.") for line in found)
 
 
-def upload(way: Way, desk: Desk, file: Path, native_format: str) -> None:
-    page = desk.page
+def upload(journey: Journey, window: BrowserWindow, file: Path, native_format: str) -> None:
+    page = window.page
     page.locator("summary", has_text="Manage").click()
     page.get_by_role("link", name="Imports", exact=True).first.click()
-    way.look(desk)
+    journey.look(window)
     page.get_by_label("File of candidates").set_input_files(file)
     page.get_by_label("Format").select_option(native_format)
     page.get_by_role("button", name="Import", exact=True).click()
@@ -175,12 +175,12 @@ def figure(page: Page, label: str) -> Any:
 # --- an annotator repairs ---------------------------------------------------------------------------------------------
 
 
-def repair_first_item(way: Way, amina: Desk) -> None:
+def repair_first_item(journey: Journey, amina: BrowserWindow) -> None:
     page = amina.page
     amina.take_next("Self-check, single round")
     expect(page.get_by_role("heading", level=1)).to_have_text(FIRST)
     expect(amina.findings).to_have_count(10)
-    way.look(amina)
+    journey.look(amina)
 
     amina.open_place("s0 of task t1")
     amina.set_observation({"aqi": {"2024-07-13": 41, "2024-07-14": 38}, "level": "good"})
@@ -225,16 +225,16 @@ def repair_first_item(way: Way, amina: Desk) -> None:
     expect(amina.findings).to_contain_text("graph.published_evaluator")
     expect(page.locator("#toolbar")).to_contain_text("No issues")
     expect(amina.chat.locator(".task-head").first).to_contain_text("Mixed")
-    way.look(amina)
+    journey.look(amina)
 
     page.locator("#toolbar").get_by_role("button", name="Approve with changes…").click()
     page.wait_for_url("**/submit/**")
-    way.look(amina)
+    journey.look(amina)
     page.get_by_role("group", name="Task 1").get_by_label("Yes").first.check()
     page.locator("#reason").fill("Observations, answer and dependencies written; a city was misspelt.")
     page.get_by_role("button", name="Submit and close").click()
     amina.expect_home()
-    way.look(amina)
+    journey.look(amina)
 
     amina.take_next("Self-check, multi round")
     expect(page.get_by_role("heading", level=1)).to_have_text(FIRST)
@@ -244,14 +244,14 @@ def repair_first_item(way: Way, amina: Desk) -> None:
 # --- two colleagues look at it, blind ---------------------------------------------------------------------------------
 
 
-def cross_check(way: Way, boris: User, chen: User) -> None:
-    first, second = way.window(boris, scheme="dark"), way.window(chen)
+def cross_check(journey: Journey, boris: User, chen: User) -> None:
+    first, second = journey.window(boris, scheme="dark"), journey.window(chen)
     first.take_next("Cross-check")
     second.take_next("Cross-check")
-    for desk in (first, second):
-        expect(desk.page.get_by_role("heading", level=1)).to_have_text(FIRST)
-        expect(desk.page.locator(".pane-bar")).to_contain_text("Blind")
-    way.look(first)
+    for window in (first, second):
+        expect(window.page.get_by_role("heading", level=1)).to_have_text(FIRST)
+        expect(window.page.locator(".pane-bar")).to_contain_text("Blind")
+    journey.look(first)
 
     first.open_panel("Comments")
     with first.saving():
@@ -265,7 +265,7 @@ def cross_check(way: Way, boris: User, chen: User) -> None:
     with second.saving():
         second.page.locator("#answer-text").fill("Air good on both days. Two shows: Cirque by night, Desert strings.")
     see_nothing_of(second, "Bobcat", "Boris")
-    way.look(second)
+    journey.look(second)
     dialogue = Dialogue.objects.get(external_id=FIRST)
     second.page.goto(f"/p/everyday-tools/dialogues/{dialogue.public_id}/")
     see_nothing_of(second, "Bobcat", "Boris")
@@ -281,9 +281,9 @@ def cross_check(way: Way, boris: User, chen: User) -> None:
     assert Review.objects.filter(dialogue=dialogue, stage_kind="review", sealed=True).count() == 0
 
 
-def see_nothing_of(desk: Desk, *words: str) -> None:
+def see_nothing_of(window: BrowserWindow, *words: str) -> None:
     # Whom one may mention is a list of all members and tells nothing.
-    said = desk.page.locator("main").evaluate(
+    said = window.page.locator("main").evaluate(
         "main => { const copy = main.cloneNode(true);"
         " for (const list of copy.querySelectorAll('datalist')) list.remove(); return copy.textContent; }"
     )
@@ -293,33 +293,35 @@ def see_nothing_of(desk: Desk, *words: str) -> None:
 # --- the expert decides -----------------------------------------------------------------------------------------------
 
 
-def settle(way: Way, yuki: User) -> None:
-    desk = way.window(yuki)
-    page = desk.page
-    desk.take_next("Expert verification")
+def settle(journey: Journey, yuki: User) -> None:
+    window = journey.window(yuki)
+    page = window.page
+    window.take_next("Expert verification")
     page.wait_for_url("**/settle/")
     expect(page.get_by_role("heading", name="Reviewer 1")).to_be_visible()
-    way.look(desk)
+    journey.look(window)
     place = page.locator(".ruling")
     expect(place).to_have_count(1)
     page.get_by_role("button", name=re.compile("^Settle")).click()
     expect(page.get_by_role("alert")).to_contain_text("Rule on every disputed place")
-    way.look(desk)
+    journey.look(window)
     place.locator(".tile", has_text="right" if "Desert" in place.locator(".after").inner_text() else "left").click()
     place.get_by_label("Reason", exact=True).select_option("answer_wrong")
     place.get_by_label("Details").fill("Titles are what the user asked for.")
     page.get_by_role("button", name=re.compile("^Settle")).click()
-    desk.expect_home()
+    window.expect_home()
     dialogue = Dialogue.objects.get(external_id=FIRST)
     assert dialogue.status == "verified"
     assert current(dialogue)["tasks"][0]["steps"][-1]["text"].endswith("Desert strings.")
     page.goto(f"/p/everyday-tools/dialogues/{dialogue.public_id}/")
     for text in ("Boris", "Chen", "Titles are what the user asked for."):
         expect(page.locator("main")).to_contain_text(text)
-    way.look(desk)
+    journey.look(window)
 
 
-def audit(way: Way, admin: Desk, project: Project, owner: User, checkers: tuple[User, User], yuki: User) -> None:
+def audit(
+    journey: Journey, admin: BrowserWindow, project: Project, owner: User, checkers: tuple[User, User], yuki: User
+) -> None:
     """A second item is approved by everybody; a draw takes it into the sample, and the expert looks at it."""
     dialogue = Dialogue.objects.get(project=project, external_id=SECOND)
     document = changed(current(dialogue), "Yes: there were two reports on each in the past two months.")
@@ -330,13 +332,13 @@ def audit(way: Way, admin: Desk, project: Project, owner: User, checkers: tuple[
         claim_and_submit(person, dialogue, "approve")
     page = admin.page
     page.goto("/p/everyday-tools/")
-    way.look(admin)
+    journey.look(admin)
     page.get_by_role("button", name="Close the pool of 1 and draw").click()
     expect(page.locator("#toasts")).to_contain_text("1 of 1")
-    desk = way.window(yuki)
-    desk.take_next("Expert verification")
-    expect(desk.page.get_by_role("heading", level=1)).to_have_text(SECOND)
-    desk.submit("Approve")
+    window = journey.window(yuki)
+    window.take_next("Expert verification")
+    expect(window.page.get_by_role("heading", level=1)).to_have_text(SECOND)
+    window.submit("Approve")
     dialogue.refresh_from_db()
     assert dialogue.status == "verified"
 
@@ -344,18 +346,18 @@ def audit(way: Way, admin: Desk, project: Project, owner: User, checkers: tuple[
 # --- out, and in again ------------------------------------------------------------------------------------------------
 
 
-def freeze(way: Way, desk: Desk, folder: Path) -> Path:
-    page = desk.page
+def freeze(journey: Journey, window: BrowserWindow, folder: Path) -> Path:
+    page = window.page
     page.get_by_role("link", name="Releases", exact=True).first.click()
     page.get_by_label("Version").fill("1.0")
     page.get_by_label("Native format").select_option("wild")
-    way.look(desk)
+    journey.look(window)
     page.get_by_role("button", name="Freeze").click()
     page.wait_for_url("**/releases/*/")
     link = page.get_by_role("link", name=re.compile("^Download"))
     expect(link).to_be_visible(timeout=60_000)
     expect(page.get_by_role("heading", name="Left out: 32")).to_be_visible()
-    way.look(desk)
+    journey.look(window)
     with page.expect_download() as download:
         link.click()
     archive = folder / download.value.suggested_filename
@@ -364,7 +366,7 @@ def freeze(way: Way, desk: Desk, folder: Path) -> Path:
 
 
 def import_again(
-    way: Way, desk: Desk, project: Project, archive: Path, folder: Path, manage: Callable[..., Any]
+    journey: Journey, window: BrowserWindow, project: Project, archive: Path, folder: Path, manage: Callable[..., Any]
 ) -> None:
     """Both files of the archive come into projects of their own as what they were.
 

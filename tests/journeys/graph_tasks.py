@@ -6,8 +6,8 @@ from typing import Any
 from playwright.sync_api import Locator, expect
 
 from tests.factories import Team, make_document
-from tests.journeys.desk import Desk
-from tests.journeys.seats import Open, draft_of, sit_down
+from tests.journeys.browser_window import BrowserWindow
+from tests.journeys.workspaces import Open, draft_of, start_self_check
 
 TASK = "/tasks/t1"
 
@@ -51,8 +51,8 @@ def edges_of(team: Team, task: int = 0) -> dict[str, str | None]:
 class GraphDesk:
     """Somebody's window with the tool graph open."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk, self.page = desk, desk.page
+    def __init__(self, window: BrowserWindow) -> None:
+        self.window, self.page = window, window.page
 
     def node(self, step: str) -> Locator:
         return self.page.locator(f"#node-{step}")
@@ -82,9 +82,9 @@ class GraphDesk:
         expect(self.node(step)).to_be_focused()
 
 
-def at_graph(desk_of: Open, team: Team, document: dict[str, Any] | None = None, **options: Any) -> GraphDesk:
+def at_graph(window_of: Open, team: Team, document: dict[str, Any] | None = None, **options: Any) -> GraphDesk:
     """The first annotator, with the graph of the first task open."""
-    desk = sit_down(desk_of, team, document or coast(), **options)
-    desk.page.goto(f"{desk.page.url.split('?')[0]}?at={TASK}&panel=graph")
-    expect(desk.page.locator("#graph-canvas svg")).to_be_visible()
-    return GraphDesk(desk)
+    window = start_self_check(window_of, team, document or coast(), **options)
+    window.page.goto(f"{window.page.url.split('?')[0]}?at={TASK}&panel=graph")
+    expect(window.page.locator("#graph-canvas svg")).to_be_visible()
+    return GraphDesk(window)

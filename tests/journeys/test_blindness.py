@@ -7,33 +7,33 @@ from playwright.sync_api import expect
 
 from reviews.models import Review
 from tests.factories import make_item
-from tests.journeys.seats import ANSWER, at_work
+from tests.journeys.workspaces import ANSWER, open_workspace
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_a_second_reviewer_sees_nothing_of_the_first(desk_of, team):
+def test_a_second_reviewer_sees_nothing_of_the_first(window_of, team):
     dialogue = make_item(team, "cross_check", external_id="blind")
     first, second = team.annotators[1], team.annotators[2]
-    desk = at_work(desk_of, team, first)
-    page = desk.page
-    desk.open_panel("Comments")
+    window = open_workspace(window_of, team, first)
+    page = window.page
+    window.open_panel("Comments")
     page.get_by_label("Your comment").fill("Zebra comment")
-    with desk.saving():
+    with window.saving():
         page.get_by_role("button", name="Add comment").click()
-    desk.open_panel("Edit")
-    desk.open_place(ANSWER)
-    with desk.saving():
+    window.open_panel("Edit")
+    window.open_place(ANSWER)
+    with window.saving():
         page.locator("#answer-text").fill("Zebra answer")
-    desk.submit("Approve with changes", reason="Zebra reason")
+    window.submit("Approve with changes", reason="Zebra reason")
     assert Review.objects.filter(reason="Zebra reason", sealed=True).count() == 1
 
-    other = at_work(desk_of, team, second)
+    other = open_workspace(window_of, team, second)
     slot_url = other.page.url
     listing, own = f"/p/{team.project.slug}/dialogues/", f"/p/{team.project.slug}/dialogues/{dialogue.public_id}/"
     pages = [slot_url, *(f"{slot_url}?panel={name}" for name in ("findings", "comments", "versions")), own]
     pages += [f"{own}changes/", listing, f"{listing}?q=zebra", f"/p/{team.project.slug}/", "/"]
-    for reader in (other, desk_of(team.administrator)):
+    for reader in (other, window_of(team.administrator)):
         for address in pages if reader is other else pages[4:8]:
             reader.page.goto(address)
             text = reader.page.locator("main").inner_text()
@@ -47,6 +47,6 @@ def test_a_second_reviewer_sees_nothing_of_the_first(desk_of, team):
         other.page.locator("#answer-text").fill("Okapi answer")
     other.submit("Approve with changes", reason="Okapi reason")
     # Both are in: now everybody sees both.
-    desk.page.goto(own)
+    window.page.goto(own)
     for word in ("Zebra reason", "Okapi reason", "Zebra comment"):
-        expect(desk.page.locator("main")).to_contain_text(word)
+        expect(window.page.locator("main")).to_contain_text(word)

@@ -6,26 +6,30 @@ from typing import Any
 from annotator.models import Draft
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, begin, make_dialogue
-from tests.journeys.desk import Desk
+from tests.journeys.browser_window import BrowserWindow
 
 CALL, ANSWER = "s0 of task t1", "s1 of task t1"
-Open = Callable[..., Desk]
+Open = Callable[..., BrowserWindow]
 
 
-def sit_down(desk_of: Open, team: Team, document: dict[str, Any] | None = None, **options: Any) -> Desk:
+def start_self_check(
+    window_of: Open, team: Team, document: dict[str, Any] | None = None, **options: Any
+) -> BrowserWindow:
     """The first annotator at their first self-check of one dialogue."""
     begin(team.project, [make_dialogue(team.project, document, external_id="one")])
-    return at_work(desk_of, team, **options)
+    return open_workspace(window_of, team, **options)
 
 
-def at_work(desk_of: Open, team: Team, person: Any = None, stage: str | None = None, **options: Any) -> Desk:
+def open_workspace(
+    window_of: Open, team: Team, person: Any = None, stage: str | None = None, **options: Any
+) -> BrowserWindow:
     """Somebody with the workspace of their next item open."""
     person = person or team.annotator
     claim = claim_next(actor=person, project=team.project, stage=stage)
     assert claim is not None
-    desk = desk_of(person, **options)
-    desk.page.goto(f"/work/{claim.slot.public_id}/")
-    return desk
+    window = window_of(person, **options)
+    window.page.goto(f"/work/{claim.slot.public_id}/")
+    return window
 
 
 def draft_of(team: Team) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class _Fields(HTMLParser):
             self._select = ""
 
 
-class Window:
+class HtmlForm:
     """A window with one form open in it."""
 
     def __init__(self, client: Client, url: str, form: str) -> None:

@@ -7,18 +7,18 @@ from annotator.models import Waiver
 from reviews.models import ReviewDraft, Ruling
 from reviews.services.statistics.all_counts import fold_all
 from tests.factories import claim_and_submit, current, make_document, make_item
-from tests.journeys.desk import hold
+from tests.journeys.browser_window import hold
 from tests.reviews.adjudication.test_disputes import three_places
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def disputed_three(desk_of, team, *choices):
+def disputed_three(window_of, team, *choices):
     """The settle page of a dispute in three places, with a choice and a error type at each."""
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
-    page = desk_of(team.senior).page
+    page = window_of(team.senior).page
     page.goto("/")
     page.keyboard.press("n")
     page.wait_for_url("**/settle/")
@@ -29,12 +29,12 @@ def disputed_three(desk_of, team, *choices):
     return page
 
 
-def test_a_dispute_is_settled_by_keys(desk_of, team):
+def test_a_dispute_is_settled_by_keys(window_of, team):
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
-    desk = desk_of(team.senior)
-    page = desk.page
+    window = window_of(team.senior)
+    page = window.page
     page.goto("/")
     page.keyboard.press("n")
     page.wait_for_url("**/settle/")
@@ -71,7 +71,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     expect(page.locator("#shortcuts")).to_contain_text("Use the left side")
     page.keyboard.press("Escape")
     page.keyboard.press("ControlOrMeta+Enter")
-    desk.expect_home()
+    window.expect_home()
     item.refresh_from_db()
     assert item.status == "verified"
     task = current(item)["tasks"][0]
@@ -82,7 +82,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
 
     # Who wrote what was mended is told what, where and why.
     fold_all()
-    hers = desk_of(team.annotator).page
+    hers = window_of(team.annotator).page
     hers.goto("/")
     hers.get_by_role("link", name="All notices").click()
     expect(hers.get_by_role("heading", level=1)).to_have_text("Notices")
@@ -90,7 +90,7 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     hers.goto(f"/p/{team.project.slug}/feedback/")
     expect(hers.locator("main")).to_contain_text("Unnatural message")
     # And the dashboard knows of one more item at its end.
-    seen = desk_of(team.administrator).page
+    seen = window_of(team.administrator).page
     seen.goto(f"/p/{team.project.slug}/")
     seen.get_by_role("link", name="Statistics").first.click()
     seen.get_by_role("link", name="Accuracy").click()
@@ -98,10 +98,10 @@ def test_a_dispute_is_settled_by_keys(desk_of, team):
     expect(verified.first).to_have_text("1")
 
 
-def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(desk_of, team, page_problems):
+def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter(window_of, team, page_problems):
     """The page said that it was kept, and came back without it."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED")
-    page = disputed_three(desk_of, team, "left", "left", "third")
+    page = disputed_three(window_of, team, "left", "left", "third")
     page.locator("#third-3").fill("TODO: the weather")
     reason = page.get_by_label("Why doesn’t it matter here?")
 
@@ -133,9 +133,9 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     assert Waiver.objects.get().reason == "It is the title of a film."
 
 
-def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(desk_of, team):
+def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(window_of, team):
     """Enter kept the form, and “Kept” was all that it said; the answer to one waiver emptied the next one's reason."""
-    page = disputed_three(desk_of, team, "third", "left", "third")
+    page = disputed_three(window_of, team, "third", "left", "third")
     page.locator("#third-1").fill("TODO: weather in Ghent x?")
     page.locator("#third-3").fill("TODO: the weather")
     reasons = page.get_by_label("Why doesn’t it matter here?")
@@ -143,9 +143,9 @@ def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_besi
     for one in page.get_by_text("Waive this warning", exact=True).all():
         one.click()
     reasons.first.fill("It is the title of a film.")
-    let_go = hold(page, lambda: reasons.first.press("Enter"), "**/keep/")
+    release_requests = hold(page, lambda: reasons.first.press("Enter"), "**/keep/")
     reasons.last.press_sequentially("It is the title of a song.")
-    let_go()
+    release_requests()
     expect(reasons).to_have_count(1)
     expect(reasons).to_have_value("It is the title of a song.")
     assert Waiver.objects.get().reason == "It is the title of a film."
@@ -154,14 +154,14 @@ def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_besi
     assert Waiver.objects.count() == 2
 
 
-def test_a_ruling_that_could_not_be_kept_is_not_called_kept(desk_of, team, page_problems):
+def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, page_problems):
     """“Kept” stood beside it from the time before; and the page of a review session was wider than a narrow window."""
     page_problems.allow("Failed to fetch|ERR_INTERNET_DISCONNECTED|502")
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
     other = make_item(team, "expert", make_document("y"))
-    page = desk_of(team.senior, width=320).page
+    page = window_of(team.senior, width=320).page
     page.goto(f"/p/{team.project.slug}/review-sessions/cross_check-1/")
     page.get_by_label("Ann2").check()
     page.get_by_role("button", name="Start session").click()
