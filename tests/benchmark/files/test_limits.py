@@ -39,7 +39,7 @@ from benchmark.core.files.reading import RawLine
 from benchmark.core.formats.task_lists import MAX_TASKS
 from benchmark.services.imports.preparing import Chunk, PreparedRecord, Preparer, Setup, TookTooLong, patience
 from reviews.services.adjudication.dispute_rows import DisputeRow
-from reviews.services.adjudication.disputes import Outcome, Sheet
+from reviews.services.adjudication.disputes import Outcome, RulingSheet
 from tests.factories import make_document
 
 #: Seconds of computing: a hundred times what each of these takes.
@@ -270,7 +270,7 @@ def test_what_both_have_added_is_found_among_thousands_of_differences() -> None:
         places = discrepancies(left, right)
         alike = added_alike(make_document(), left, right)
         rows = [DisputeRow(n, one.anchor, "", "", "text", "", "") for n, one in enumerate(places)]
-        sheet = Sheet(rows, [], Outcome())
+        sheet = RulingSheet(rows, [], Outcome())
         found = [
             sheet.row_at(f"{one.anchor.rpartition('/')[0]}/{name}") for one in places for name in ("city", "other")
         ]

@@ -92,7 +92,7 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
         ({"op": "add_dependency", "anchor": S[3], "id": "s4"}, "s4 is the answer"),
         ({"op": "add_dependency", "anchor": S[4], "id": "s0", "kind": "parameter"}, "depends on s0 already"),
         ({"op": "add_dependency", "anchor": S[3], "id": "s0", "kind": "hearsay"}, "Must be one of"),
-        ({"op": "add_dependency", "anchor": S[3]}, "“id” must be a text"),
+        ({"op": "add_dependency", "anchor": S[3]}, "“id” must be text"),
         ({"op": "remove_dependency", "anchor": S[3], "id": "s0"}, "does not depend on s0"),
         ({"op": "set_shape", "anchor": TASK, "shape": "star"}, "A shape is one of"),
         ({"op": "copy_shape", "anchor": TASK, "from": "t9"}, "There is no task t9"),
