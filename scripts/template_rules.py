@@ -48,7 +48,6 @@ MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = (
     "templates/reviews",
-    "templates/reviews/project",
 )
 # Served in debug mode only, to those who write pages.
 UNTRANSLATED = ("templates/styleguide",)

@@ -1280,9 +1280,9 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("reassign", "Reassign"),
-                            ("free", "Open to everybody"),
-                            ("prioritise", "Set the priority"),
-                            ("hand_over", "Hand over ownership"),
+                            ("free", "Open to everyone"),
+                            ("prioritise", "Set priority"),
+                            ("hand_over", "Change owner"),
                         ],
                         max_length=12,
                     ),

@@ -5,6 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, User
 from annotator.models.keys import new_public_id
@@ -52,13 +53,13 @@ class Comment(models.Model):
 
 class FeedbackKind(models.TextChoices):
     #: An error in the random sample.
-    AUDIT = "audit", "Audit"
+    AUDIT = "audit", _("Audit")
     #: An expert settled a dispute otherwise than the author had it.
-    ADJUDICATION = "adjudication", "Adjudication"
+    ADJUDICATION = "adjudication", _("Adjudication")
     #: An expert settled a dispute otherwise than a reviewer had it.
-    OVERRULED = "overruled", "Overruled"
+    OVERRULED = "overruled", _("Overruled")
     #: So many errors in the random sample that the rest of the author's items comes back.
-    RETURNED = "returned", "Sent back"
+    RETURNED = "returned", _("Sent back")
 
 
 class FeedbackQuerySet(models.QuerySet["Feedback"]):

@@ -7,6 +7,7 @@ database would read every row that might refer to it. Revisions that people have
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Project, Revision, User
 
@@ -32,10 +33,10 @@ class ProtocolVersion(models.Model):
 
 
 class CycleState(models.TextChoices):
-    ACTIVE = "active", "Active"
-    VERIFIED = "verified", "Verified"
-    REJECTED = "rejected", "Rejected"
-    SUPERSEDED = "superseded", "Superseded"
+    ACTIVE = "active", _("Active")
+    VERIFIED = "verified", _("Verified")
+    REJECTED = "rejected", _("Rejected")
+    SUPERSEDED = "superseded", _("Superseded")
 
 
 class Cycle(models.Model):
@@ -79,12 +80,12 @@ class Cycle(models.Model):
 
 
 class StageRunState(models.TextChoices):
-    OPEN = "open", "Open"
-    POOLED = "pooled", "Waiting for the draw"
+    OPEN = "open", _("Open")
+    POOLED = "pooled", _("Waiting for the draw")
     #: In a draw whose outcome is being written.
-    DRAWN = "drawn", "Drawn"
-    SETTLED = "settled", "Settled"
-    CANCELLED = "cancelled", "Cancelled"
+    DRAWN = "drawn", _("Drawn")
+    SETTLED = "settled", _("Settled")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
 class StageRun(models.Model):

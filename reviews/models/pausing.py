@@ -1,15 +1,16 @@
-"""Work that is paused, how much one person may hold, and changes of who does what that wait for a yes."""
+"""Pauses, assignment rules, and previewed changes of assignments."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Job, Project, User
 from annotator.models.keys import new_public_id
 
 
 class Pause(models.Model):
-    """Nothing new is given out: in a project, in one stage of it, or to one person. Ended, never deleted."""
+    """A pause: no new claims in a project, in one of its stages, or by one person. Ended, never deleted."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="pauses", db_index=False)
@@ -48,12 +49,12 @@ class Pause(models.Model):
 
 
 class AssignmentRules(models.Model):
-    """How a project gives out its work, where it differs from the usual."""
+    """A project's rules for claims, if they differ from the defaults."""
 
     project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="assignment_rules")
-    #: How many items one person may hold at a time; null: as many as they like.
+    #: How many claims one person may have at a time; null: no limit.
     most_held = models.PositiveSmallIntegerField(null=True)
-    #: After how many days without a sign of life what is reserved for somebody is opened to all; null: never.
+    #: After how many days of inactivity a person's reserved items are opened to everyone; null: never.
     absent_days = models.PositiveSmallIntegerField(null=True)
 
     def __str__(self) -> str:
@@ -61,26 +62,26 @@ class AssignmentRules(models.Model):
 
 
 class PlanAction(models.TextChoices):
-    REASSIGN = "reassign", "Reassign"
-    FREE = "free", "Open to everybody"
-    PRIORITISE = "prioritise", "Set the priority"
-    HAND_OVER = "hand_over", "Hand over ownership"
+    REASSIGN = "reassign", _("Reassign")
+    FREE = "free", _("Open to everyone")
+    PRIORITISE = "prioritise", _("Set priority")
+    HAND_OVER = "hand_over", _("Change owner")
 
 
 class AssignmentPlan(models.Model):
-    """A change of many assignments as it was previewed: its id is the token with which it is carried out, once."""
+    """A previewed change of many assignments. Its id is the token that carries it out, once."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+")
     actor = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     action = models.CharField(max_length=12, choices=PlanAction)
-    #: What was asked for: {"to": [public ids], "priority": 0, "reason": "…"}.
+    #: The request: {"to": [public ids], "priority": 0, "reason": "…"}.
     parameters = models.JSONField(default=dict)
-    #: What will be done: [[slot, person or null, how the slot looked], …].
+    #: What will change: [[slot, person or null, how the slot looked], …].
     items = models.JSONField(default=list)
-    #: What cannot be done: [[dialogue's external id, why], …].
+    #: What can't be changed: [[dialogue's external id, why], …].
     refused = models.JSONField(default=list)
-    #: What became of it: {"done": 37, "skipped": [[external id, why], …]}.
+    #: The result: {"done": 37, "skipped": [[external id, why], …]}.
     result = models.JSONField(default=dict)
     job = models.ForeignKey(Job, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

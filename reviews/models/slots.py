@@ -5,6 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.keys import new_public_id
@@ -12,17 +13,17 @@ from reviews.models.cycles import Cycle, ProtocolVersion, StageRun
 
 
 class SlotState(models.TextChoices):
-    HIDDEN = "hidden", "Not published yet"
-    OPEN = "open", "Open"
-    CLAIMED = "claimed", "Claimed"
-    DONE = "done", "Done"
-    CANCELLED = "cancelled", "Cancelled"
+    HIDDEN = "hidden", _("Not published yet")
+    OPEN = "open", _("Open")
+    CLAIMED = "claimed", _("Claimed")
+    DONE = "done", _("Done")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
 class Priority(models.IntegerChoices):
-    HIGH = 0, "High"
-    NORMAL = 1, "Normal"
-    LOW = 2, "Low"
+    HIGH = 0, _("High")
+    NORMAL = 1, _("Normal")
+    LOW = 2, _("Low")
 
 
 class SlotQuerySet(models.QuerySet["Slot"]):
@@ -136,13 +137,13 @@ class Slot(models.Model):
 
 
 class ClaimState(models.TextChoices):
-    LIVE = "live", "Live"
-    SUBMITTED = "submitted", "Submitted"
-    RELEASED = "released", "Released"
-    SKIPPED = "skipped", "Skipped"
-    EXPIRED = "expired", "Expired"
+    LIVE = "live", _("Live")
+    SUBMITTED = "submitted", _("Submitted")
+    RELEASED = "released", _("Released")
+    SKIPPED = "skipped", _("Skipped")
+    EXPIRED = "expired", _("Expired")
     #: The slot was reassigned or its cycle superseded.
-    WITHDRAWN = "withdrawn", "Withdrawn"
+    WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
 class Claim(models.Model):

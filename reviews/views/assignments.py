@@ -1,4 +1,4 @@
-"""Who works on what, for administrators: the load of people and stages, the slots, and what can be changed of them."""
+"""The assignments page for administrators: load of people and stages, slots, and changes of assignments."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.errors import Conflict, Invalid
@@ -25,15 +27,15 @@ from reviews.services.queue import pauses
 @require_safe
 @takes(*FILTERS, "after")
 def assignment_list(request: PageRequest) -> HttpResponse:
-    """Who holds what, what waits in each stage, and each person's load."""
+    """Show claims, waiting items of each stage, and each person's load."""
     require_administrator(actor=request.user, project=request.project)
     return _overview(request, {})
 
 
 def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "") -> HttpResponse:
-    """``wrong``: field of the rules → why what was posted cannot be; said beside the field, which keeps it.
+    """Render the page. ``wrong``: field of the rules → its error, shown beside the field, which keeps its input.
 
-    ``refused``: why a change that was posted cannot be; said above it, and the form keeps what was chosen.
+    ``refused``: why a posted change was refused, shown above the form, which keeps its input.
     """
     project = request.project
     titles = stage_titles(project)
@@ -42,7 +44,7 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
     stages = lists.read_stages(project)
     one_queue = filters.state == "waiting" and not filters.q
     if one_queue and not filters.stage:
-        # One queue at a time, so that an index serves it: that of the first stage in which something waits.
+        # One queue at a time, so that an index serves it: that of the first stage with waiting items.
         first = next((stage.key for stage in stages if stage.open), stages[0].key if stages else "")
         filters = replace(filters, stage=first)
     page = lists.list_slots(project=project, filters=filters, after=request.GET.get("after", ""))
@@ -57,15 +59,21 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "filters": filters,
         "most_searched": page.cut and lists.MANY,
         "choices": [
-            ("state", "Show", list(STATES.items()), filters.state, ""),
-            ("stage", "Stage", list(titles.items()), filters.stage, "" if one_queue else "any"),
-            ("person", "Person", [(one.person.public_id, str(one.person)) for one in people], filters.person, "any"),
+            ("state", _("State"), [(key, _(label)) for key, label in STATES.items()], filters.state, ""),
+            ("stage", _("Stage"), list(titles.items()), filters.stage, "" if one_queue else _("All stages")),
+            (
+                "person",
+                _("Person"),
+                [(one.person.public_id, str(one.person)) for one in people],
+                filters.person,
+                _("Anyone"),
+            ),
             (
                 "priority",
-                "Priority",
+                _("Priority"),
                 [(str(one.value), one.label) for one in Priority],
                 filters.priority,
-                "any",
+                _("Any priority"),
             ),
         ],
         "actions": [
@@ -90,12 +98,12 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
 
 
 def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dict[str, str]) -> list[dict[str, Any]]:
-    """The fields of the rules: as they are in force, or as they were posted where something is wrong."""
+    """Return the fields of the rules: as stored, or as posted if there are errors."""
     fields = []
     for name, (label, hint, most) in _RULES.items():
         stored = getattr(rules, name, None)
         typed = request.POST.get(name, "").strip()[:20] if wrong else stored
-        # Where something is wrong, what the page showed at first is what the person began with.
+        # With errors, the stored values that the page first showed are kept.
         seen = request.POST.get(f"seen:{name}", "")[:20] if wrong else stored
         fields.append(
             {
@@ -105,7 +113,7 @@ def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dic
                 "most": most,
                 "value": "" if typed is None else typed,
                 "seen": "" if seen is None else seen,
-                # A browser shows nothing in a field for numbers that holds something else.
+                # A number field shows nothing if its value is not a number.
                 "type": "number" if typed in (None, "") or str(typed).isdigit() else "text",
                 "error": wrong.get(name, ""),
             }
@@ -113,12 +121,12 @@ def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dic
     return fields
 
 
-#: Field of the rules → its label, its hint, the highest number.
+#: Field of the rules → its label, its hint, the maximum.
 _RULES = {
-    "most_held": ("Items one person may hold at a time", "Empty: as many as they like.", 500),
+    "most_held": (gettext_lazy("Maximum claims per person"), gettext_lazy("Empty: no limit."), 500),
     "absent_days": (
-        "Days without a sign of life",
-        "After so many what is reserved for somebody is opened to all. Empty: never.",
+        gettext_lazy("Days of inactivity"),
+        gettext_lazy("After this many days, items reserved for a person are opened to everyone. Empty: never."),
         365,
     ),
 }
@@ -127,7 +135,7 @@ _RULES = {
 @project_page
 @require_POST
 def assignment_plan(request: PageRequest) -> HttpResponse:
-    """Preview a change of the ticked items, or of all that the list shows; its page comes next."""
+    """Preview a change of the selected items, or of all items that match the filters."""
     project = request.project
     require_administrator(actor=request.user, project=project)
     posted = request.POST
@@ -156,7 +164,7 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
 @project_page
 @require_http_methods(["GET", "POST"])
 def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """What a change will do, and, once somebody said yes, what it did. What has moved since is told (409)."""
+    """Show what a change will do and, once confirmed, what it did. 409: something changed since the preview."""
     project = request.project
     plan = plans.load_plan(actor=request.user, project=project, public_id=public_id)
     changed: list[str] = []
@@ -171,7 +179,8 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
             refused, changed = error.sentence, error.details.get("changed", [])
         else:
             if plan.job is None:
-                messages.success(request, f"Done: {len(plan.items)} changed.")
+                sentence = ngettext("%(count)s item changed.", "%(count)s items changed.", len(plan.items))
+                messages.success(request, sentence % {"count": len(plan.items)})
             return redirect("assignment-plan-detail", slug=project.slug, public_id=public_id)
     context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
     return render(request, "reviews/project/assignment_plan.html", context, status=409 if refused else 200)
@@ -191,7 +200,7 @@ def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:
 
 
 def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
-    """Items by the person who gets them, the first of each by name; refusals by their reason."""
+    """Return items by assignee, with the first few names, and refusals by reason."""
     names = dict(
         Slot.objects.filter(pk__in=[row[0] for row in plan.items[:300]]).values_list("pk", "dialogue__external_id")
     )
@@ -205,8 +214,8 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
     priority = plan.parameters.get("priority")
     return {
         "plan": plan,
-        "verb": _VERBS[PlanAction(plan.action)],
-        "priority": Priority(priority).label.lower() if priority is not None else "",
+        "action": PlanAction(plan.action).label,
+        "priority": Priority(priority).label if priority is not None else "",
         "groups": [
             (
                 people.get(key) if key else None,
@@ -222,14 +231,6 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
     }
 
 
-_VERBS = {
-    PlanAction.REASSIGN: "reassign",
-    PlanAction.FREE: "open to everybody",
-    PlanAction.PRIORITISE: "change the priority of",
-    PlanAction.HAND_OVER: "hand over",
-}
-
-
 @project_page
 @require_POST
 def assignment_pause(request: PageRequest) -> HttpResponse:
@@ -241,13 +242,21 @@ def assignment_pause(request: PageRequest) -> HttpResponse:
     if wanted:
         person = User.objects.filter(public_id=wanted, memberships__project=project).distinct().first()
         if person is None:
-            raise Invalid("There is no such person in this project.")
-    _, freed = pauses.pause(
+            raise Invalid(_("This person is not in the project."))
+    __, freed = pauses.pause(
         actor=request.user, project=project, person=person, stage=stage, reason=request.POST.get("reason", "")
     )
     what = str(person) if person else stage_titles(project)[stage] if stage else project.name
-    opened = f" {freed} reserved {'item is' if freed == 1 else 'items are'} open to everybody now." if freed else ""
-    messages.success(request, f"{what} is paused: nothing new is given out, what is held can be handed in.{opened}")
+    sentence = _("%(name)s is paused. No new items can be claimed; items in progress can still be submitted.")
+    sentence %= {"name": what}
+    if freed:
+        opened = ngettext(
+            "%(count)s reserved item is now open to everyone.",
+            "%(count)s reserved items are now open to everyone.",
+            freed,
+        )
+        sentence = f"{sentence} {opened % {'count': freed}}"
+    messages.success(request, sentence)
     return redirect("assignment-list", slug=project.slug)
 
 
@@ -256,23 +265,23 @@ def assignment_pause(request: PageRequest) -> HttpResponse:
 def assignment_resume(request: PageRequest, public_id: str) -> HttpResponse:
     """End a pause."""
     pauses.resume(actor=request.user, project=request.project, public_id=public_id)
-    messages.success(request, "The pause has ended; work is given out again.")
+    messages.success(request, _("Resumed. Items can be claimed again."))
     return redirect("assignment-list", slug=request.project.slug)
 
 
 @project_page
 @require_POST
 def assignment_rules(request: PageRequest) -> HttpResponse:
-    """How much one person may hold, and when somebody counts as away."""
+    """Save the assignment rules: the maximum number of claims, and when somebody counts as away."""
     require_administrator(actor=request.user, project=request.project)
     numbers: dict[str, int | None] = {}
     wrong = {}
     for name in _RULES:
         text = request.POST.get(name, "").strip()
         if text and not (text.isascii() and text.isdigit() and len(text) < 6):
-            wrong[name] = "Write a whole number, or leave it empty."
+            wrong[name] = _("Enter a whole number, or leave the field empty.")
         numbers[name] = int(text) if text and name not in wrong else None
-    # What was left as the page showed it stays as it is, also where somebody else has changed it since.
+    # A setting left unchanged on the page stays as it is, even if somebody else has changed it since.
     keep = [name for name in _RULES if request.POST.get(f"seen:{name}") == request.POST.get(name, "").strip()]
     if not wrong:
         try:
@@ -281,5 +290,5 @@ def assignment_rules(request: PageRequest) -> HttpResponse:
             wrong[error.details["field"]] = error.sentence
     if wrong:
         return _overview(request, wrong)
-    messages.success(request, "Saved.")
+    messages.success(request, _("Saved."))
     return redirect("assignment-list", slug=request.project.slug)

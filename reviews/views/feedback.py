@@ -1,7 +1,8 @@
-"""Feedback: what later stages found in a person's work, and which error types recur in the project."""
+"""The feedback page: errors that later stages found in a person's work, and counts of error types."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
@@ -16,7 +17,7 @@ from reviews.services.gold.results import count_own_results
 @require_safe
 @takes("of", "before", "after")
 def feedback_list(request: PageRequest) -> HttpResponse:
-    """One's own; with ``?of=all`` or ``?of=`` a person, for senior reviewers and administrators, that of others."""
+    """Show one's own feedback; overseers can see others' with ``?of=all`` or ``?of=`` a person."""
     project, wanted = request.project, request.GET.get("of", "")
     oversees = bool(request.roles & OVERSEERS)
     everybody, person = wanted == "all", None
@@ -24,7 +25,7 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         reading.require_overseer(actor=request.user, project=project)
         person = User.objects.filter(public_id=wanted, memberships__project=project).distinct().first()
         if person is None:
-            raise Hidden("There is no such person in this project.")
+            raise Hidden(_("This person is not in the project."))
     page = reading.list_feedback(
         actor=request.user,
         project=project,

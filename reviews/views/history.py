@@ -1,4 +1,4 @@
-"""The history of a project."""
+"""The history page of a project."""
 
 from urllib.parse import urlencode
 
@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -19,20 +20,20 @@ from reviews.services.history import project_history as history
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(*history.FILTERS, "before", "after")
 def history_list(request: PageRequest) -> HttpResponse:
-    """Who did what when, newest first. What is wrong with a filter is said beside its field, and nothing is listed.
+    """Show events, newest first. Filter errors are shown beside their fields, and then nothing is listed.
 
-    POST checks that nothing of it was removed or changed.
+    POST starts a check that nothing was removed or changed.
     """
     project = request.project
     if request.method == "POST":
         start_check(actor=request.user, project=project)
-        messages.success(request, "The history is being checked; what comes of it stands here when it is done.")
+        messages.success(request, _("Integrity check started. The result appears on this page."))
         return redirect("history-list", slug=project.slug)
-    # Whoever may not read the history at all is told that first.
+    # People who may not read the history at all get that refusal first.
     history.visible_events(actor=request.user, project=project)
     filters, wrong = history.check_filters(request.GET, project=project)
     if wrong and request.htmx:
-        # The fields stand beside the part that is asked for.
+        # The fields are not in the requested part of the page.
         return HttpResponseClientRedirect(request.get_full_path())
     page = (
         history.HistoryPage()
@@ -55,13 +56,16 @@ def history_list(request: PageRequest) -> HttpResponse:
         "filters": filters,
         "days": [
             (name, label, request.GET.get(name, "").strip()[:40], wrong.get(name, ""))
-            for name, label in (("since", "From"), ("until", "To"))
+            for name, label in (("since", _("From")), ("until", _("To")))
         ],
         "wrong": wrong,
         "query": query,
         "people": people,
-        "families": ([("Settings", list(history.SETTINGS.items()))] if is_admin else [])
-        + [("Dialogues", list(history.ITEMS.items()))],
+        "families": [
+            (title, [(key, _(label)) for key, label in family.items()])
+            for title, family in ((_("Settings"), history.SETTINGS), (_("Dialogues"), history.ITEMS))
+            if is_admin or family is history.ITEMS
+        ],
         "is_admin": is_admin,
         "check": last_check(project) if is_admin and not request.htmx else None,
     }
@@ -73,7 +77,7 @@ def history_list(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes(*history.FILTERS)
 def history_export(request: PageRequest) -> HttpResponseBase:
-    """The same as a file of JSON lines, streamed."""
+    """Stream the same events as JSON Lines."""
     lines = history.export_events(
         actor=request.user, project=request.project, filters=history.read_filters(request.GET, project=request.project)
     )

@@ -1,8 +1,10 @@
-"""Work that a new guideline outdates: marked, looked at, sent back."""
+"""The page of outdated work: mark it, preview it, send it back."""
 
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotator.errors import DomainError, Hidden, Invalid
@@ -19,7 +21,7 @@ from reviews.services.protocols.versions import current_protocol
 @require_http_methods(["GET", "POST"])
 @takes("version", "policy", "kind", "preview", "send")
 def outdated_work(request: PageRequest) -> HttpResponse:
-    """Choose, look, mark; then, for each change, look and send back, or withdraw it."""
+    """Choose, preview and mark dialogues; then send them back or remove the marks, for each change."""
     project, actor = request.project, request.user
     require_administrator(actor=actor, project=project)
     newest = latest_guideline(project)
@@ -39,7 +41,7 @@ def outdated_work(request: PageRequest) -> HttpResponse:
         if request.method == "POST":
             scope = outdated.read_scope(project=project, number=number, **chosen)
             change = outdated.mark_outdated(actor=actor, project=project, scope=scope, reason=data.get("reason", ""))
-            messages.success(request, "Marked. Look at what goes back before you send it.")
+            messages.success(request, _("Dialogues marked. Check the list before you send them back."))
             return redirect(f"{request.path}?send={change.public_id}")
         if "preview" in data:
             scope = outdated.read_scope(project=project, number=number, **chosen)
@@ -57,8 +59,8 @@ def outdated_work(request: PageRequest) -> HttpResponse:
         "newest": newest,
         "number": number,
         "versions": project.guidelines.defer("text").order_by("-number")[:50],
-        "policies": [(key, label, key in chosen["policies"]) for key, label in POLICY_LABELS.items()],
-        "error_types": [(one.key, one.label, one.key in chosen["error_types"]) for one in taxonomy],
+        "policies": [(key, _(label), key in chosen["policies"]) for key, label in POLICY_LABELS.items()],
+        "error_types": [(one.key, _(one.label), one.key in chosen["error_types"]) for one in taxonomy],
         "reason": data.get("reason", ""),
         "refusal": refusal,
         "preview": preview,
@@ -75,12 +77,13 @@ def _of_change(request: PageRequest) -> HttpResponse:
     action = request.POST.get("action", "")
     if action == "send_back":
         job = outdated.start_send_back(actor=actor, project=project, change=change)
-        messages.success(request, "They are sent back one after the other; you are told when that is done.")
+        messages.success(request, _("Assay is sending the dialogues back. You will get a notice when it is done."))
         return redirect(job)
     if action != "withdraw":
-        raise Invalid("Say what is to happen: send back, or withdraw.")
+        raise Invalid(_("Choose an action: send back or withdraw."))
     count = outdated.withdraw_change(actor=actor, project=project, change=change)
-    messages.success(request, f"Withdrawn: {count} dialogue{'s stay' if count != 1 else ' stays'} as they are.")
+    sentence = ngettext("Mark removed from %(count)s dialogue.", "Marks removed from %(count)s dialogues.", count)
+    messages.success(request, sentence % {"count": count})
     return redirect("guideline-outdated", slug=project.slug)
 
 

@@ -1,4 +1,4 @@
-"""My work, the project's page and its draws."""
+"""My work, the project page and its draws."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.core.wording import counted
 from annotator.models import Project, Role
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
@@ -23,7 +24,7 @@ from reviews.services.queue import progress
 from reviews.services.sampling import draws
 from reviews.services.statistics.access import oversees
 
-#: Unread notices on one's own page; the others are one click away.
+#: Unread notices on My work.
 _MAX_NOTICES = 10
 _TONES = {
     "candidate": "neutral",
@@ -38,13 +39,13 @@ _TONES = {
 @login_required
 @require_safe
 def home(request: PageRequest) -> HttpResponse:
-    """What waits for me, in every project of mine: what I hold, what I may take, what came back."""
+    """Show the user's claims, waiting items and notices, in every project."""
     rows = [
         progress.read_my_work(actor=request.user, project=project)
         for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
     ]
     waiting = unread_notices(actor=request.user, limit=_MAX_NOTICES)
-    # What somebody holds comes before anything new.
+    # Claimed items come before new ones.
     resume = next((claim for row in rows for claim in row.claims), None)
     first = None if resume else next((row for row in rows if row.total), None)
     context = {
@@ -60,7 +61,7 @@ def home(request: PageRequest) -> HttpResponse:
 @project_page
 @require_safe
 def project(request: PageRequest) -> HttpResponse:
-    """How many items stand where."""
+    """Show the progress of a project."""
     stands = progress.read_progress(project=request.project, roles=request.roles, viewer=request.user)
     context = {
         "progress": stands,
@@ -77,7 +78,7 @@ def project(request: PageRequest) -> HttpResponse:
 
 
 def _drawing(stands: progress.Progress) -> str:
-    """How items are drawn: in "rounds", for an "audit", or (blank) not at all under the protocol in force."""
+    """Return how the current protocol draws items: in "rounds", for an "audit", or (blank) not at all."""
     modes = {stage.stage.entry.mode for stage in stands.stages if stage.stage.entry.fraction}
     if EntryMode.ROUNDS in modes:
         return "rounds"
@@ -85,16 +86,16 @@ def _drawing(stands: progress.Progress) -> str:
 
 
 def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str, Any]]:
-    """The reviews that each stage still takes, in order; each leads to the dialogues that stand there.
+    """Return the remaining reviews of each stage, in order, with links to its dialogues.
 
-    A dialogue takes several in some stages, so what is verified, counted in dialogues, has no place beside them.
+    Some stages need several reviews of a dialogue, so verified dialogues are not comparable and not shown.
     """
     listing = reverse("dialogue-list", args=[request.project.slug])
     return [
         {
             "name": stage.title,
             "count": stage.open + stage.claimed,
-            "note": f"{counted(stage.pooled, 'dialogue')} in the pool" if stage.pooled else "",
+            "note": _in_pool(stage.pooled) if stage.pooled else "",
             "tone": "warn" if stage.alarm else "neutral",
             "href": f"{listing}?stage={stage.key}",
         }
@@ -105,24 +106,40 @@ def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str,
 @project_page
 @require_POST
 def draw(request: PageRequest) -> HttpResponse:
-    """Close the population that waits for a draw and draw: the audit sample, or the next round."""
+    """Close the population and draw the audit sample or the next round."""
     require_administrator(actor=request.user, project=request.project)
     drawn = draws.close_population_and_draw(actor=request.user, project=request.project)
     if drawn is None:
-        messages.info(request, "Nothing is waiting for a draw.")
+        messages.info(request, _("No items are waiting for a draw."))
     elif drawn.closing:
-        messages.success(
-            request, f"The rounds are over: what was in the pool goes on ({counted(drawn.population_size, 'item')})."
+        sentence = ngettext(
+            "The rounds are complete. %(count)s item leaves the pool.",
+            "The rounds are complete. %(count)s items leave the pool.",
+            drawn.population_size,
         )
+        messages.success(request, sentence % {"count": f"{drawn.population_size:,}"})
     elif drawn.algorithm == ROUNDS:
-        messages.success(
-            request,
-            f"Round {drawn.number}: {drawn.sample_size} of {drawn.population_size} are drawn, for {len(drawn.pairs)} "
-            f"pair{'' if len(drawn.pairs) == 1 else 's'} of reviewers.",
+        sentence = ngettext(
+            "Round %(number)s: %(sample)s of %(population)s items drawn for %(pairs)s pair of reviewers.",
+            "Round %(number)s: %(sample)s of %(population)s items drawn for %(pairs)s pairs of reviewers.",
+            len(drawn.pairs),
         )
+        messages.success(request, sentence % _sizes(drawn))
     else:
-        messages.success(
-            request,
-            f"Drawn: {drawn.sample_size} of {drawn.population_size} go to the expert; the others are verified.",
-        )
+        sentence = _("%(sample)s of %(population)s items drawn for the expert. The others are verified.")
+        messages.success(request, sentence % _sizes(drawn))
     return redirect("project", slug=request.project.slug)
+
+
+def _in_pool(count: int) -> str:
+    sentence = ngettext("%(count)s dialogue in the pool", "%(count)s dialogues in the pool", count)
+    return sentence % {"count": f"{count:,}"}
+
+
+def _sizes(drawn: Draw) -> dict[str, int]:
+    return {
+        "number": drawn.number,
+        "sample": drawn.sample_size,
+        "population": drawn.population_size,
+        "pairs": len(drawn.pairs),
+    }

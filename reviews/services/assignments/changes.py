@@ -1,6 +1,7 @@
-"""What an administrator decides about who works on what: reassign, free, hand over, hurry."""
+"""Changes of assignments by an administrator: reassign, open to everyone, change the owner or priority."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, User
@@ -16,29 +17,29 @@ from reviews.services.transitions.transition_log import Journal
 
 
 def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool = True) -> Slot:
-    """Reserve a slot for somebody, taking it from whoever is at work on it; their draft is kept.
+    """Reserve a slot for somebody and withdraw any claim on it; the draft is kept.
 
-    ``tell``: whether they get a notice of it; who reassigns many tells them once.
+    ``tell``: whether they get a notice; plans send one notice for many slots.
     Raises Denied unless the actor administers the project, Conflict for a slot that is done, Invalid, with the reason,
-    where ``to`` may not take it.
+    if ``to`` may not review it.
     """
     require_administrator(actor=actor, project=slot.project)
     with transaction.atomic():
         dialogue = lock_dialogue(slot.dialogue_id)
         slot = lock_slot(slot.pk)
         if slot.state not in (SlotState.OPEN, SlotState.CLAIMED):
-            raise Conflict("This slot is finished or has been cancelled; there is nothing left to reassign.")
+            raise Conflict(_("This review is finished or cancelled and can’t be reassigned."))
         before = slot.reserved_for or slot.holder
         if slot.holder_id == to.pk:
-            raise Conflict(f"{to} is at work on this item already.")
+            raise Conflict(_("%(person)s is already working on this item.") % {"person": to})
         slot.reserved_for = to
         stage = stage_of(slot)
         why_not = refusal(person=to, roles=roles_in(dialogue.project, to), slot=slot, stage=stage)
         siblings = Slot.objects.filter(stage_run_id=slot.stage_run_id, reserved_for=to, state=SlotState.OPEN)
         if not why_not and siblings.exclude(pk=slot.pk).exists():
-            why_not = "The other review of this item is reserved for them already."
+            why_not = _("Another review of this item is already reserved for this person.")
         if why_not:
-            raise Invalid(f"{to} cannot take it. {why_not}")
+            raise Invalid(_("%(person)s can’t review this item. %(reason)s") % {"person": to, "reason": why_not})
         withdraw(slot)
         slot.save(update_fields=["reserved_for"])
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
@@ -56,13 +57,13 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
 
 
 def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", tell: bool = True) -> Dialogue:
-    """Make somebody else the owner of a dialogue; what waits for the owner then waits for them. ``tell``: as above.
+    """Make somebody else the owner of a dialogue; items reserved for the owner follow. ``tell``: as above.
 
-    Raises Denied, or Invalid where ``to`` holds no role in the project.
+    Raises Denied, or Invalid if ``to`` is not a member of the project.
     """
     require_administrator(actor=actor, project=dialogue.project)
     if not roles_in(dialogue.project, to):
-        raise Invalid(f"{to} is no member of this project; invite them first.")
+        raise Invalid(_("%(person)s is not a member of this project. Invite them first.") % {"person": to})
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         before = dialogue.owner
@@ -91,35 +92,35 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
         journal.write()
         notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and lost else None])
         if tell:
-            words = f"{dialogue.external_id} is yours now. {reason[:300]}"
+            words = f"You now own {dialogue.external_id}. {reason[:300]}"
             notify_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return dialogue
 
 
 def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
-    """Let a dialogue's open slots be taken before (or after) the others; returns how many there were. Raises Denied."""
+    """Change the priority of a dialogue's open slots; return how many changed. Raises Denied."""
     require_administrator(actor=actor, project=dialogue.project)
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         open_slots = Slot.objects.filter(dialogue=dialogue, state__in=["open", "hidden"], is_gold=False)
         earlier = sorted(set(open_slots.values_list("priority", flat=True)))
-        # A new place as well: an old one may lie behind everybody's cursor in the queue it comes into.
+        # A new position too: the old one may be behind everyone's cursor in the new queue.
         count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
         if count:
             journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
             journal.event(
                 "dialogue.prioritised",
-                before={"priority": ", ".join(Priority(one).label.lower() for one in earlier)},
-                after={"priority": Priority(priority).label.lower()},
+                before={"priority": ", ".join(Priority(one).name.lower() for one in earlier)},
+                after={"priority": Priority(priority).name.lower()},
             )
             journal.write()
     return count
 
 
 def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
-    """Take a slot from whoever is at work on it, or for whom it is reserved, and open it to all; a draft is kept.
+    """Withdraw the claim or reservation of a slot and open it to everyone; the draft is kept.
 
-    Raises Denied, or Conflict where nobody holds it.
+    Raises Denied, or Conflict if it has neither.
     """
     require_administrator(actor=actor, project=slot.project)
     with transaction.atomic():
@@ -127,9 +128,9 @@ def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
         slot = lock_slot(slot.pk)
         before = slot.holder or slot.reserved_for
         if slot.state not in (SlotState.OPEN, SlotState.CLAIMED) or before is None:
-            raise Conflict("Nobody holds this slot and it is reserved for nobody; there is nothing to free.")
+            raise Conflict(_("This review is already open to everyone."))
         withdraw(slot)
-        # A new place: the old one may lie behind everybody's cursor.
+        # A new position: the old one may be behind everyone's cursor.
         slot.reserved_for, slot.position = None, slot.position if slot.is_gold else new_position()
         slot.save(update_fields=["reserved_for", "position"])
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)

@@ -1,7 +1,7 @@
-"""Who holds what, what waits, and how much each person has to do: read by the indexes that claiming uses.
+"""Reads claims, waiting items and each person's load, with the indexes that claiming uses.
 
-Nothing here counts a large table: what waits comes from the counters, what is held is as little as there are people,
-and what waits for one person is counted up to ``MANY``.
+Nothing here counts a large table: waiting items come from the counters, claims are as few as there are people, and the
+items reserved for one person are counted up to ``MANY``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from annotator.core.text import gettext_noop
 from annotator.models import Dialogue, Membership, Project, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.database.filters import no_place, one_of
@@ -24,10 +25,14 @@ from reviews.services.queue.absence import last_seen
 from reviews.services.queue.pauses import live_pauses
 from reviews.services.statistics.counters import read_counters
 
-#: Rows of a page; and up to where something is counted, before it says “or more”.
+#: Rows of a page; and the count at which figures stop and show “+”.
 PAGE_SIZE, MANY = 50, 200
 FILTERS = ("state", "stage", "person", "priority", "q")
-STATES = {"held": "At work", "reserved": "Reserved", "waiting": "Waiting for anybody"}
+STATES = {
+    "held": gettext_noop("In progress"),
+    "reserved": gettext_noop("Reserved"),
+    "waiting": gettext_noop("Unassigned"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class PersonLoad:
     held: int
     #: Reserved for them; at most ``MANY``.
     waiting: int
-    #: Handed in during the last seven days, gold items and what is sealed apart; at most ``MANY``.
+    #: Submitted during the last seven days, without gold items and sealed reviews; at most ``MANY``.
     done: int
     seen_at: datetime
     pause: Pause | None
@@ -55,7 +60,7 @@ class PersonLoad:
 
 @dataclass(frozen=True)
 class StageLoad:
-    """What waits and what is at work in one stage, reserved slots included."""
+    """Waiting and claimed slots in one stage, including reserved ones."""
 
     key: str
     title: str
@@ -73,7 +78,7 @@ class Filters:
     stage: str = ""
     person: str = ""
     priority: str = ""
-    #: An id, or words that the dialogue holds, as in the list of dialogues.
+    #: An id, or words of the dialogue, as in the list of dialogues.
     q: str = ""
 
     @classmethod
@@ -94,13 +99,13 @@ class Filters:
 
     @property
     def query(self) -> dict[str, str]:
-        """What stands in a query string for them."""
+        """The filters as values of a query string."""
         return {name: value for name, value in vars(self).items() if value}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One slot, and since when and until when somebody has it."""
+    """One slot with its claim."""
 
     slot: Slot
     claim: Claim | None
@@ -117,7 +122,7 @@ class Page:
 
 
 def read_people(project: Project) -> list[PersonLoad]:
-    """Everybody in the project, by name."""
+    """Return everyone in the project, by name."""
     people: dict[int, User] = {}
     roles: dict[int, list[Role]] = {}
     members = Membership.objects.active().filter(project=project).select_related("user")
@@ -125,7 +130,7 @@ def read_people(project: Project) -> list[PersonLoad]:
         people[member.user_id] = member.user
         roles.setdefault(member.user_id, []).append(Role(member.role))
     held: dict[int, int] = {}
-    # Gold items come to people beside the lists that this page shows.
+    # Gold items are not part of the lists on this page.
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__is_gold=False)
     for key in live.values_list("person_id", flat=True):
         held[key] = held.get(key, 0) + 1
@@ -222,7 +227,7 @@ def _found_dialogues(project: Project, filters: Filters) -> list[int] | None:
 def _found(
     project: Project, filters: Filters, among: list[int] | None, after: str, size: int, *, bare: bool = False
 ) -> list[Slot]:
-    """Priority by priority, each in the order of its queue: that way an index serves each of them."""
+    """Return slots by priority, each in the order of its queue, so that an index serves each of them."""
     key = _key(after)
     priorities = [int(filters.priority)] if filters.priority else list(Priority.values)
     out: list[Slot] = []
@@ -250,7 +255,7 @@ def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
     if filters.stage:
         slots = slots.filter(stage=filters.stage)
     if filters.state == "held":
-        # As few as there are people at work: found by their claims.
+        # As few as there are people with claims: found by the claims.
         live = Claim.objects.filter(project=project, state=ClaimState.LIVE)
         if filters.person:
             live = live.filter(person__public_id=filters.person)
@@ -273,7 +278,7 @@ def _key(after: str) -> tuple[int, int, int] | None:
 
 
 def _bounded(select: str, values: list[list[Value]]) -> dict[int, int]:
-    """How many rows each selection has, counted up to ``MANY``: one statement for everybody."""
+    """Return how many rows each selection has, counted up to ``MANY``, in one statement for everyone."""
     out: dict[int, int] = {}
     for start in range(0, len(values), 50):
         some = values[start : start + 50]

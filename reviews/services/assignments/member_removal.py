@@ -1,4 +1,4 @@
-"""What somebody has in hand as their roles change: named before one ends, given back with it; ended by a new one."""
+"""Handles a person's claims when their roles change: listed and released when a role ends, withdrawn for a new one."""
 
 from annotator.models import Membership, Project, Role, User
 from annotator.services.access.permissions import OVERSEERS
@@ -10,25 +10,25 @@ from reviews.services.queue.notifications import notify_losses_last
 
 
 def describe_claims(project: Project, person: User, left: frozenset[Role]) -> list[str]:
-    """The items the person is at work on in stages in which these roles do not review, with the stage."""
+    """Return the person's claimed items, with the stage, in stages that the remaining roles can't review."""
     return [f"{claim.slot.dialogue}: {stage_of(claim.slot).title}" for claim in _held(project, person, left)]
 
 
 @notify_losses_last()
 def release_claims(actor: User, project: Project, person: User, left: frozenset[Role]) -> None:
-    """Open those items to others; drafts are kept. In the caller's transaction."""
+    """Open those items to everyone; drafts are kept. In the caller's transaction."""
     for claim in _held(project, person, left):
-        free_claim(actor=actor, slot=claim.slot, reason="The person who was at work on it has no role for it any more.")
+        free_claim(actor=actor, slot=claim.slot, reason="The reviewer no longer has a role for it.")
 
 
 def retire_tests(project: Project, person: User, role: Role) -> None:
-    """End their claims on gold items where the role lets them read the answers; drafts are kept.
+    """Withdraw a person's claims on gold items if the new role can see the answers; drafts are kept.
 
-    In the caller's transaction. The item's history says nothing of it, as of an ordinary one that was given back.
+    In the caller's transaction. The item's history does not show it, as for an ordinary released item.
     """
     if role not in OVERSEERS:
         return
-    # Whoever claims or hands in at this moment has locked these: they are done with it, or see the new role.
+    # Claiming and submitting lock these rows: they finish before this, or see the new role.
     members = Membership.objects.live().filter(project=project, user=person)
     list(members.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     live = Claim.objects.filter(project=project, person=person, state=ClaimState.LIVE, slot__is_gold=True)

@@ -1,8 +1,8 @@
-"""Changes of many assignments at once: previewed, then carried out as previewed, or refused because something moved.
+"""Changes of many assignments at once: previewed, then carried out as previewed, or refused if something changed.
 
-A plan holds each slot as it looked when it was made. Confirming it looks again: where anything differs, nothing is done
-and the sentences say what moved. Few are done in one transaction; many by a job in chunks, where one that moves in the
-meantime is left out and told.
+A plan keeps each slot as it was in the preview. Confirming compares: if anything differs, nothing is changed and the
+sentences say what. A few changes are made in one transaction; many by a job in chunks, which skips and reports slots
+that change in the meantime.
 """
 
 from collections import Counter as Tally
@@ -12,7 +12,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from annotator.core.text import gettext_noop
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Membership, Project, Role, User
 from annotator.services.access.permissions import require_administrator
@@ -29,12 +32,12 @@ from reviews.services.queue.notifications import notify_losses_last, notify_plan
 
 #: Slots of one plan.
 MAX_SLOTS = 5000
-#: A plan with more than this is carried out by a job; so many are one chunk of it.
+#: A plan with more items than this is carried out by a job, in chunks.
 AT_ONCE = 100
 CHUNK = 25
-#: Refusals and left-out slots that are kept with their reasons; the others are counted.
+#: Refused and skipped slots that are kept with their reasons; the others are counted.
 MAX_LISTED = 200
-#: Who gets more than so many is told once of all of them instead of each.
+#: People who get more items than this get one notice for all of them.
 MAX_SINGLE_NOTICES = 5
 JOB = "assignments"
 _LIVE = (SlotState.OPEN, SlotState.CLAIMED)
@@ -54,25 +57,26 @@ def make_plan(
 ) -> AssignmentPlan:
     """Preview a change. Nothing is changed yet; the plan's id is the token that carries it out.
 
-    ``slots``: keys of slots of the project. ``to``: public ids of people; where there are several, each slot goes to
-    the one who may take it and has least. Raises Denied, or Invalid where something is missing or makes no sense.
+    ``slots``: keys of slots of the project. ``to``: public ids of people; if there are several, each slot goes to the
+    eligible person with the fewest. Raises Denied, or Invalid if something is missing or makes no sense.
     """
     require_administrator(actor=actor, project=project)
     if action not in PlanAction.values:
-        raise Invalid(f"There is no such action; there are: {', '.join(PlanAction.values)}.")
+        raise Invalid(_("Choose one of these actions: %(actions)s.") % {"actions": ", ".join(PlanAction.values)})
     if len(reason) > 500 or "\x00" in reason:
-        raise Invalid("The reason has at most 500 characters, none of them NUL.")
+        raise Invalid(_("The reason can have at most 500 characters and no NUL characters."))
     if not slots:
-        raise Invalid("Nothing is selected; tick items, or choose all that the list shows.")
+        raise Invalid(_("No items selected. Select items in the list, or all items that match the filters."))
     if len(slots) > MAX_SLOTS:
-        raise Invalid(f"More than {MAX_SLOTS:,} items are selected; narrow the list down and do it in parts.")
+        sentence = _("More than %(limit)s items are selected. Filter the list and make the change in parts.")
+        raise Invalid(sentence % {"limit": f"{MAX_SLOTS:,}"})
     people = _people(project, to)
     if action in (PlanAction.REASSIGN, PlanAction.HAND_OVER) and not people:
-        raise Invalid("Say who is to have them.")
+        raise Invalid(_("Choose who gets the items."))
     if action == PlanAction.HAND_OVER and len(people) != 1:
-        raise Invalid("A dialogue has one owner; choose one person.")
+        raise Invalid(_("A dialogue has one owner. Choose one person."))
     if action == PlanAction.PRIORITISE and priority not in Priority.values:
-        raise Invalid("Choose a priority.")
+        raise Invalid(_("Choose a priority."))
     rows = _load(project, slots)
     items, refused = _PLANNERS[PlanAction(action)](project, rows, people, priority)
     return AssignmentPlan.objects.create(
@@ -86,18 +90,18 @@ def make_plan(
 
 
 def load_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPlan:
-    """A plan of the project. Raises Denied, Hidden."""
+    """Return a plan of the project. Raises Denied, Hidden."""
     require_administrator(actor=actor, project=project)
     plan = AssignmentPlan.objects.filter(project=project, public_id=public_id).select_related("actor", "job").first()
     if plan is None:
-        raise Hidden("There is no such change in this project.")
+        raise Hidden(_("This change does not exist in the project."))
     return plan
 
 
 def confirm_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPlan:
-    """Carry a plan out as it was previewed, once; confirmed again, it stays as it is.
+    """Carry a plan out as previewed, once; confirming it again changes nothing.
 
-    Raises Denied, Hidden, or Conflict (``changed``: why) where anything has moved or it holds nothing.
+    Raises Denied, Hidden, or Conflict (``changed``: why) if anything has changed or the plan is empty.
     """
     load_plan(actor=actor, project=project, public_id=public_id)
     with transaction.atomic():
@@ -105,7 +109,7 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
         if plan.confirmed_at is not None:
             return plan
         if not plan.items:
-            raise Conflict("None of the selected items can be changed like this; choose others.")
+            raise Conflict(_("None of the selected items can be changed. Select other items."))
         changed = _changed(plan)
         if changed:
             raise _moved(changed)
@@ -120,7 +124,7 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
                     try:
                         _act(actor, plan, slot, seen[slot.pk], given)
                     except DomainError as error:
-                        # It moved between the look and the act: all of it is taken back.
+                        # It changed between the comparison and the change: everything is rolled back.
                         raise _moved([f"{slot.dialogue.external_id}: {error.sentence}"]) from None
             notify_plan(plan=plan, given=_many(given))
         plan.save(update_fields=["confirmed_at", "job", "result"])
@@ -139,7 +143,7 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
     return plan
 
 
-@job_kind(JOB, "Changing assignments")
+@job_kind(JOB, gettext_noop("Change assignments"))
 def _run(running: Running) -> dict[str, Any]:
     plan = AssignmentPlan.objects.select_related("project", "actor").get(pk=running.job.parameters["plan"])
     seen = seen_of(plan)
@@ -171,7 +175,7 @@ def _run(running: Running) -> dict[str, Any]:
 
 
 def seen_of(plan: AssignmentPlan) -> dict[int, Seen]:
-    """Slot → the plan's line of it."""
+    """Return slot → its line in the plan."""
     return {row[0]: row for row in plan.items}
 
 
@@ -182,7 +186,7 @@ _Plan = tuple[list[Seen], list[list[str]]]
 
 
 def _reassigning(project: Project, slots: list[Slot], people: _People, priority: int | None) -> _Plan:
-    """Each slot to whoever of ``people`` may take it and has least to do."""
+    """Assign each slot to the eligible person with the least work."""
     load = _loads(project, [one for one, _ in people])
     held = _held([slot.cycle_id for slot in slots], [one for one, _ in people])
     promised = _promised(slots, [one for one, _ in people])
@@ -191,7 +195,7 @@ def _reassigning(project: Project, slots: list[Slot], people: _People, priority:
     refused: list[list[str]] = []
     for slot in slots:
         if slot.state not in _LIVE:
-            refused.append([slot.dialogue.external_id, "It is done or cancelled."])
+            refused.append([slot.dialogue.external_id, _("It is done or cancelled.")])
             continue
         reserved, slot.reserved_for_id = slot.reserved_for_id, None
         stage, why, chosen = stage_of(slot), "", None
@@ -199,13 +203,13 @@ def _reassigning(project: Project, slots: list[Slot], people: _People, priority:
             mine = held.get((slot.cycle_id, person.pk), [])
             no = refusal(person=person, roles=roles, slot=slot, stage=stage, held=mine)
             if person.pk in absent:
-                no = f"They are {absent[person.pk]}; what is reserved for them is opened to all."
+                no = _("Can’t reserve items for somebody who is %(state)s.") % {"state": absent[person.pk]}
             elif not no and slot.holder_id == person.pk:
-                no = "They are at work on it already."
+                no = _("Already has it in progress.")
             elif not no and reserved == person.pk:
-                no = "It is reserved for them already."
+                no = _("It is already reserved for this person.")
             elif not no and (slot.stage_run_id, person.pk) in promised:
-                no = "The other review of this item is reserved for them."
+                no = _("Another review of this item is reserved for this person.")
             if not no:
                 chosen = person
                 break
@@ -226,7 +230,7 @@ def _freeing(project: Project, slots: list[Slot], people: _People, priority: int
         if slot.state in _LIVE and (slot.holder_id or slot.reserved_for_id):
             items.append([slot.pk, None, look(PlanAction.FREE, slot)])
         else:
-            refused.append([slot.dialogue.external_id, "Nobody holds it and it is reserved for nobody."])
+            refused.append([slot.dialogue.external_id, _("It is already open to everyone.")])
     return items, refused
 
 
@@ -236,9 +240,9 @@ def _prioritising(project: Project, slots: list[Slot], people: _People, priority
         if slot.dialogue_id in there:
             continue
         if slot.state != SlotState.OPEN:
-            refused.append([slot.dialogue.external_id, "Somebody is at work on it, so nothing of it waits in a queue."])
+            refused.append([slot.dialogue.external_id, _("It is not waiting: somebody is working on it.")])
         elif slot.priority == priority:
-            refused.append([slot.dialogue.external_id, "It has this priority already."])
+            refused.append([slot.dialogue.external_id, _("It already has this priority.")])
         else:
             there.add(slot.dialogue_id)
             items.append([slot.pk, None, look(PlanAction.PRIORITISE, slot)])
@@ -246,14 +250,14 @@ def _prioritising(project: Project, slots: list[Slot], people: _People, priority
 
 
 def _handing_over(project: Project, slots: list[Slot], people: _People, priority: int | None) -> _Plan:
-    [(person, _)] = people
+    [(person, __)] = people
     items, refused, there = [], [], set()
     for slot in slots:
         if slot.dialogue_id in there:
             continue
         there.add(slot.dialogue_id)
         if slot.dialogue.owner_id == person.pk:
-            refused.append([slot.dialogue.external_id, f"{person} owns it already."])
+            refused.append([slot.dialogue.external_id, _("%(person)s already owns it.") % {"person": person}])
         else:
             items.append([slot.pk, person.pk, look(PlanAction.HAND_OVER, slot)])
     return items, refused
@@ -268,7 +272,7 @@ _PLANNERS = {
 
 
 def look(action: str, slot: Slot) -> str:
-    """What of a slot an action depends on, as a text that differs when it does."""
+    """Return what an action depends on in a slot, as a text to compare."""
     if action == PlanAction.HAND_OVER:
         return f"owner {slot.dialogue.owner_id}"
     if action == PlanAction.PRIORITISE:
@@ -280,8 +284,8 @@ def look(action: str, slot: Slot) -> str:
 
 
 def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen, given: Mapping[int, int]) -> None:
-    """One line of a plan, in the caller's transaction. Raises a DomainError where it has moved."""
-    # Looked at under the locks under which it is changed: a claim that is just being made comes before or after.
+    """Carry out one line of a plan, in the caller's transaction. Raises a DomainError if it has changed."""
+    # Compared under the locks of the change: a simultaneous claim comes before or after.
     dialogue = lock_dialogue(slot.dialogue_id)
     fresh = lock_slot(slot.pk)
     fresh.dialogue, fresh.project = dialogue, plan.project
@@ -301,7 +305,7 @@ def _act(actor: User, plan: AssignmentPlan, slot: Slot, seen: Seen, given: Mappi
 
 
 def _given(plan: AssignmentPlan) -> dict[int, int]:
-    """How many items the plan gives to each person."""
+    """Return how many items the plan assigns to each person."""
     return dict(Tally(row[1] for row in plan.items if row[1] is not None))
 
 
@@ -320,24 +324,25 @@ def _changed(plan: AssignmentPlan) -> list[str]:
 
 def _what_moved(slot: Slot) -> str:
     if slot.state == SlotState.CLAIMED:
-        return f"{slot.holder} is at work on it now."
+        return _("%(person)s is now working on it.") % {"person": slot.holder}
     if slot.state == SlotState.DONE:
-        return "it has been handed in."
+        return _("It has been submitted.")
     if slot.state == SlotState.CANCELLED:
-        return "it has begun anew."
-    return "its holder, priority or owner is another one now."
+        return _("Its stage has restarted.")
+    return _("Its assignee, priority or owner has changed.")
 
 
 def _moved(changed: list[str]) -> Conflict:
-    many = "One item has" if len(changed) == 1 else f"{len(changed)} items have"
-    return Conflict(
-        f"{many} changed since the preview, so nothing was done: {changed[0]} Preview it again.",
-        changed=changed[:MAX_LISTED],
+    sentence = ngettext(
+        "%(count)s item has changed since the preview, so nothing was changed: %(first)s Update the preview.",
+        "%(count)s items have changed since the preview, so nothing was changed: %(first)s Update the preview.",
+        len(changed),
     )
+    return Conflict(sentence % {"count": len(changed), "first": changed[0]}, changed=changed[:MAX_LISTED])
 
 
 def _in_order(plan: AssignmentPlan) -> list[Slot]:
-    """The plan's slots in the order in which dialogues are locked everywhere."""
+    """Return the plan's slots in the order in which dialogues are locked everywhere."""
     return sorted(_slots([row[0] for row in plan.items]), key=lambda slot: (slot.dialogue_id, slot.pk))
 
 
@@ -357,7 +362,7 @@ def _slots(keys: Iterable[int]) -> list[Slot]:
 
 
 def _load(project: Project, keys: Sequence[int]) -> list[Slot]:
-    """The project's own among them; what is another's, or hidden, is not there."""
+    """Return the slots that belong to the project and are not hidden."""
     return [
         slot for slot in _slots(dict.fromkeys(keys)) if slot.project_id == project.pk and slot.state != SlotState.HIDDEN
     ]
@@ -371,12 +376,12 @@ def _people(project: Project, public_ids: Sequence[str]) -> _People:
         people[member.user_id] = member.user
         held.setdefault(member.user_id, set()).add(Role(member.role))
     if len(people) != len(set(public_ids)):
-        raise Invalid("Somebody among those you chose is no member of this project any more.")
+        raise Invalid(_("Somebody you chose is no longer a member of this project."))
     return [(person, frozenset(held[key])) for key, person in people.items()]
 
 
 def _loads(project: Project, people: Sequence[User]) -> dict[int, int]:
-    """How much each person holds or has reserved for them."""
+    """Return how many items each person has claimed or reserved."""
     load = {person.pk: 0 for person in people}
     if len(people) > 1:
         reserved = Slot.objects.filter(project=project, state=SlotState.OPEN, reserved_for__in=people).order_by()
@@ -399,7 +404,7 @@ def _held(cycles: Sequence[int], people: Sequence[User]) -> dict[tuple[int, int]
 
 
 def _promised(slots: Sequence[Slot], people: Sequence[User]) -> set[tuple[int, int]]:
-    """(stage run, person) of which a slot is reserved for the person."""
+    """Return (stage run, person) for each slot that is reserved for a person."""
     out: set[tuple[int, int]] = set()
     for portion in in_portions(sorted({slot.stage_run_id for slot in slots})):
         rows = Slot.objects.filter(stage_run_id__in=portion, state=SlotState.OPEN, reserved_for__in=people)

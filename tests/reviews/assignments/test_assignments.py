@@ -57,14 +57,14 @@ def test_it_is_not_given_to_whoever_may_not_have_it(team: Team, item: Dialogue) 
     other = Slot.objects.get(dialogue=item, stage="cross_check", state=SlotState.OPEN)
     with pytest.raises(Invalid, match="one of them is this person already"):
         reassign(actor=team.administrator, slot=other, to=team.annotators[1])
-    with pytest.raises(Conflict, match="at work on this item already"):
+    with pytest.raises(Conflict, match="already working on this item"):
         reassign(actor=team.administrator, slot=slot, to=team.annotators[1])
 
 
 def test_both_reviews_are_not_reserved_for_one_person(team: Team, item: Dialogue) -> None:
     first, second = Slot.objects.filter(dialogue=item, stage="cross_check").order_by("index")
     reassign(actor=team.administrator, slot=first, to=team.annotators[1])
-    with pytest.raises(Invalid, match="reserved for them already"):
+    with pytest.raises(Invalid, match="already reserved for this person"):
         reassign(actor=team.administrator, slot=second, to=team.annotators[1])
     # Nor do they come to hold the other one by the queue.
     taken = claim_next(actor=team.annotators[1], project=team.project)
@@ -85,7 +85,7 @@ def test_only_administrators_decide(team: Team, item: Dialogue) -> None:
 def test_what_is_done_is_not_reassigned(team: Team) -> None:
     item = make_item(team, "self_check_single")
     review = claim_and_submit(team.annotator, item)
-    with pytest.raises(Conflict, match="nothing left to reassign"):
+    with pytest.raises(Conflict, match="finished or cancelled"):
         reassign(actor=team.administrator, slot=review.slot, to=team.annotators[1])
 
 
@@ -99,7 +99,7 @@ def test_a_new_owner_gets_what_waits_for_the_owner(team: Team) -> None:
     item.refresh_from_db()
     assert item.owner == team.annotators[2]
     assert item.events.order_by("-number")[0].kind == "dialogue.owner_changed"
-    with pytest.raises(Invalid, match="no member of this project"):
+    with pytest.raises(Invalid, match="not a member of this project"):
         hand_over(actor=team.administrator, dialogue=item, to=team.outsider)
 
 

@@ -160,7 +160,7 @@ def test_a_freed_slot_is_open_to_everybody_and_the_draft_is_kept(team: Team) -> 
     )
     event = slot.dialogue.events.order_by("-number")[0]
     assert (event.kind, event.before["person"]) == ("slot.freed", team.annotators[1].public_id)
-    with pytest.raises(Conflict, match="nothing to free"):
+    with pytest.raises(Conflict, match="already open to everyone"):
         free_claim(actor=team.administrator, slot=slot)
 
 

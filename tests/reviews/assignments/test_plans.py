@@ -96,7 +96,7 @@ def test_what_moved_since_stops_all_of_it(team: Team) -> None:
     claim_slot(actor=team.annotators[2], slot=slots[1])
     with pytest.raises(Conflict, match="One item has changed since the preview") as error:
         confirm(team, made)
-    assert "Ann3 is at work on it now" in error.value.details["changed"][0]
+    assert "Ann3 is now working on it" in error.value.details["changed"][0]
     assert Slot.objects.get(pk=slots[0].pk).reserved_for is None
 
 
@@ -116,7 +116,7 @@ def test_both_reviews_of_an_item_do_not_go_to_one_person(team: Team) -> None:
     both = list(Slot.objects.filter(dialogue=item, stage="cross_check"))
     made = plan(team, "reassign", both, to=[team.annotators[1].public_id])
     assert len(made.items) == 1
-    assert "reserved for them" in made.refused[0][1]
+    assert "reserved for this person" in made.refused[0][1]
 
 
 def test_nothing_is_given_to_somebody_paused(team: Team) -> None:
@@ -146,8 +146,8 @@ def test_freeing_hurrying_and_handing_over(team: Team) -> None:
 def test_what_makes_no_sense_is_refused(team: Team) -> None:
     slots = first_slots(team, 1)
     for words, action, chosen, more in (
-        ("no such action", "delete", slots, {}),
-        ("Nothing is selected", "free", [], {}),
+        ("Choose one of these actions", "delete", slots, {}),
+        ("No items selected", "free", [], {}),
         ("Say who", "reassign", slots, {}),
         ("one owner", "hand_over", slots, {"to": [one.public_id for one in team.annotators[:2]]}),
         ("Choose a priority", "prioritise", slots, {}),
@@ -179,7 +179,7 @@ def test_many_are_done_by_a_job_and_what_moves_meanwhile_is_left_out(
     assert (job.state, job.result) == ("done", {"done": 4, "left_out": 1})
     made.refresh_from_db()
     assert made.result["done"] == 4
-    assert "at work on it now" in made.result["skipped"][0][1]
+    assert "now working on it" in made.result["skipped"][0][1]
     assert Job.objects.filter(kind=plans.JOB).count() == 1
     told = Notice.objects.filter(person=team.annotators[1], kind=NoticeKind.ASSIGNMENT)
     assert told.count() == 4
@@ -292,7 +292,7 @@ def test_the_page_previews_and_then_does(team: Team, client: Client) -> None:
     claim_slot(actor=team.annotators[2], slot=slots[0])
     refused = client.post(preview["Location"])
     assert refused.status_code == 409
-    assert "Preview it again" in one_line(refused)
+    assert "Update the preview" in one_line(refused)
     again = client.post(preview["Location"], {"again": "yes"})
     assert again["Location"] != preview["Location"]
     assert client.post(again["Location"]).status_code == 302
@@ -350,12 +350,12 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
     assert page.count("paused</span>") == 2
     assert 'value="3"' in page
     for field, typed, words in (
-        ("most_held", "many", "Write a whole number"),
+        ("most_held", "many", "Enter a whole number"),
         ("most_held", "501", "between 1 and 500"),
         ("absent_days", "0", "between 1 and 365"),
     ):
         refused = client.post(f"{base}rules/", {"most_held": "7", "absent_days": "9", field: typed})
-        form = one_line(refused).partition("How work is given out")[2].partition("</form>")[0]
+        form = one_line(refused).partition("Assignment rules")[2].partition("</form>")[0]
         assert (refused.status_code, form.count("field-error"), form.count('aria-invalid="true"')) == (422, 1, 1)
         assert words in form
         assert f'name="{field}" value="{typed}"' in form
@@ -463,7 +463,7 @@ def test_a_change_that_cannot_be_is_refused_on_the_list_which_keeps_what_was_cho
     answer = client.post(f"/p/{team.project.slug}/assignments/plan/", sent | {"reason": "On leave"})
     page = one_line(answer)
     assert answer.status_code == 422
-    assert "A dialogue has one owner; choose one person." in page
+    assert "A dialogue has one owner. Choose one person." in page
     ticked = (
         f'value="{slot.public_id}" aria-label="Select {slot.dialogue.external_id}, Cross-check" data-nav-item checked'
     )

@@ -210,10 +210,10 @@ def test_the_page_without_scripts(team: Team, client: Client) -> None:
     client.force_login(team.administrator)
     address = f"/p/{team.project.slug}/guideline/outdated/"
     shown = one_line(client.get(address, {"preview": "1", "version": "2", "policy": "single_tool"}))
-    assert "It touches 1 dialogue" in shown
+    assert "1 dialogue matches" in shown
     assert "before" in shown
     posted = {"version": "2", "policy": "single_tool", "reason": "Dates."}
-    assert "1</strong> dialogue would begin" in one_line(client.post(address, posted, follow=True))
+    assert "1</strong> dialogue will start" in one_line(client.post(address, posted, follow=True))
     one = GuidelineChange.objects.get()
     assert client.post(address, {"change": one.public_id, "action": "send_back"}).status_code == 302
     assert Job.objects.filter(kind=outdated.JOB).exists()

@@ -119,7 +119,7 @@ def test_work_that_is_given_is_told(team: Team) -> None:
     hand_over(actor=team.administrator, dialogue=item, to=team.annotators[2])
     assert [row.text for row in Notice.objects.filter(kind="assignment").order_by("pk")] == [
         f"{item.external_id} is reserved for you: Cross-check. You know trains.",
-        f"{item.external_id} is yours now.",
+        f"You now own {item.external_id}.",
     ]
 
 

@@ -206,7 +206,7 @@ def test_a_day_that_is_none_is_refused_beside_its_field_with_what_was_typed(team
     assert 'name="since" value="31.5.2026" aria-invalid="true"' in page
     assert 'type="date" id="f-until" name="until" value="2026-06-01"' in page
     assert 'name="item" value="one"' in page
-    assert "Nothing happened" not in page
+    assert "No events match" not in page
     # The part alone has no fields to say it beside.
     sent = client.get(url, typed, headers={"HX-Request": "true", "HX-Target": "results"})
     assert "since=31.5.2026" in sent.headers["HX-Redirect"]
@@ -499,7 +499,7 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
         return one_line(client.get(address))
 
     client.force_login(team.administrator)
-    assert "Nothing was removed or changed" in check()
+    assert "No problems found" in check()
     unguard()
     Event.objects.filter(dialogue=first, number=2).delete()
     Event.objects.filter(project=team.project, kind="protocol.adopted").update(after={"number": 1})

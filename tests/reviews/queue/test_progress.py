@@ -142,7 +142,7 @@ def test_the_key_of_my_work_stands_at_one_button(team: Team, client: Client) -> 
         begin(one.project, make_dialogues(one.project, 1))
     client.force_login(team.annotator)
     page = one_line(client.get("/"))
-    assert page.count("Take the next item<span") == 2
+    assert page.count("Claim next item<span") == 2
     assert page.count('data-key="n"') == page.count(">n</kbd>") == 1
 
 
@@ -174,7 +174,7 @@ def test_too_few_people_are_said() -> None:
 def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wait_for_nobody(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It waited for ever: My work said “Nothing at the moment”, and the project page that one waits."""
+    """It waited for ever: My work said “No items”, and the project page that one waits."""
     team = make_team("stuck")
     adopt_c3(team)
     make_item(team, "expert")
@@ -195,16 +195,16 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
         client.force_login(person)
         page = one_line(client.get(address))
         assert sentence in page
-        assert ("1 that nobody can take" if address == "/" else "(1 item for nobody)") in page
+        assert ("1 that nobody can claim" if address == "/" else "(1 that nobody can claim)") in page
     # Of a long queue the oldest places are looked at: there may be more.
     monkeypatch.setattr("reviews.services.queue.stuck.LOOKED_AT", 2)
     client.force_login(team.senior)
-    assert "1+ that nobody can take" in (page := one_line(client.get("/")))
+    assert "1+ that nobody can claim" in (page := one_line(client.get("/")))
     assert "“Expert verification”: at least 1 item waits that nobody can take" in page
-    assert "(1+ item for nobody)" in one_line(client.get("/p/stuck/"))
+    assert "(1+ that nobody can claim)" in one_line(client.get("/p/stuck/"))
     # Who is asked to review blind hears nothing of who has reviewed what.
     client.force_login(team.annotators[2])
-    assert "nobody can take" not in one_line(client.get("/")) + one_line(client.get("/p/stuck/"))
+    assert "that nobody can" not in one_line(client.get("/")) + one_line(client.get("/p/stuck/"))
     assert read_my_work(actor=team.annotators[2], project=team.project).stuck == []
     give_role(team.project, make_user(), Role.SENIOR_REVIEWER)
     roles = frozenset({Role.ADMINISTRATOR})
@@ -219,14 +219,14 @@ def test_the_row_of_stages_counts_reviews_alone_and_says_so(client: Client) -> N
     client.force_login(team.annotator)
     page = one_line(client.get(f"/p/{team.project.slug}/"))
     row = page[page.index('<ol class="pipeline"') : page.index("</ol>")]
-    assert "Reviews still to be done" in page[: page.index('<ol class="pipeline"')]
+    assert "Remaining reviews" in page[: page.index('<ol class="pipeline"')]
     assert re.findall(r'figure">\s*(\d+)\s*<', row) == ["0", "0", "2", "0"]
     assert "Verified" not in row
-    assert "Where the 1 dialogue stands" in page
+    assert "1 dialogue by status" in page
 
 
 def test_the_last_item_that_was_given_back_waits_still(team: Team) -> None:
-    """“Nothing at the moment”, said My work, while the next claim gave it."""
+    """“No items”, said My work, while the next claim gave it."""
     first, second = (make_item(team, "cross_check") for _ in range(2))
     given_back = claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
     assert given_back is not None
