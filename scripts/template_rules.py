@@ -46,9 +46,7 @@ ELEMENT = re.compile(
 )
 MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
-NOT_YET = (
-    "templates/reviews",
-)
+NOT_YET = ("templates/reviews",)
 # Served in debug mode only, to those who write pages.
 UNTRANSLATED = ("templates/styleguide",)
 UNMARKED = "is not marked for translation: use translate or blocktranslate, or _() in a tag"

@@ -263,5 +263,5 @@ def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPa
         assert not [path for path, text in pages.items() if re.search("planted|by the program", text)], person
         read = [path for path, text in pages.items() if waivers[0].reason in text]
         assert bool(read) == (person == team.annotator)
-        told = [path for path, text in pages.items() if "A colleague has waived it" in text]
+        told = [path for path, text in pages.items() if "Waived by a colleague" in text]
         assert bool(told) != (person == team.annotator)

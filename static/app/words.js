@@ -250,7 +250,7 @@ function say(form, why) {
   drop.type = "button";
   drop.className = "small";
   drop.dataset.dropWords = "";
-  drop.textContent = "Drop it, show what is stored";
+  drop.textContent = "Discard change";
   note.append(why === "json" ? "Not JSON yet: not saved. " : "Not saved. ", drop);
   form.append(note);
 }

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ class BrowserWindow:
     def take_next(self, stage: str) -> None:
         """Take the next item of a stage from My work; ends in the workspace (or where an expert settles)."""
         self.page.goto("/")
-        self.page.get_by_role("button", name=f"Claim next: {stage}").click()
+        self.page.get_by_role("button", name=re.compile(rf"Claim next\s*: {re.escape(stage)}")).click()
         self.page.wait_for_url("**/work/**")
 
     # --- the workspace -------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(page.locator("#place-1")).to_be_focused()
     page.keyboard.press("2")
     page.keyboard.press("r")
-    page.keyboard.type("Message")
+    page.keyboard.type("Unnatural")
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     expect(progress).to_contain_text("1 of 3")

@@ -732,11 +732,11 @@ def test_a_claim_somebody_else_has_taken_is_said_and_the_draft_stays(window_of, 
     assert claim_next(actor=colleague, project=team.project) is not None
     with window.saving(status=410):
         window.page.locator("#answer-text").fill("Typed too late.")
-    expect(window.page.locator("main, #toasts").filter(has_text="a colleague has it now").first).to_be_visible()
+    expect(window.page.locator("main, #toasts").filter(has_text="a colleague has claimed this").first).to_be_visible()
     window.expect_state("lost")
     expect(window.page.locator("#answer-text")).to_have_value("Typed too late.")
     window.page.reload()
-    expect(window.page.get_by_role("main")).to_contain_text("a colleague has it now. Your draft is kept.")
+    expect(window.page.get_by_role("main")).to_contain_text("a colleague has claimed this item. Your draft is kept.")
     assert steps_of(team)[1]["text"] == "Typed in time."
 
 

@@ -7,7 +7,8 @@ import shutil
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+
+from annotator.core.text import gettext_noop
 
 #: What Django raises if the database does not answer, is busy for too long, or ends a statement.
 DATABASE = (OperationalError, InterfaceError)

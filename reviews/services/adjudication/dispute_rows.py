@@ -1,29 +1,32 @@
-"""One disputed place as the page shows it: both values in words, whose it was before, and how to write a third."""
+"""One disputed place as the page shows it: both values, the value before, and the editor of a third."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotator.core.comparison import Discrepancy, Label, describe, lookup, readable, value_text
 from annotator.core.comparison.anchors import ordered_list, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.consequences import is_whole
+from annotator.core.text import gettext_noop
 from annotator.errors import Invalid
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS
 from reviews.services.submission.rulings import Dispute, is_text, read_rulings, with_value
 
 _NOTHING = object()
-#: What the value of a label may be.
+#: Labels of values that are chosen from a list.
 LABELS: dict[str, dict[str, str]] = {
     "policy": POLICY_LABELS,
     "information": INFORMATION_LABELS,
-    "answer_type": {"tool": "What the tools returned", "chat": "Its own knowledge"},
-    "language": {"en": "English", "zh": "Chinese"},
+    "answer_type": {"tool": gettext_noop("Tool results"), "chat": gettext_noop("Own knowledge")},
+    "language": {"en": gettext_noop("English"), "zh": gettext_noop("Chinese")},
 }
 
 
-#: Letters and lines after which a text may be higher than its column.
+#: Characters and lines above which a text may be higher than its column.
 LONG, LONG_LINES = 500, 12
 
 
@@ -35,45 +38,45 @@ class DisputeRow:
     anchor: str
     place: str
     label: str
-    #: text, json, label, dependencies, or order (of which there is no third).
+    #: text, json, label, dependencies, or order (which has no third version).
     editor: str
     left: str | None
     right: str | None
-    #: What the author had, where it is neither side's; ``base_is``: whose it is otherwise, in words.
+    #: The value before, if it is neither side's; otherwise ``base_is`` names the side.
     base: str | None = None
     three_way: bool = False
     base_is: str = ""
-    #: Whether the values are to be read as they are: JSON, steps.
+    #: Whether the values are shown in a fixed-width font: JSON, steps.
     mono: bool = False
-    #: A task or step that only one side has: its name in words.
+    #: The label of a task or step that only one side has.
     one_sided: str = ""
-    #: Whether "none" says something else than left and right do.
+    #: Whether "none" differs from both left and right.
     may_be_none: bool = False
     options: list[tuple[str, str]] = field(default_factory=list)
-    #: Of dependencies: (step, in words, the kind chosen or blank).
+    #: Of dependencies: (step, label, the chosen kind or blank).
     steps: list[tuple[str, str, str]] = field(default_factory=list)
     choice: str = ""
     value: str = ""
     reason_kind: str = ""
     reason: str = ""
     follow: bool = False
-    #: The number and kind of the place whose reason holds here too.
+    #: The number and kind of the place whose reason also applies here.
     inherited: tuple[int, str] | None = None
     problem: str = ""
     moot: str = ""
     settled: bool = False
-    #: Both have added it alike: it may be left as it is.
+    #: Whether both sides have added it, so that no ruling is needed.
     optional: bool = False
 
     @property
     def long(self) -> bool:
-        """Whether a value scrolls in a region of its own, which then takes the focus."""
+        """Return whether a value scrolls in a region of its own, which then takes the focus."""
         texts = [text for text in (self.left, self.right, self.base) if text]
         return any(len(text) > LONG or text.count("\n") > LONG_LINES for text in texts)
 
     @property
     def kind(self) -> str:
-        """The reason that holds: its own, else the one it follows."""
+        """Return the reason that applies: its own, else the inherited one."""
         return self.reason_kind or (self.inherited[1] if self.inherited else "")
 
 
@@ -84,7 +87,7 @@ def dispute_row(
     given: Mapping[str, Any],
     draft: dict[str, Any] | None = None,
 ) -> DisputeRow:
-    """The row of a place. ``given``: what was filled in; ``draft``: the expert's, where what they edited is offered."""
+    """Return the row of a place. ``given``: the stored form; ``draft``: the expert's, whose edits are offered."""
     parts = split(place.anchor)
     name = parts[-1] if parts else ""
     order = ordered_list(place.anchor) is not None
@@ -105,7 +108,7 @@ def dispute_row(
         mono=editor == "json",
         one_sided=place.label if whole and (left is None or right is None) else "",
         may_be_none=(whole or name in _optional(place)) and left is not None and right is not None,
-        options=list(LABELS[name].items()) if editor == "label" else [],
+        options=[(key, _(label)) for key, label in LABELS[name].items()] if editor == "label" else [],
         choice=str(given.get("choice", "")),
         value=str(given.get("value", "")),
         reason_kind=str(given.get("reason_kind", "")),
@@ -125,20 +128,20 @@ def dispute_row(
 
 
 def add_steps(row: DisputeRow, place: Discrepancy, dispute: Dispute) -> None:
-    """What a row of a page needs besides: of dependencies, every step there may be one on."""
+    """Add the steps of a dependency editor to a row."""
     if row.editor == "dependencies":
         row.steps = _steps(split(place.anchor), dispute, place, row.value)
 
 
 def unwritten(dispute: Dispute, anchor: str, draft: dict[str, Any] | None = None) -> str:
-    """What the form sends as the third version of a place where nobody has written one."""
+    """Return what the form sends as the third version if nobody has written one."""
     place = dispute.find(anchor)
     if place is None:
         return ""
     row = dispute_row(0, place, dispute, {}, draft)
     if row.editor == "dependencies":
         add_steps(row, place, dispute)
-        return json.dumps([{"id": key, "kind": kind} for key, _, kind in row.steps if kind])
+        return json.dumps([{"id": key, "kind": kind} for key, _label, kind in row.steps if kind])
     if row.editor == "label" and row.value not in dict(row.options):
         return row.options[0][0]
     return row.value.replace("\r\n", "\n").replace("\r", "\n")
@@ -155,7 +158,7 @@ def _editor(place: Discrepancy, name: str, order: bool) -> str:
 
 
 def _optional(place: Discrepancy) -> tuple[str, ...]:
-    """The name of an argument may go: neither side's value, and none in its place."""
+    """Return the name of an argument, which may be removed instead of taking either side."""
     parts = split(place.anchor)
     return (parts[5],) if len(parts) == 6 and parts[4] == "arguments" else ()
 
@@ -166,18 +169,18 @@ def _absent(document: dict[str, Any], place: Discrepancy) -> bool:
 
 def shown(value: Any, name: str) -> str:
     if value is None:
-        return "not annotated"
+        return _("not annotated")
     if name == "depends_on" and value == []:
-        return "nothing"
+        return _("nothing")
     if name in LABELS and isinstance(value, str):
-        return LABELS[name].get(value, value)
+        return _(LABELS[name][value]) if value in LABELS[name] else value
     if isinstance(value, dict) and isinstance(value.get("steps"), list):
         return "\n\n".join([str(value.get("user_message") or ""), *map(readable, value["steps"])])
     return readable(value)
 
 
 def _edited(place: Discrepancy, base: Any, draft: dict[str, Any] | None, editor: str) -> str:
-    """What the expert has made of a place in the dialogue itself; blank where they have not."""
+    """Return the expert's own edit of a place as text; blank if there is none."""
     own = _NOTHING if draft is None else lookup(draft, place.anchor, _NOTHING)
     if own is _NOTHING or editor == "order" or same_value(own, base):
         return ""
@@ -195,7 +198,7 @@ def _written(value: Any, editor: str) -> str:
 
 
 def _steps(parts: tuple[str, ...], dispute: Dispute, place: Discrepancy, typed: str) -> list[tuple[str, str, str]]:
-    """Every other step of the task that either side has, and the kind of the dependency on it."""
+    """Return (step, label, kind of dependency) of every other step of the task on either side."""
     chosen: dict[str, str] = {}
     value = place.left
     if typed:

@@ -1,9 +1,11 @@
-"""A dispute as its page shows it: places in groups with what has been ruled so far, and what the rulings make."""
+"""A dispute as its page shows it: groups of places with their rulings, and the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotator.core.checks import Finding
 from annotator.core.comparison import describe, diff, lookup, lost_dependencies, moot_anchors
@@ -20,6 +22,7 @@ from reviews.services.protocols.versions import parse
 from reviews.services.submission.rulings import (
     Dispute,
     RulingLine,
+    capital,
     choices_of,
     read_rulings,
     settle_document,
@@ -27,15 +30,15 @@ from reviews.services.submission.rulings import (
 )
 from reviews.services.submission.waivers import live_waivers
 
-#: Places of one page. Each has a form with some ten fields, and its texts are compared word by word.
+#: Places on one page. Each has about ten form fields, and its texts are compared word by word.
 ROWS_PER_PAGE = 100
 
 
 @dataclass
 class Agreed:
-    """What both sides have alike at one place. ``changed``: both changed it, in the same way, against the author.
+    """A place where both sides agree. ``changed``: both changed it in the same way.
 
-    ``own``: what the expert has written there instead, which then counts; blank where they have not.
+    ``own``: the expert's own version, which then counts; blank if there is none.
     """
 
     anchor: str
@@ -44,9 +47,9 @@ class Agreed:
     changed: bool
     mono: bool
     own: str = ""
-    #: Whether it can be edited besides: what both have added is not in the version the expert edits.
+    #: Whether it can be edited: what both sides added is not in the version that the expert edits.
     editable: bool = True
-    #: Of what both have added alike: what the expert writes there instead.
+    #: For what both sides added: the expert's third version.
     row: DisputeRow | None = None
 
 
@@ -67,12 +70,12 @@ class Group:
 
 @dataclass
 class Outcome:
-    """What the rulings make, once every place is settled. ``problem``: why they make nothing."""
+    """The result, once every place is settled. ``problem``: why there is no result."""
 
     ready: bool = False
     problem: str = ""
     anchors: list[str] = field(default_factory=list)
-    #: What goes with what was left out, as sentences.
+    #: Sentences about what is removed together with the parts that are left out.
     notes: list[str] = field(default_factory=list)
     errors: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
@@ -84,21 +87,21 @@ class Outcome:
 
 @dataclass
 class RulingSheet:
-    """All places, and how far one has got; those of one page in groups."""
+    """All places with their progress; those of one page in groups."""
 
     rows: list[DisputeRow]
-    #: What the page shows.
+    #: The groups on the page.
     groups: list[Group]
     outcome: Outcome
-    #: Places that both have added alike, where something else may be written.
+    #: Places that both sides have added, where a third version is optional.
     alike: list[DisputeRow] = field(default_factory=list)
-    #: The places of the page, of both kinds, and how many come before them.
+    #: The places of the page, of both kinds, and the number of places before them.
     page: list[DisputeRow] = field(default_factory=list)
     start: int = 0
 
     @property
     def starts(self) -> list[tuple[int, int, int]]:
-        """Of every page: how many places come before it, the number of its first and of its last."""
+        """Return (places before, number of the first, number of the last) of every page."""
         count = len(self.rows) + len(self.alike)
         return [(start, start + 1, min(start + ROWS_PER_PAGE, count)) for start in range(0, count, ROWS_PER_PAGE)]
 
@@ -107,25 +110,25 @@ class RulingSheet:
         return sum(row.settled for row in self.rows)
 
     def row_at(self, anchor: str) -> DisputeRow | None:
-        """The disputed place that an anchor means: itself, what it lies in, else what lies in it."""
+        """Return the disputed place of an anchor: the place itself, the one around it, or the first one in it."""
         own = next((self._at[one] for one in lineage(anchor) if one in self._at), None)
         return own or (self._around.get(anchor) if anchor else None)
 
     @cached_property
     def _at(self) -> dict[str, DisputeRow]:
-        """Places by their anchors; there are thousands of them, and of findings that lie in one."""
+        """Return the places by anchor; there may be thousands of places and of findings."""
         return {row.anchor: row for row in (*self.rows, *self.alike)}
 
     @cached_property
     def _around(self) -> dict[str, DisputeRow]:
-        """The first disputed place in whatever an anchor names."""
+        """Return the first disputed place inside each anchor."""
         return {one: row for row in reversed(self.rows) for one in lineage(row.anchor)}
 
 
 def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Rulings as a page's form has them, ready for ``submit_review``: a reason said to hold for all that follow does.
+    """Return the rulings of a form for ``submit_review``, with the reasons that apply to all following places.
 
-    Places come in the dialogue's order; a place with a reason of its own keeps it.
+    Places are in the dialogue's order; a place with a reason of its own keeps it.
     """
     out: dict[str, dict[str, Any]] = {}
     kind = note = ""
@@ -154,9 +157,9 @@ def read_ruling_sheet(
     whole: bool = True,
     start: int = 0,
 ) -> RulingSheet:
-    """A page of a dispute with what has been filled in: the one with the place after ``start`` others.
+    """Return the page of a dispute that contains place number ``start`` (from 0), with the stored form.
 
-    ``whole``: also the agreeing places and the graphs.
+    ``whole``: with the agreeing places and the graphs.
     """
     rulings = effective_rulings(dispute, given)
     kinds = protocol.error_type_keys()
@@ -171,7 +174,10 @@ def read_ruling_sheet(
         rows.append(row)
     lines = _good_lines(rows, rulings, dispute, draft, edited is not None, kinds)
     moot = moot_anchors(
-        dispute.left.document, dispute.right.document, dispute.discrepancies, choices_of([read for _, read in lines])
+        dispute.left.document,
+        dispute.right.document,
+        dispute.discrepancies,
+        choices_of([read for _given, read in lines]),
     )
     for row in rows:
         row.moot = moot.get(row.anchor, "")
@@ -199,7 +205,7 @@ def _good_lines(
     edited: bool,
     kinds: frozenset[str],
 ) -> list[tuple[RulingLine, RulingLine]]:
-    """The rulings that can stand, as given and with third values read; other rows note what is wrong with theirs."""
+    """Return the valid rulings, as given and with third values read; set the problem of the other rows."""
     lines, content = [], draft.document()
     for row in rows:
         if not row.choice:
@@ -224,9 +230,9 @@ def _read_outcome(
     lines: list[tuple[RulingLine, RulingLine]],
     kinds: frozenset[str],
 ) -> None:
-    given, read = [line for line, _ in lines], [line for _, line in lines]
+    given, read = [line for line, _read in lines], [line for _given, line in lines]
     try:
-        text, _ = settle_document(slot=slot, text=draft.content, lines=given, kinds=kinds, dispute=dispute)
+        text, _rulings = settle_document(slot=slot, text=draft.content, lines=given, kinds=kinds, dispute=dispute)
     except Invalid as error:
         outcome.problem = error.sentence
         outcome.anchors = [*error.details.get("anchors", []), *filter(None, [error.details.get("anchor")])]
@@ -265,7 +271,7 @@ def _groups(dispute: Dispute, sheet: RulingSheet, draft: Draft, *, whole: bool) 
             if key and group.rows:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
         if sheet.start + ROWS_PER_PAGE >= len(sheet.rows) + len(sheet.alike):
-            # Nothing is disputed there, and yet it is not as it was: at the end.
+            # Groups without a dispute that both sides changed come last.
             known = {_group_of(row.anchor) for row in (*sheet.rows, *sheet.alike)}
             for key in ("", *(task["id"] for task in dispute.left.document.get("tasks", ()))):
                 if key not in known:
@@ -281,12 +287,11 @@ def _group_of(anchor: str) -> str:
 
 
 def _title(dispute: Dispute, key: str) -> str:
-    title = dispute.words(f"/tasks/{key}") if key else "the dialogue itself"
-    return f"{title[0].upper()}{title[1:]}"
+    return capital(dispute.words(f"/tasks/{key}")) if key else _("The dialogue")
 
 
 class _Reading:
-    """What both sides have alike, read task by task: field by field."""
+    """The fields where both sides agree, task by task."""
 
     def __init__(self, dispute: Dispute, sheet: RulingSheet, draft: dict[str, Any]) -> None:
         self.dispute, self.draft = dispute, draft
@@ -297,7 +302,7 @@ class _Reading:
         self.touched = {one for anchor in self.changed for one in lineage(anchor)}
 
     def agreed(self, task_id: str) -> list[Agreed]:
-        """Those of a task; of the dialogue's own fields for the blank task."""
+        """Return the agreeing places of a task, or of the dialogue's own fields if the id is blank."""
         dispute, out = self.dispute, []
         document = dispute.left.document
         for anchor in self._places(task_id):
@@ -312,7 +317,7 @@ class _Reading:
             mine, before = lookup(self.draft, anchor, None), lookup(dispute.base, anchor, None)
             one.editable, one.row = before is not None, self.editors.get(anchor)
             if mine != before:
-                one.own = shown(mine, name) if mine is not None else "Nothing"
+                one.own = shown(mine, name) if mine is not None else _("Removed")
             out.append(one)
         return out
 
@@ -320,7 +325,7 @@ class _Reading:
         document = self.dispute.left.document
         if not task_id:
             places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
-            # Of a constrained case: constraints, rounds and calls that both have added.
+            # In a constrained case: constraints, rounds and calls that both sides have added.
             return places + [anchor for anchor in self.editors if not covers("/tasks", anchor)]
         task = next((task for task in document["tasks"] if task["id"] == task_id), None)
         if task is None:

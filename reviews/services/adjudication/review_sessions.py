@@ -1,7 +1,7 @@
-"""Review sessions: what is in dispute in a round is gone through together, and each decision says who was present.
+"""Review sessions: several people settle the disputes of a round together.
 
-A decision is the normal review of an expert who holds the slot, so every rule of one holds; the session adds who sat
-with them, and a note.
+A decision is a normal review by an expert who has claimed the slot, so all its rules apply. The session adds who was
+present, and a note.
 """
 
 import re
@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Membership, Project, User
@@ -35,7 +36,7 @@ from reviews.services.sampling.rounds import OpenConflict, open_conflicts
 from reviews.services.submission.submit import submit_review
 
 MAX_NOTE = 4000
-#: Decisions that one page of a session's summary lists.
+#: Decisions on one page of a session's summary.
 PAGE_SIZE = 300
 
 _ADDRESS = re.compile(r"(?:([a-z][a-z0-9_]*)-)?([1-9][0-9]{0,5})")
@@ -43,7 +44,7 @@ _ADDRESS = re.compile(r"(?:([a-z][a-z0-9_]*)-)?([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round of one stage whose disputes are gone through."""
+    """One round of one stage with its number of open disputes."""
 
     stage: str
     title: str
@@ -52,7 +53,7 @@ class Round:
 
     @property
     def address(self) -> str:
-        """What the page's address calls it."""
+        """Return the name of the round in URLs."""
         return f"{self.stage}-{self.number}"
 
 
@@ -64,11 +65,11 @@ class SessionSummary:
     session: ReviewSession | None
     conflicts: list[OpenConflict]
     decisions: list[SessionDecision]
-    #: How many decisions there are, and how many come before the listed ones.
+    #: The number of decisions, and of those before the listed ones.
     decided: int = 0
     start: int = 0
     present: list[User] = field(default_factory=list)
-    #: (choice, how often) and (error type, how often) over all rulings of the session's decisions.
+    #: (choice, count) and (error type, count) over all rulings of the session.
     choices: list[tuple[str, int]] = field(default_factory=list)
     reasons: list[tuple[str, int]] = field(default_factory=list)
 
@@ -77,13 +78,13 @@ class SessionSummary:
         return len(self.conflicts) + self.decided
 
     def free_for(self, person: User) -> list[OpenConflict]:
-        """What the person, for whom the table was read, could take up now, and what they have taken up already."""
+        """Return the disputes that the person can claim or has claimed; the table was read for them."""
         free = [one for one in self.conflicts if one.slot is not None and one.slot.holder_id in (None, person.pk)]
         return [one for one in free if not one.refusal]
 
 
 def rounds_in_dispute(*, actor: User, project: Project) -> list[Round]:
-    """The rounds of any stage in which something waits to be settled, in the protocol's order. Raises Denied."""
+    """Return the rounds with open disputes, in the order of the protocol. Raises Denied."""
     require_role(actor=actor, project=project, roles=OVERSEERS)
     titles = stage_titles(project)
     order = {key: place for place, key in enumerate(titles)}
@@ -99,24 +100,21 @@ def rounds_in_dispute(*, actor: User, project: Project) -> list[Round]:
 
 
 def find_round(*, actor: User, project: Project, address: str) -> Round:
-    """The round an address means: ``cross_check-1``, or ``1`` of the stage in which colleagues disagree.
-
-    Raises Denied, and Hidden for what the project has not.
-    """
+    """Return the round of a URL: ``cross_check-1``, or ``1`` for the usual stage. Raises Denied, Hidden."""
     require_role(actor=actor, project=project, roles=OVERSEERS)
     match = _ADDRESS.fullmatch(address)
     titles, protocol = stage_titles(project), current_protocol(project)
     stage = (match[1] or (_usual_stage(protocol) if protocol else "")) if match else ""
     if match is None or stage not in titles:
-        raise Hidden("There is no such round in this project.")
+        raise Hidden(_("This project has no such round."))
     number = int(match[2])
     if number > 1 and not StageRun.objects.filter(project=project, stage=stage, round=number).exists():
-        raise Hidden("There is no such round in this project.")
+        raise Hidden(_("This project has no such round."))
     return Round(stage, titles[stage], number)
 
 
 def _usual_stage(protocol: Protocol) -> str:
-    """The stage that goes by rounds, else the first in which colleagues look at an item independently."""
+    """Return the stage with rounds, else the first cross-check."""
 
     def rank(stage: Stage) -> tuple[bool, bool]:
         escalates = any(rule.outcome is Outcome.ESCALATE for rule in stage.outcomes)
@@ -126,9 +124,9 @@ def _usual_stage(protocol: Protocol) -> str:
 
 
 def read_session_summary(*, actor: User, project: Project, round: Round, start: int | None = None) -> SessionSummary:
-    """What is still in dispute in a round, and how much a session has decided.
+    """Return the open disputes of a round and the number of decisions of its session.
 
-    ``start``: with the page of decisions that holds this one, and what all of them chose.
+    ``start``: also the page of decisions that contains this one, and the counts over all decisions.
     """
     require_role(actor=actor, project=project, roles=OVERSEERS)
     session = session_for(project=project, round=round)
@@ -136,7 +134,7 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
     summary = SessionSummary(round, session, conflicts, [])
     if session is not None:
         summary.present = list(session.participants.order_by("display_name"))
-        # Of a blind stage whose other experts are not done, nobody sees but their own.
+        # In a blind stage that has not settled, everybody sees only their own reviews.
         seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
         made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
         summary.decided = made.count()
@@ -156,7 +154,7 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
 
 
 def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict]) -> list[OpenConflict]:
-    """The conflicts, each with why the actor may not settle it: nobody goes through those that are not for them."""
+    """Return the conflicts, each with the reason why the actor may not settle it."""
     roles = roles_in(project, actor)
     cycles = [one.slot.cycle_id for one in conflicts if one.slot is not None]
     mine = Slot.objects.filter(cycle__in=cycles, holder=actor)
@@ -178,17 +176,17 @@ def _tally(rulings: QuerySet[Ruling], name: str) -> list[tuple[str, int]]:
 
 
 def members_of(project: Project) -> list[User]:
-    """Everybody who could sit at the table."""
+    """Return the active members, who can take part."""
     people = Membership.objects.active().filter(project=project).people()
     return list(people.order_by("display_name", "pk"))
 
 
 def start_session(*, actor: User, project: Project, round: Round, people: Sequence[str]) -> ReviewSession:
-    """Open the session, or say anew who is present: public ids of members. Raises Denied, Invalid."""
+    """Open the session, or change who is present (public ids of members). Raises Denied, Invalid."""
     require_role(actor=actor, project=project, roles=OVERSEERS)
     present = _members(project, people)
     with transaction.atomic():
-        session, _ = ReviewSession.objects.select_for_update(of=("self",)).get_or_create(
+        session, _created = ReviewSession.objects.select_for_update(of=("self",)).get_or_create(
             project=project, stage=round.stage, round=round.number, defaults={"opened_by": actor}
         )
         session.participants.set(present)
@@ -202,16 +200,16 @@ def start_session(*, actor: User, project: Project, round: Round, people: Sequen
 
 
 def open_dispute(*, actor: User, project: Project, round: Round, dialogue_id: str) -> Slot:
-    """Take one item of the session: the actor decides it. What they held of the session before goes back.
+    """Claim one dispute of the session, and release the actor's other claims in it.
 
-    Raises Denied where the actor may not settle it, Conflict where it is settled or somebody else is at it.
+    Raises Denied if the actor may not settle it, Conflict if it is settled or somebody else has claimed it.
     """
     if session_for(project=project, round=round) is None:
-        raise Conflict("Say first who is present.")
+        raise Conflict(_("Select who is present first."))
     conflicts = open_conflicts(project, round.stage, round.number, actor=actor)
     conflict = next((one for one in conflicts if one.dialogue.public_id == dialogue_id), None)
     if conflict is None or conflict.slot is None:
-        raise Conflict("This item is not in dispute any more; take another one.")
+        raise Conflict(_("This dispute has been settled. Open another one."))
     claims.claim_slot(actor=actor, slot=conflict.slot)
     others = [one.slot.pk for one in conflicts if one.slot is not None and one.slot.pk != conflict.slot.pk]
     for claim in Claim.objects.filter(person=actor, slot__in=others, state=ClaimState.LIVE):
@@ -220,12 +218,12 @@ def open_dispute(*, actor: User, project: Project, round: Round, dialogue_id: st
 
 
 def session_for(*, project: Project, round: Round) -> ReviewSession | None:
-    """The session of a round; None before somebody has said who is present."""
+    """Return the session of a round; None before it is opened."""
     return ReviewSession.objects.filter(project=project, stage=round.stage, round=round.number).first()
 
 
 def session_of(*, slot: Slot, session: Any) -> ReviewSession | None:
-    """The session a slot's item was taken up in, as the reviewer's draft names it; None where there is none."""
+    """Return the session that the reviewer's form names, if it is one of the slot's project."""
     if not isinstance(session, int):
         return None
     return ReviewSession.objects.filter(pk=session, project_id=slot.project_id).first()
@@ -234,17 +232,19 @@ def session_of(*, slot: Slot, session: Any) -> ReviewSession | None:
 def decide_together(
     *, actor: User, session: ReviewSession, people: Sequence[str], note: str, submission: dict[str, Any]
 ) -> Review:
-    """Hand in the decision, and record who was present: one transaction. ``submission``: see ``submit_review``.
+    """Submit the decision and record who was present, in one transaction. ``submission``: see ``submit_review``.
 
-    ``people``: public ids of members; whoever decides is present anyhow. Raises Invalid where nobody else was.
+    ``people``: public ids of members besides the actor. Raises Invalid if there is nobody else.
     """
     project = session.project
     present = [one for one in _members(project, people) if one.pk != actor.pk]
     if not present:
-        raise Invalid("Tick who was present besides you; alone you settle it like any other item.")
+        raise Invalid(_("Select who else is present. If you decide alone, settle the dispute from My work."))
     note = note.strip()
     if len(note) > MAX_NOTE or "\x00" in note:
-        raise Invalid(f"The note has at most {MAX_NOTE:,} characters, none of them NUL.")
+        raise Invalid(
+            _("The note may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_NOTE:,}"}
+        )
     with transaction.atomic():
         review = submit_review(actor=actor, **submission)
         decision, made = SessionDecision.objects.get_or_create(
@@ -272,7 +272,7 @@ def _members(project: Project, people: Sequence[str]) -> list[User]:
     wanted = set(people)
     found = [one for one in members_of(project) if one.public_id in wanted]
     if len(found) != len(wanted):
-        raise Invalid("Somebody you ticked is not a member of this project any more; load the page again.")
+        raise Invalid(_("Somebody you selected is no longer a member of this project. Reload the page."))
     if not found:
-        raise Invalid("Tick who is present.")
+        raise Invalid(_("Select who is present."))
     return found

@@ -1,7 +1,7 @@
-"""Comments: comments on any place of a dialogue, hidden from colleagues while their author reviews blind.
+"""Comments on any place of a dialogue, hidden from colleagues while their author reviews blind.
 
-Whoever is mentioned, answered, or owns the dialogue gets a notice: at once where the comment is open, else when its
-stage settles and it is opened. A sealed comment tells nobody that it is there.
+The people mentioned or answered, and the owner, get a notice: immediately for an open comment, else when the stage
+settles and unseals it. Nobody is notified of a sealed comment.
 """
 
 import re
@@ -12,6 +12,7 @@ from functools import cache, partial
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import AnchorMissing, describe, resolve
 from annotator.core.comparison.anchors import Document
@@ -27,11 +28,11 @@ from reviews.services.feedback.mentions import find_mentions, known_mentions, re
 from reviews.services.queue.slot_work import Work
 
 MAX_TEXT = 4000
-#: Of one person on one dialogue, whose pages show them all.
+#: Comments of one person on one dialogue.
 MAX_COMMENTS = 100
-#: Other versions, and drafts of one's own, in which a place is looked for that the one at hand does not have.
+#: Other versions, and own drafts, in which a missing place is searched.
 MAX_LOOKED_AT = 10
-#: Signs of Markdown that mean nothing in a line of plain text.
+#: Markdown characters that are removed in plain text.
 _MARKS = re.compile(r"\*\*|`+")
 
 
@@ -46,7 +47,7 @@ class Thread:
 
 
 def visible_comments(*, actor: User, dialogue: Dialogue) -> list[Comment]:
-    """The dialogue's comments that the actor may see, oldest first; whose they are is hidden in a blind stage."""
+    """Return the dialogue's comments that the actor may see, oldest first; authors are hidden in a blind stage."""
     rows = Comment.objects.visible_to(actor).filter(dialogue=dialogue)
     rows = rows.select_related("author", "resolved_by").order_by("pk")
     blind = blind_to(actor=actor, dialogues=[dialogue.pk])
@@ -57,7 +58,7 @@ def visible_comments(*, actor: User, dialogue: Dialogue) -> list[Comment]:
 
 
 def _veil_mentions(comments: Sequence[Comment], actor: User, dialogue: Dialogue) -> None:
-    """Let the words of others call colleagues by what stands for them in this dialogue."""
+    """Replace mentions of colleagues by their pseudonyms in this dialogue."""
     mentioned = list(dict.fromkeys(name for comment in comments for name in find_mentions(comment.text)))
     names = {
         name.casefold(): colleague(person, dialogue.pk).username
@@ -72,9 +73,9 @@ def _veil_mentions(comments: Sequence[Comment], actor: User, dialogue: Dialogue)
 def read_threads(
     *, actor: User, dialogue: Dialogue, document: Document, compared: Document | None = None
 ) -> list[Thread]:
-    """The same as threads: open ones first, then those dealt with, each as they came.
+    """Return the comments as threads: open ones first, then resolved ones, each in order of time.
 
-    ``document``: what is shown. ``compared``: what was handed in last, where a draft is shown: a comment is about that.
+    ``document``: what is shown. ``compared``: the submitted version, if a draft is shown; comments are about that.
     """
     compared = document if compared is None else compared
     hash_at = cache(partial(_hash_at, compared))
@@ -90,10 +91,7 @@ def read_threads(
 
 
 def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> Comment:
-    """Comment on a place of the dialogue one works on; ``anchor`` may also lie in one's draft.
-
-    Raises Invalid, for a place there is not, too.
-    """
+    """Add a comment to the dialogue of a claimed slot; ``anchor`` may be in the draft. Raises Invalid, Hidden."""
     slot = work.slot
     return _add(
         actor=actor, dialogue=slot.dialogue, revision=slot.revision, anchor=anchor, text=text, run=slot.stage_run,
@@ -102,9 +100,9 @@ def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: st
 
 
 def add_comment_once(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> None:
-    """As above, but the same words at the same place in this cycle are one comment, however often they come."""
+    """Add a comment unless the actor has already written the same text at the same place in this stage run."""
     with transaction.atomic():
-        # Of two that come at once the second waits here until the first is there.
+        # A second request at the same time waits here for the first.
         hold_dialogue(work.slot.dialogue_id)
         mine = Comment.objects.filter(author=actor, dialogue=work.slot.dialogue_id, stage_run=work.slot.stage_run_id)
         where = {"parent__public_id": reply_to} if reply_to else {"parent": None, "anchor": shortened(anchor)}
@@ -113,16 +111,13 @@ def add_comment_once(*, actor: User, work: Work, anchor: str, text: str, reply_t
 
 
 def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply_to: str = "") -> Comment:
-    """Comment on a dialogue one looks at, open to everybody in the project.
-
-    Raises Denied for somebody who reviews it blind at this moment: what they comment belongs into their review.
-    """
+    """Add a comment that everybody in the project can see. Raises Denied for somebody who reviews it blind now."""
     if reviews_blind(actor=actor, dialogue=dialogue):
-        raise Denied("You review this dialogue independently; comment on it in the workspace, where it stays your own.")
+        raise Denied(_("You review this dialogue independently. Comment in your workspace instead."))
     if dialogue.head is None:
-        raise Invalid("There is nothing to comment on yet.")
+        raise Invalid(_("This dialogue has no content to comment on yet."))
     with transaction.atomic():
-        # A double click says it once: the second waits here until the first has said it.
+        # The second request of a double click waits here for the first.
         hold_dialogue(dialogue.pk)
         last = Comment.objects.filter(author=actor, dialogue=dialogue).select_related("parent").order_by("-pk").first()
         if last is not None and last.stage_run_id is None and last.text == text.strip():
@@ -136,16 +131,16 @@ def comment_on(*, actor: User, dialogue: Dialogue, anchor: str, text: str, reply
 
 
 def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:
-    """Whether the actor holds, or has handed in, a review in a blind stage of the dialogue that has not settled.
+    """Return whether the actor has claimed or submitted a review in an open blind stage of the dialogue.
 
-    Who gave it back counts as well: they may take it again, and the other reviewer would have read what they said.
+    Released claims count, because they may claim it again after the other reviewer has read their comment.
     """
     run = StageRun.objects.filter(cycle__dialogue=dialogue, state="open", blind=True).first()
     return run is not None and run.slots.filter(Q(holder=actor) | Q(claims__person=actor)).exists()
 
 
 def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Mark a comment as dealt with; one that is so stays as it is. Raises Hidden, or Denied for a blind reviewer."""
+    """Resolve a comment, if it is open. Raises Hidden, or Denied for a blind reviewer."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
         if comment.resolved_at is None:
@@ -155,7 +150,7 @@ def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = 
 
 
 def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Take back that a comment is dealt with; one that is open stays so. Raises Hidden, or Denied as above."""
+    """Reopen a comment, if it is resolved. Raises Hidden, or Denied for a blind reviewer."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
         if comment.resolved_at is not None:
@@ -165,7 +160,7 @@ def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = N
 
 
 def notify_unsealed(dialogue: Dialogue, ids: Sequence[int]) -> None:
-    """Tell people of comments that have just been opened, as they would have been told had these never been sealed."""
+    """Send the notices of comments that were just unsealed."""
     if not ids:
         return
     rows = Comment.objects.filter(pk__in=ids).select_related("author", "parent__author").order_by("pk")
@@ -180,9 +175,11 @@ def _locked(actor: User, public_id: str, dialogue: Dialogue | None) -> Comment:
         rows = rows.filter(dialogue=dialogue)
     comment = rows.first()
     if comment is None:
-        raise Hidden("There is no such comment.")
+        raise Hidden(_("This comment doesn’t exist."))
     if not comment.sealed and reviews_blind(actor=actor, dialogue=comment.dialogue):
-        raise Denied("You review this dialogue independently; leave what others commented as it is until that is over.")
+        raise Denied(
+            _("You review this dialogue independently. You can resolve comments of others when the stage ends.")
+        )
     return comment
 
 
@@ -199,25 +196,30 @@ def _add(
 ) -> Comment:
     text, anchor = text.strip(), shortened(anchor)
     if not text:
-        raise Invalid("Write something first.", field="text")
+        raise Invalid(_("Enter a comment."), field="text")
     if len(text) > MAX_TEXT or "\x00" in text:
-        raise Invalid(f"A comment has at most {MAX_TEXT:,} characters, none of them NUL.", field="text")
+        raise Invalid(
+            _("A comment may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_TEXT:,}"},
+            field="text",
+        )
     mentioned = _mentioned(dialogue.project, text)
     parent = None
     if reply_to:
         seen = Comment.objects.visible_to(actor).select_related("parent", "author")
         parent = seen.filter(dialogue=dialogue, public_id=reply_to).first()
         if parent is None:
-            raise Hidden("There is no such comment to answer.")
+            raise Hidden(_("The comment you are replying to doesn’t exist."))
         parent = parent.parent or parent
         anchor = parent.anchor
-    # An answer stands where the comment does that it answers, whatever has become of that place.
+    # A reply has the place of its comment, even if that place no longer exists.
     about = _hash_at(revision.document(), anchor) if parent else _hash_of_place(actor, revision, anchor)
     with transaction.atomic():
-        # Counted and written by one at a time.
+        # The lock serialises counting and writing.
         hold_dialogue(dialogue.pk)
         if Comment.objects.filter(dialogue=dialogue, author=actor).count() >= MAX_COMMENTS:
-            raise Invalid(f"You have commented {MAX_COMMENTS} times on this dialogue: no more can be.", field="text")
+            raise Invalid(
+                _("You can write at most %(limit)s comments on a dialogue.") % {"limit": MAX_COMMENTS}, field="text"
+            )
         comment = Comment.objects.create(
             dialogue=dialogue,
             author=actor,
@@ -234,10 +236,10 @@ def _add(
 
 
 def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
-    """The hash of what stands at an anchor; blank where only the actor's draft has it: nothing there can change yet.
+    """Return the hash of the value at an anchor; blank if only the actor's draft has it.
 
-    What the version at hand has lost, or does not have yet, may stand in another one that the actor sees, on a page
-    that was opened earlier, say. Raises Invalid for a place that none of the newest has.
+    If the version does not have the place, search others that the actor may see, because their page may show one of
+    them. Raises Invalid for a place that none of the newest has.
     """
     if about := _hash_at(revision.document(), anchor):
         return about
@@ -248,19 +250,20 @@ def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
         if about := _hash_at(other, anchor):
             return about
     raise Invalid(
-        f"The dialogue has nothing at {anchor[:200]}; choose another place, or comment on the dialogue as a whole.",
+        _("The dialogue has nothing at %(place)s. Choose another place, or comment on the whole dialogue.")
+        % {"place": anchor[:200]},
         field="anchor",
     )
 
 
 def _newest(rows: QuerySet[Draft] | QuerySet[Revision]) -> Iterator[Document]:
-    """The newest few of these documents, one at a time: each can have millions of characters."""
+    """Yield the newest documents, one at a time: each can have millions of characters."""
     for pk in rows.order_by("-pk").values_list("pk", flat=True)[:MAX_LOOKED_AT]:
         yield from (row.document() for row in rows.model.objects.filter(pk=pk).only("content"))
 
 
 def _hash_at(document: Document, anchor: str) -> str:
-    """The hash of what stands at an anchor; blank where there is nothing."""
+    """Return the hash of the value at an anchor; blank if there is none."""
     try:
         return value_hash(resolve(document, anchor.rstrip("/")))
     except AnchorMissing:
@@ -274,25 +277,38 @@ def _mentioned(project: Project, text: str) -> list[User]:
     unknown = [name for name in names if name.casefold() not in found]
     if unknown:
         raise Invalid(
-            f"Nobody in this project is called @{unknown[0]}. Choose a name from the list, or put the word in "
-            "`backticks` if it names no person.",
+            _(
+                "@%(name)s is not a member of this project. Choose a name from the list, or put the word in "
+                "`backticks` if it is not a name."
+            )
+            % {"name": unknown[0]},
             field="text",
         )
     return known
 
 
 def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> None:
-    """Each person once, for the reason that concerns them most."""
+    """Notify each person once, with the most specific kind."""
     author, parent = comment.author, comment.parent
     notified = {author.pk}
     circles: list[tuple[NoticeKind, str, Iterable[int | None]]] = [
-        (NoticeKind.MENTION, "mentions you", [person.pk for person in mentioned])
+        (
+            NoticeKind.MENTION,
+            _("%(author)s mentioned you on %(dialogue)s: %(text)s"),
+            [person.pk for person in mentioned],
+        )
     ]
     if parent is not None:
         answered = Comment.objects.filter(parent=parent, sealed=False).values_list("author", flat=True)
-        circles.append((NoticeKind.REPLY, "answers you", [parent.author_id, *answered.order_by().distinct()]))
-    circles.append((NoticeKind.COMMENT, "comments", [dialogue.owner_id]))
-    for kind, verb, people in circles:
+        circles.append(
+            (
+                NoticeKind.REPLY,
+                _("%(author)s replied to you on %(dialogue)s: %(text)s"),
+                [parent.author_id, *answered.order_by().distinct()],
+            )
+        )
+    circles.append((NoticeKind.COMMENT, _("%(author)s commented on %(dialogue)s: %(text)s"), [dialogue.owner_id]))
+    for kind, sentence, people in circles:
         new = [one for one in people if one is not None and one not in notified]
         notified.update(new)
         notify(
@@ -300,7 +316,7 @@ def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> 
             project=dialogue.project,
             people=new,
             kind=kind,
-            text=f"{author} {verb} on {dialogue.external_id}: {_MARKS.sub('', comment.text)}",
+            text=sentence % {"author": author, "dialogue": dialogue.external_id, "text": _MARKS.sub("", comment.text)},
             target=f"{dialogue.get_absolute_url()}#c-{(parent or comment).public_id}",
             dialogue=dialogue,
             subject=comment.public_id,

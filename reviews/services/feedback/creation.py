@@ -1,9 +1,10 @@
-"""Feedback: what was found wrong later on goes back to whoever could have seen it."""
+"""Feedback: later findings go back to the people who could have seen them."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import describe, discrepancies, lookup
 from annotator.core.comparison.anchors import AnchorIndex
@@ -17,35 +18,35 @@ _MISSING = object()
 
 
 def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owner_id: int | None) -> list[int]:
-    """Tell the owner, and everybody who let it pass, of an error in the random sample; returns whom."""
+    """Tell the owner, and everybody who approved it, about an error in the random sample; return them."""
     passed = Review.objects.filter(stage_run__cycle=cycle, verdict__in=[Verdict.APPROVE, Verdict.FIX]).exclude(
         pk=review.pk
     )
     people = [owner_id, *passed.order_by("pk").values_list("person_id", flat=True)]
-    opening = "An audit of a random sample found an error in a dialogue that you worked on and that had passed."
+    opening = _("A random sample found an error in a dialogue that you worked on.")
     return _notify(review, FeedbackKind.AUDIT, people, _text(opening, review, protocol))
 
 
 def report_ruling(
     *, review: Review, run: StageRun, revision: Revision, protocol: Protocol, owner_id: int | None
 ) -> list[int]:
-    """Tell the authors what of theirs an expert changed, and reviewers where they were overruled; returns whom.
+    """Tell the authors what an expert changed, and reviewers where they were overruled; return these people.
 
-    ``revision``: as the expert left the dialogue. One feedback each, with the rulings that concern the person alone.
+    ``revision``: the expert's version. Each person gets one feedback with the rulings that concern them.
     """
     rejected, entry = review.verdict == Verdict.REJECT, run.entry_revision
     rulings, overruled = list(review.rulings.all()), _overruled(review, run, revision)
     created: list[int] = []
     if rejected or revision.content_hash != entry.content_hash:
-        opening = "A dispute about a dialogue of yours was settled, and it is not as you had it any more."
+        opening = _("A dispute about your dialogue was settled. The result differs from your version.")
         if rejected:
-            opening = "A dispute about a dialogue of yours was settled: the dialogue was rejected."
+            opening = _("A dispute about your dialogue was settled. The dialogue was rejected.")
         before = entry.document()
-        # What others have added is nothing that the author wrote.
+        # Places that others added are not the author's.
         own = [one for one in rulings if lookup(before, one.anchor, _MISSING) is not _MISSING]
         own = _contradicted(before, revision, own)
         for person in _recipients(review, [owner_id, entry.author_id]):
-            _, besides = overruled.pop(person, ("", []))
+            _opening, besides = overruled.pop(person, ("", []))
             mine = [one for one in rulings if one in own or one in besides]
             created += _notify(
                 review, FeedbackKind.ADJUDICATION, [person], _text(opening, review, protocol, mine), mine
@@ -57,7 +58,7 @@ def report_ruling(
 
 
 def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, tuple[str, list[Ruling]]]:
-    """Reviewers of the dispute whom the expert contradicts: what they are told first, and the rulings against them."""
+    """Return {reviewer that the expert contradicts: (opening sentence, rulings against them)}."""
     rejected, out = review.verdict == Verdict.REJECT, {}
     rulings = list(review.rulings.all())
     said = Review.objects.filter(stage_run=run.disputed_run).select_related("made_revision").order_by("slot__index")
@@ -65,24 +66,24 @@ def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, t
         against: list[Ruling] = []
         if one.verdict != Verdict.REJECT and (one.made_revision or one.verdict == Verdict.APPROVE):
             against = _contradicted((one.made_revision or run.entry_revision).document(), revision, rulings)
-        opening = "A dispute about a dialogue that you reviewed was settled"
+        opening = _("A dispute about a dialogue that you reviewed was settled.") + " "
         if one.verdict == Verdict.REJECT and not rejected:
-            out[one.person_id] = f"{opening}: the dialogue passed, which you had rejected.", against
+            out[one.person_id] = opening + _("The dialogue passed, although you had rejected it."), against
         elif rejected and one.verdict in (Verdict.APPROVE, Verdict.FIX):
-            out[one.person_id] = f"{opening}: the dialogue was rejected.", against
+            out[one.person_id] = opening + _("The dialogue was rejected, although you had approved it."), against
         elif against:
-            out[one.person_id] = f"{opening} otherwise than you had it.", against
+            out[one.person_id] = opening + _("The result differs from your version."), against
     return out
 
 
 def _contradicted(document: dict[str, Any], settled: Revision, rulings: list[Ruling]) -> list[Ruling]:
-    """The rulings at places where the settled version says something else than ``document``."""
+    """Return the rulings at places where the settled version differs from ``document``."""
     differing = AnchorIndex(one.anchor for one in discrepancies(settled.document(), document)) if rulings else None
     return [one for one in rulings if differing and differing.touching(one.anchor) is not None]
 
 
 def report_sent_back(*, review: Review, owner_id: int, text: str) -> list[int]:
-    """Tell an owner that their other items come back, ``review`` being the last of the evidence; returns whom."""
+    """Tell an owner that their other items come back because of ``review`` and earlier ones; return the owner."""
     return _notify(review, FeedbackKind.RETURNED, [owner_id], text[:MAX_TEXT])
 
 
@@ -101,14 +102,14 @@ def _notify(
 
 
 def _recipients(review: Review, people: Iterable[int | None]) -> list[int]:
-    """Each once, and not whoever said it."""
+    """Return each person once, without the reviewer."""
     return [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
 
 
 def _send_notices(review: Review, created: Iterable[Feedback]) -> None:
-    """A notice for each feedback: its reading is what says that the feedback was read.
+    """Send a notice for each feedback; reading the notice marks the feedback as read.
 
-    A reviewer may look at the dialogue again, and blind: a notice to them says that it was settled, and not why.
+    A reviewer may review the dialogue again, and blind, so their notice does not say why it was settled that way.
     """
     dialogue = review.dialogue
     for row in created:
@@ -136,8 +137,10 @@ def _text(
     document = review.seen_revision.document()
     for kind, anchor, note in named:
         if kind == "other" and not anchor and not note:
-            # Its reason says it all.
+            # The reason already says everything.
             continue
-        place = f" at {describe(document, anchor)}" if anchor else ""
-        lines.append(f"{labels.get(kind, kind)}{place}{': ' + note if note else '.'}")
+        label = labels.get(kind, kind)
+        if anchor:
+            label = _("%(error)s at %(place)s") % {"error": label, "place": describe(document, anchor)}
+        lines.append(f"{label}{': ' + note if note else '.'}")
     return "\n".join(lines)[:MAX_TEXT]

@@ -1,10 +1,11 @@
-"""Gold-standard examples: marked by who knows, found by who works on something alike."""
+"""Gold-standard examples: mark, withdraw, and find those that match an item."""
 
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, Role, User
@@ -20,7 +21,7 @@ from reviews.services.protocols.versions import stage_titles
 #: Who may mark and withdraw examples.
 MARKERS = {Role.SENIOR_REVIEWER, Role.ADMINISTRATOR}
 MAX_COMMENT = 4000
-#: Examples of one project in use: more than anybody reads.
+#: Examples in use per project.
 MAX_EXAMPLES = 200
 
 
@@ -34,23 +35,28 @@ def mark_example(
     stages: Sequence[str] = (),
     policies: Sequence[str] = (),
 ) -> Example:
-    """Make the verified version of a dialogue, or one task of it, an example that says what it shows.
+    """Mark the verified version of a dialogue, or one of its tasks, as an example.
 
-    ``stages`` and ``policies``: keys of where it is shown; none means all. Raises Denied, Conflict for a dialogue that
-    is not verified or is an example already, Invalid for what does not exist.
+    ``stages`` and ``policies``: where it is shown; empty means everywhere. Raises Denied, Conflict for a dialogue that
+    is not verified or already an example, Invalid for unknown keys.
     """
     require_role(actor=actor, project=project, roles=MARKERS)
     comment = comment.strip()
     if not comment:
-        raise Invalid("Say what the example shows: without that nobody knows what to look at.")
+        raise Invalid(_("Enter what the example shows."))
     if len(comment) > MAX_COMMENT or "\x00" in comment:
-        raise Invalid(f"The comment has at most {MAX_COMMENT:,} characters, none of them NUL.")
+        raise Invalid(
+            _("The comment may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_COMMENT:,}"}
+        )
     unknown = [key for key in stages if key not in stage_titles(project)]
     if unknown:
-        raise Invalid(f"This project has no stage called “{unknown[0][:40]}”; load the page again.")
+        raise Invalid(_("This project has no stage “%(stage)s”. Reload the page.") % {"stage": unknown[0][:40]})
     unknown = [key for key in policies if key not in POLICY_LABELS]
     if unknown:
-        raise Invalid(f"There is no policy called “{unknown[0][:40]}”; choose one of: {', '.join(POLICY_LABELS)}.")
+        raise Invalid(
+            _("There is no policy “%(policy)s”. Choose one of: %(policies)s.")
+            % {"policy": unknown[0][:40], "policies": ", ".join(POLICY_LABELS)}
+        )
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         require_markable(dialogue)
@@ -61,18 +67,20 @@ def mark_example(
             .first()
         )
         if cycle is None or cycle.exit_revision is None:
-            raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
+            raise Conflict(_("This dialogue is not verified yet. Only verified dialogues can be examples."))
         if task and task not in {one["id"] for one in cycle.exit_revision.document().get("tasks", ())}:
-            raise Invalid("The verified dialogue has no such task; load the page again.")
+            raise Invalid(_("The verified dialogue has no such task. Reload the page."))
         known = Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).first()
         if known is not None:
             said = (known.author, known.comment, known.stages, known.policies)
             if said == (actor, comment, sorted(set(stages)), sorted(set(policies))):
                 # A second click.
                 return known
-            raise Conflict("This is an example already; withdraw that one first.")
+            raise Conflict(_("This is already an example. Withdraw that one first."))
         if Example.objects.filter(project=project, withdrawn_at=None).count() >= MAX_EXAMPLES:
-            raise Conflict(f"A project has at most {MAX_EXAMPLES} examples; withdraw one that is no use any more.")
+            raise Conflict(
+                _("A project can have at most %(limit)s examples. Withdraw one first.") % {"limit": MAX_EXAMPLES}
+            )
         example = Example.objects.create(
             project=project,
             dialogue=dialogue,
@@ -100,15 +108,15 @@ def mark_example(
 
 
 def require_markable(dialogue: Dialogue) -> None:
-    """Raises Conflict for a dialogue that cannot be an example now."""
+    """Raise Conflict for a dialogue that cannot be an example now."""
     if dialogue.status != DialogueStatus.VERIFIED:
-        raise Conflict("Only a verified dialogue can be an example; this one has not been verified yet.")
+        raise Conflict(_("This dialogue is not verified yet. Only verified dialogues can be examples."))
     if dialogue.gold_role:
-        raise Conflict("This dialogue tests reviewers, so it cannot be shown to them as an example; take another.")
+        raise Conflict(_("This dialogue tests reviewers, so it can’t be an example. Choose another one."))
 
 
 def withdraw_example(*, actor: User, project: Project, public_id: str) -> Example:
-    """Show an example to nobody any more; it stays on record. Raises Hidden, Denied."""
+    """Withdraw an example; its row is kept. Raises Hidden, Denied."""
     require_role(actor=actor, project=project, roles=MARKERS)
     with transaction.atomic():
         example = load_example(actor=actor, project=project, public_id=public_id)
@@ -125,7 +133,7 @@ def withdraw_example(*, actor: User, project: Project, public_id: str) -> Exampl
 
 
 def visible_examples(*, actor: User, project: Project) -> QuerySet[Example]:
-    """The examples in use that the actor may see, newest first; their content is not read."""
+    """Return the examples in use that the actor may see, newest first, without their content."""
     return (
         Example.objects.visible_to(actor)
         .filter(project=project, withdrawn_at=None, dialogue__in=Dialogue.objects.visible_to(actor))
@@ -136,7 +144,7 @@ def visible_examples(*, actor: User, project: Project) -> QuerySet[Example]:
 
 
 def load_example(*, actor: User, project: Project, public_id: str) -> Example:
-    """One example, also a withdrawn one. Raises Hidden."""
+    """Return an example, also a withdrawn one. Raises Hidden."""
     example = (
         Example.objects.visible_to(actor)
         .filter(project=project, public_id=public_id, dialogue__in=Dialogue.objects.visible_to(actor))
@@ -144,16 +152,16 @@ def load_example(*, actor: User, project: Project, public_id: str) -> Example:
         .first()
     )
     if example is None:
-        raise Hidden("There is no such example in this project.")
+        raise Hidden(_("This project has no such example."))
     return example
 
 
 def fitting_examples(
     *, actor: User, project: Project, stage: str, policies: Collection[str], without: Dialogue
 ) -> list[Example]:
-    """The examples for a stage: those of one of these policies first, then those of all, then the others.
+    """Return the examples for a stage: those for one of these policies, then those for all, then the others.
 
-    ``without``: the dialogue under review, whose own verified version would give the answer away.
+    ``without``: the dialogue under review, because its verified version would reveal the answer.
     """
     found = visible_examples(actor=actor, project=project).exclude(dialogue=without)
     fits = [one for one in found[:MAX_EXAMPLES] if not one.stages or stage in one.stages]
@@ -161,7 +169,7 @@ def fitting_examples(
 
 
 def view_example(example: Example) -> DialogueView:
-    """The example's content to read: of a task the one task, with what the dialogue says of it all."""
+    """Return the example's content: of an example of a task only this task, with the dialogue's own fields."""
     view = present(example.revision.document(), [])
     if example.task:
         view.tasks = [task for task in view.tasks if task.id == example.task]

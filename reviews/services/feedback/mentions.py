@@ -8,22 +8,22 @@ from django.db.models.functions import Lower
 
 from annotator.models import Membership, Project, User
 
-#: Names in code, and what follows a letter or a dot (an address of mail), mean nobody.
+#: Names in code, and after a letter or a dot (as in a mail address), are not mentions.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
 _MENTION = re.compile(r"(?<![\w@./+-])@([\w][\w.@+-]*)")
 _CODE_OR_MENTION = re.compile(f"{_CODE.pattern}|{_MENTION.pattern}", re.S)
-#: People who can be suggested; in larger projects the others are typed.
+#: Most people that are suggested.
 MAX_SUGGESTED = 200
 
 
 def find_mentions(text: str) -> list[str]:
-    """The names a text mentions, each once, in order. A full stop that ends a sentence is no part of a name."""
+    """Return the names that a text mentions, once each, in order, without the full stop at the end of a sentence."""
     found = (name.rstrip(".@+-") for name in _MENTION.findall(_CODE.sub(" ", text)))
     return list(dict.fromkeys(name for name in found if name))
 
 
 def rename_mentions(text: str, names: Mapping[str, str]) -> str:
-    """The text with other names after each @. ``names``: by what they are called there, in lower case."""
+    """Return the text with other names after each @. ``names``: {name in lower case: new name}."""
 
     def renamed(found: re.Match[str]) -> str:
         name = (found[1] or "").rstrip(".@+-")
@@ -34,7 +34,7 @@ def rename_mentions(text: str, names: Mapping[str, str]) -> str:
 
 
 def known_mentions(project: Project, names: Sequence[str]) -> list[User]:
-    """The members among these names, whatever their case."""
+    """Return the members among these names, regardless of case."""
     wanted = [name.casefold() for name in names]
     if not wanted:
         return []
@@ -43,7 +43,7 @@ def known_mentions(project: Project, names: Sequence[str]) -> list[User]:
 
 
 def suggested_names(project: Project, typed: str = "") -> list[User]:
-    """Members whose name begins like what was typed after the @, by name."""
+    """Return the members whose name begins with what was typed after the @, by name."""
     people = _members(project)
     if typed:
         people = people.filter(

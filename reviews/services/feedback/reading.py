@@ -1,4 +1,4 @@
-"""Feedback as it is read: what was wrong, where, what the guideline says of it, and which error types recur."""
+"""Feedback for reading: errors with places and guideline sections, and counts of error types."""
 
 from collections import Counter as Tally
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import describe
 from annotator.core.guideline_sections import GuidelineReference, find_reference
@@ -25,7 +26,7 @@ PAGE = 25
 
 @dataclass(frozen=True)
 class NamedError:
-    """One error a feedback names: its kind and place in words, the place's anchor, what was said of it."""
+    """One error in a feedback: its type, its place and its note."""
 
     kind: str
     label: str
@@ -42,7 +43,7 @@ class FeedbackRow:
     feedback: Feedback
     named_errors: list[NamedError]
     unread: bool
-    #: Whether reasons are hidden, since the person may look at the dialogue again, and blind.
+    #: Whether reasons are hidden, because the person may review the dialogue again, and blind.
     veiled: bool = False
 
 
@@ -57,7 +58,7 @@ class FeedbackPage:
 
 @dataclass(frozen=True)
 class KindCount:
-    """How often one error type was found: ``share`` of the most frequent one's count, for a bar of 0 to 100."""
+    """The count of one error type; ``share``: in per cent of the most frequent one, for a bar."""
 
     key: str
     label: str
@@ -68,7 +69,7 @@ class KindCount:
 
 @dataclass
 class PersonCount:
-    """What one person was told: feedback in all, and their most frequent error types."""
+    """The number of feedbacks to one person, and their most frequent error types."""
 
     person: User
     count: int
@@ -76,12 +77,12 @@ class PersonCount:
 
 
 def require_overseer(*, actor: User, project: Project) -> None:
-    """Raises Denied unless the actor may see what others were told."""
+    """Raise Denied unless the actor may see the feedback of others."""
     held = roles_in(project, actor)
     if not held:
-        raise Hidden("There is no such project, or you are not a member of it.")
+        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
     if not held & OVERSEERS:
-        raise Denied("What colleagues were told is for senior reviewers and administrators; your own is on this page.")
+        raise Denied(_("Only senior reviewers and administrators can see the feedback of others."))
 
 
 def list_feedback(
@@ -93,7 +94,7 @@ def list_feedback(
     before: str | None = None,
     after: str | None = None,
 ) -> FeedbackPage:
-    """Feedback to the actor, to one ``person`` or to ``everybody``. The latter two raise Denied for annotators."""
+    """Return feedback to the actor, to one ``person`` or to ``everybody``. Raises Denied for annotators."""
     if everybody or (person is not None and person.pk != actor.pk):
         require_overseer(actor=actor, project=project)
     rows = _of(project, None if everybody else person or actor)
@@ -118,7 +119,7 @@ def list_feedback(
 
 
 def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
-    """What somebody was shown of their own feedback is read: its notices are, too."""
+    """Mark the actor's own feedback on the page as read, with its notices."""
     shown = [row.feedback.public_id for row in page.rows if row.unread and row.feedback.person_id == actor.pk]
     if shown:
         own = Notice.objects.visible_to(actor).unread().filter(kind=NoticeKind.FEEDBACK, subject__in=shown)
@@ -126,12 +127,12 @@ def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
 
 
 def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:
-    """How often each error type was found in what people (one person) were told, most frequent first.
+    """Return the count of each error type in the feedback to everybody (or one person), most frequent first.
 
-    An error counts once for each person it was told to. Two queries, over the feedback of the project alone.
+    An error counts once for each person that was told.
     """
     tally: Tally[str] = Tally()
-    for _, kind, count in _tallied(project, person):
+    for _person, kind, count in _tallied(project, person):
         tally[kind] += count
     kinds, guideline = _kinds(project), latest_guideline(project)
     most = max(tally.values(), default=1)
@@ -142,7 +143,7 @@ def count_kinds(*, project: Project, person: User | None = None) -> list[KindCou
 
 
 def count_people(*, actor: User, project: Project) -> list[PersonCount]:
-    """Who was told how much, and of what, most told first. Raises Denied for annotators."""
+    """Return the number and most frequent types of feedback by person, largest first. Raises Denied for annotators."""
     require_overseer(actor=actor, project=project)
     counts = dict(_of(project, None).values_list("person").annotate(Count("id")).order_by())
     out = {person.pk: PersonCount(person, counts[person.pk]) for person in User.objects.filter(pk__in=counts)}
@@ -156,10 +157,10 @@ def count_people(*, actor: User, project: Project) -> list[PersonCount]:
 
 
 def reference_of(kind: ErrorType | None, guideline: Guideline | None) -> GuidelineReference | None:
-    """Where the guideline explains an error type; None where it does not."""
+    """Return the section of the guideline that explains an error type, or None."""
     if kind is None or guideline is None:
         return None
-    # “Other” is a word of every guideline and explained in none.
+    # “Other” occurs in every guideline, but no section explains it.
     words = [] if kind.key == "other" else [kind.label, kind.key]
     return find_reference(guideline.text, heading=kind.guideline, words=words)
 
@@ -170,9 +171,9 @@ def _of(project: Project, person: User | None) -> QuerySet[Feedback]:
 
 
 def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, int]]:
-    """(person id, kind, count) of findings, then of rulings."""
+    """Yield (person id, kind, count) of findings, then of rulings."""
     recipient: dict[str, Any] = {"person__isnull": False} if person is None else {"person": person}
-    # What an expert names besides the rulings is of the dialogue, and no word of whoever reviewed it.
+    # Errors that an expert names next to the rulings are about the dialogue, not about its reviewers.
     authors = {"kind__in": set(FeedbackKind) - {FeedbackKind.OVERRULED}}
     named = {f"review__feedback__{name}": value for name, value in (recipient | authors).items()}
     ruled = {f"feedback__{name}": value for name, value in recipient.items()}

@@ -1,7 +1,7 @@
-"""Claims: who is at work on what. Never one slot to two people, on either database.
+"""Claims: who works on which slot. A slot never has two claims, on either database.
 
 Locks are taken in one order everywhere: membership, dialogue, slot, claim. Claiming locks no dialogue and writes no
-event on its chain (people would queue up behind one another): the claim rows, which are kept, are its history.
+event to its chain, because people would wait for one another. The claim rows are kept as its history.
 """
 
 from datetime import datetime, timedelta
@@ -10,6 +10,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, Role, User
@@ -32,17 +34,17 @@ from reviews.services.queue.order import (
 from reviews.services.queue.pauses import FREE, ClaimLimits, read_claim_limits
 from reviews.services.statements import take_first
 
-#: Overdue claims that one call to claim looks at.
+#: Overdue claims that one call of `claim_next` looks at.
 OVERDUE = 8
 
 
 def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Claim | None:
-    """The most urgent slot the actor may take, theirs until the lease runs out; None when nothing waits for them.
+    """Claim the most urgent slot that the actor may take, until its lease expires; None if there is none.
 
-    What they hold already comes first (of ``stage``, where one is named), then what somebody let expire, then the
-    queues: high priority before normal, then what is reserved for them, then the stages nearest to the end. Raises
-    Hidden for an outsider, Invalid for an unknown stage, Denied where the stage takes another role, Conflict where work
-    is paused or they hold as much as one may.
+    The order: what they have claimed already (in ``stage``, if given), expired claims of others, then the queues: high
+    priority before normal, slots reserved for them, and the stages nearest to the end. Raises Hidden for an outsider,
+    Invalid for an unknown stage, Denied for a stage of another role, Conflict if work is paused or they have reached
+    the limit of claimed items.
     """
     with transaction.atomic():
         roles, now, limited = lock_eligibility(actor=actor, project=project)
@@ -74,16 +76,16 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
 
 
 def claim_slot(*, actor: User, slot: Slot) -> Claim:
-    """Take a certain slot.
+    """Claim a given slot.
 
-    Raises Hidden, Denied with the reason, or Conflict where somebody else has it, work is paused or the actor holds as
-    much as one may.
+    Raises Hidden, Denied with the reason, or Conflict if somebody else has claimed it, work is paused or the actor has
+    reached the limit of claimed items.
     """
     with transaction.atomic():
         roles, now, limited = lock_eligibility(actor=actor, project=slot.project)
         slot = lock_slot(slot.pk)
         if slot.state == SlotState.HIDDEN:
-            raise Hidden("There is no such item.")
+            raise Hidden(_("This item doesn’t exist."))
         live = Claim.objects.select_for_update().filter(slot=slot, state=ClaimState.LIVE).first()
         if live is not None and live.person_id == actor.pk:
             return _extend(live, slot)
@@ -92,16 +94,16 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
         if reason:
             raise Denied(reason)
         if slot.state in (SlotState.DONE, SlotState.CANCELLED):
-            raise Conflict("This item needs no further review here.")
+            raise Conflict(_("This item needs no further review in this stage."))
         alone = stage.reviewers == 1 or slot.reserved_for_id is not None
         begun = None if alone else other_started_slot(actor=actor, slot=slot)
         if begun is not None:
             raise Conflict(
-                f"You have begun on this item in its place {begun.public_id} and gave that back; claim that one, your "
-                "draft is there."
+                _("You have started and released this item in slot %(slot)s. Claim that slot; it has your draft.")
+                % {"slot": begun.public_id}
             )
         if live is not None and not _release_if_overdue(live, slot):
-            raise Conflict("A colleague is at work on this item; take another one.")
+            raise Conflict(_("A colleague is working on this item. Claim another one."))
         if limited:
             _check_limits(actor, slot.project, read_claim_limits(actor=actor, project=slot.project), [slot.stage], now)
         _hold(actor, slot)
@@ -109,11 +111,11 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
 
 
 def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Claim:
-    """Keep a claim alive; ``active_seconds``: worked since the last heartbeat, at most the time that has passed.
+    """Extend a claim. ``active_seconds``: active work since the last heartbeat, at most the time that has passed.
 
-    None of whoever has just opened a page: without scripts that is the only sign of life, and it tells no time.
-    A lease that ran out goes on where nobody else has taken the item. Raises Hidden for a foreign token, Conflict for a
-    claim that is over.
+    None when a page was opened: without JavaScript that is the only heartbeat, and it has no measured time. An expired
+    lease continues if nobody else has claimed the item. Raises Hidden for somebody else's token, Conflict for a claim
+    that has ended.
     """
     with transaction.atomic():
         found = _lock_live_claim(token, actor.pk)
@@ -123,7 +125,7 @@ def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Cla
                 _revive(actor, claim)
                 found = _lock_live_claim(token, actor.pk)
         if not found:
-            raise Conflict("You do not hold this item any more. Your draft is kept.")
+            raise Conflict(_("This item is no longer reserved for you. Your draft is kept."))
         held: Claim = found[0]
         now: datetime = found[0].now
         if active_seconds is not None:
@@ -142,17 +144,17 @@ def _lock_live_claim(token: str, person_id: int) -> QuerySet[Any]:
 
 
 def release(*, actor: User, token: str) -> None:
-    """Give a slot back; it keeps its place. Does nothing for a claim that is over already. Raises Hidden."""
+    """Release a claim; the slot keeps its position. Does nothing if the claim has ended. Raises Hidden."""
     _give_back(actor, token, ClaimState.RELEASED)
 
 
 def skip(*, actor: User, token: str) -> None:
-    """Pass a slot over: it goes to the end of its queue. Does nothing for a claim that is over. Raises Hidden."""
+    """Release a claim and move the slot to the end of its queue. Does nothing if the claim has ended. Raises Hidden."""
     _give_back(actor, token, ClaimState.SKIPPED)
 
 
 def expire_overdue(*, limit: int = 200) -> int:
-    """Reopen slots whose lease has run out; returns how many. Claiming does not wait for this: it only tidies up."""
+    """Reopen slots with an expired lease and return their number. This only tidies up; claiming does not need it."""
     overdue = Claim.objects.filter(state=ClaimState.LIVE, expires_at__lte=Now()).order_by("expires_at")
     count = 0
     for claim in overdue[:limit]:
@@ -168,7 +170,7 @@ def expire_overdue(*, limit: int = 200) -> int:
 
 
 def lock_slot(slot_id: int) -> Slot:
-    """The slot's row, locked until the caller's transaction ends."""
+    """Return the slot's row, locked until the caller's transaction ends."""
     return (
         Slot.objects.select_for_update(of=("self",))
         .select_related("protocol", "stage_run")
@@ -178,12 +180,12 @@ def lock_slot(slot_id: int) -> Slot:
 
 
 def stage_of(slot: Slot) -> Stage:
-    """What the protocol the slot's cycle began under says of its stage."""
+    """Return the slot's stage in the protocol version of its cycle."""
     return parse(slot.protocol).stage(slot.stage)
 
 
 def withdraw(slot: Slot) -> None:
-    """End the live claim on a locked slot, whoever holds it; the slot is open afterwards. Tells nobody."""
+    """End the live claim on a locked slot and open the slot, without a notice."""
     Claim.objects.filter(slot=slot, state=ClaimState.LIVE).update(state=ClaimState.WITHDRAWN, ended_at=Now())
     _open(slot)
 
@@ -196,12 +198,18 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
         return
     titles = stage_titles(project)
     if stage not in titles:
-        raise Invalid(f"This project has no stage called “{stage}”; it has: {', '.join(titles) or 'none yet'}.")
-    raise Denied(f"Your role does not take part in “{titles[stage]}”; an administrator can change that.")
+        raise Invalid(
+            _("This project has no stage “%(stage)s”. Its stages are: %(stages)s.")
+            % {"stage": stage, "stages": ", ".join(titles) or _("none yet")}
+        )
+    raise Denied(
+        _("Your role does not take part in “%(stage)s”. Ask an administrator to change your role.")
+        % {"stage": titles[stage]}
+    )
 
 
 def _check_limits(actor: User, project: Project, limits: ClaimLimits, stages: list[str], now: datetime) -> None:
-    """Raises Conflict where nothing of these stages is given to the actor."""
+    """Raise Conflict if the actor may not claim anything of these stages now."""
     if limits.bar:
         raise Conflict(limits.bar)
     if all(stage in limits.stages for stage in stages):
@@ -210,8 +218,12 @@ def _check_limits(actor: User, project: Project, limits: ClaimLimits, stages: li
     if most is not None:
         held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, expires_at__gt=now).count()
         if held >= most:
-            many = "an item" if most == 1 else f"{most} items"
-            raise Conflict(f"You hold {many} here, as much as one person may; hand one in or give it back first.")
+            sentence = ngettext(
+                "You have already claimed %(count)s item, the limit in this project. Submit or release it first.",
+                "You have already claimed %(count)s items, the limit in this project. Submit or release one first.",
+                most,
+            )
+            raise Conflict(sentence % {"count": most})
 
 
 def _resume_or_take_over(
@@ -222,7 +234,7 @@ def _resume_or_take_over(
     stages: list[str],
     limits: ClaimLimits,
 ) -> Claim | None:
-    """What the actor holds, else what somebody let expire. Raises Conflict where nothing new is given to them."""
+    """Return the actor's own claim, else take over an expired one. Raises Conflict if they may claim nothing new."""
     found = _own_or_overdue(project.pk, actor.pk, now)
     if not found:
         if limits != FREE:
@@ -260,7 +272,7 @@ def _own_or_overdue(project_id: int, person_id: int, now: datetime) -> QuerySet[
 
 
 def _new_claim(*, actor: User, slot: Slot, stage: Stage) -> Claim:
-    # Asked for when all is locked: what was waited for ended before, on the record too.
+    # Read after all locks are taken, so that the time is later than whatever they waited for.
     now = database_time()
     lease = timedelta(minutes=stage.lease_minutes)
     claim = Claim(
@@ -296,7 +308,7 @@ def _open(slot: Slot) -> None:
 
 
 def _release_if_overdue(claim: Claim, slot: Slot) -> bool:
-    """Compare-and-swap: the claim ends unless its holder was heard of meanwhile. The slot is locked."""
+    """End the claim by compare-and-swap unless a heartbeat has extended it. The slot is locked."""
     ended = Claim.objects.filter(pk=claim.pk, slot=slot, state=ClaimState.LIVE, expires_at__lte=Now())
     if not ended.update(state=ClaimState.EXPIRED, ended_at=Now()):
         return False
@@ -307,7 +319,7 @@ def _release_if_overdue(claim: Claim, slot: Slot) -> bool:
 def _own_claim(actor: User, token: str) -> Claim:
     claim = Claim.objects.filter(token=token, person=actor).first()
     if claim is None:
-        raise Hidden("There is no such claim of yours.")
+        raise Hidden(_("You have no such claim."))
     return claim
 
 

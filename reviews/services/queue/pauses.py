@@ -1,4 +1,4 @@
-"""Pauses: nothing new is given out in a project, in a stage or to a person; what is held can be handed in."""
+"""Pauses of a project, a stage or a person: nothing new can be claimed; claimed items can be submitted."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Membership, Project, User
@@ -20,13 +21,13 @@ MAX_REASON = 300
 
 @dataclass(frozen=True)
 class ClaimLimits:
-    """What keeps a person from being given work. Sentences; blank: nothing does."""
+    """What keeps a person from claiming items, as sentences; blank if nothing does."""
 
     #: The project's or the person's own pause.
     bar: str = ""
-    #: Stage → why nothing of it is given out.
+    #: Stage → why nothing of it can be claimed.
     stages: dict[str, str] = field(default_factory=dict)
-    #: How many items they may hold at a time; None: as many as they like.
+    #: How many items they may have claimed at a time; None: no limit.
     most_held: int | None = None
 
 
@@ -34,7 +35,7 @@ FREE = ClaimLimits()
 
 
 def read_claim_limits(*, actor: User, project: Project) -> ClaimLimits:
-    """What keeps the actor from being given work in a project."""
+    """Return what keeps the actor from claiming items in a project."""
     bar, stages, titles = "", {}, stage_titles(project)
     for pause in live_pauses(project).order_by("-stage"):
         if pause.what == "project" or pause.person_id == actor.pk:
@@ -46,7 +47,7 @@ def read_claim_limits(*, actor: User, project: Project) -> ClaimLimits:
 
 
 def pauses_for(*, actor: User, project: Project, stages: Sequence[str]) -> list[Pause]:
-    """Pauses by which the actor is given nothing, or nothing of one of ``stages``. One question to the database."""
+    """Return the pauses that concern the actor, or one of ``stages``, in one query."""
     return [
         one
         for one in live_pauses(project).order_by("stage", "pk")
@@ -55,44 +56,55 @@ def pauses_for(*, actor: User, project: Project, stages: Sequence[str]) -> list[
 
 
 def live_pauses(project: Project) -> QuerySet[Pause]:
-    """The pauses of a project that have not ended."""
+    """Return the pauses of a project that have not ended."""
     return Pause.objects.filter(project=project, ended_at=None)
 
 
 def sentence(pause: Pause, titles: dict[str, str]) -> str:
-    """Why nothing is given out, to whoever asked for work."""
+    """Return what a pause means for a person who wants to claim an item."""
     because = f": {pause.reason.rstrip('.')}." if pause.reason else "."
     if pause.what == "project":
-        return f"Work in this project is paused{because} What you hold you can still hand in."
-    if pause.what == "stage":
-        return f"“{titles.get(pause.stage, pause.stage)}” is paused{because} Take something of another stage."
-    return f"You are paused in this project{because} What you hold you can still hand in; an administrator resumes you."
+        text = _("Work in this project is paused%(reason)s You can still submit the items you have claimed.")
+    elif pause.what == "stage":
+        text = _("“%(stage)s” is paused%(reason)s Claim an item of another stage.")
+    else:
+        text = _(
+            "An administrator has paused your work in this project%(reason)s You can still submit the items you have "
+            "claimed."
+        )
+    return text % {"stage": titles.get(pause.stage, pause.stage), "reason": because}
 
 
 def pause(
     *, actor: User, project: Project, person: User | None = None, stage: str = "", reason: str = ""
 ) -> tuple[Pause, int]:
-    """Give out nothing new: to ``person``, in ``stage``, or (neither) in all of the project. What is held stays held.
+    """Pause ``person``, ``stage``, or (neither) the whole project: nothing new can be claimed; claims stay.
 
-    What is reserved for a paused person is opened to all; returns the pause and how many slots that were (the rest of
-    very many follows by itself). Raises Denied, Invalid for an unknown stage or a stranger, Conflict where it is paused
-    already.
+    Slots reserved for a paused person are opened to all; return the pause and the number of these slots (if there are
+    very many, the rest follows later). Raises Denied, Invalid for an unknown stage or a stranger, Conflict if it is
+    already paused.
     """
     require_administrator(actor=actor, project=project)
     reason = reason.strip()
     if len(reason) > MAX_REASON or "\x00" in reason:
-        raise Invalid(f"The reason has at most {MAX_REASON} characters, none of them NUL.", field="reason")
+        raise Invalid(
+            _("The reason may have at most %(limit)s characters and no NUL character.") % {"limit": MAX_REASON},
+            field="reason",
+        )
     titles = stage_titles(project)
     if person is not None and stage:
-        raise Invalid("Pause a person or a stage, not both at once.")
+        raise Invalid(_("Pause either a person or a stage, not both."))
     if stage and stage not in titles:
-        raise Invalid(f"This project has no stage called “{stage[:40]}”; it has: {', '.join(titles) or 'none yet'}.")
+        raise Invalid(
+            _("This project has no stage “%(stage)s”. Its stages are: %(stages)s.")
+            % {"stage": stage[:40], "stages": ", ".join(titles) or _("none yet")}
+        )
     with transaction.atomic():
         if person is not None:
-            # Claims of theirs that are being made are made; later ones find the pause.
+            # Wait for their claims in progress; later ones see the pause.
             members = Membership.objects.live().filter(project=project, user=person)
             if not list(members.select_for_update(no_key=True).order_by("pk")):
-                raise Invalid(f"{person} is no member of this project.")
+                raise Invalid(_("%(person)s is not a member of this project.") % {"person": person})
         try:
             with transaction.atomic():
                 made = Pause.objects.create(project=project, person=person, stage=stage, reason=reason, actor=actor)
@@ -101,20 +113,20 @@ def pause(
             if known is not None and (known.actor, known.reason) == (actor, reason):
                 # A second click.
                 return known, 0
-            raise Conflict("That is paused already; end the pause before you begin another one.") from None
+            raise Conflict(_("This is already paused. End that pause first.")) from None
         append_event(actor=actor, project=project, kind=f"{made.what}.paused", after=_as_event(made))
     freed = 0 if person is None else free_reserved(project=project, people={person.pk: "paused"}, actor=actor)
     return made, freed
 
 
 def resume(*, actor: User, project: Project, public_id: str) -> Pause:
-    """Give out work again. A pause that has ended stays so. Raises Denied, Hidden."""
+    """End a pause. Does nothing if it has ended. Raises Denied, Hidden."""
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         found = Pause.objects.select_for_update(of=("self",)).filter(project=project, public_id=public_id)
         ended = found.select_related("person").first()
         if ended is None:
-            raise Hidden("There is no such pause in this project.")
+            raise Hidden(_("This project has no such pause."))
         if ended.ended_at is not None:
             return ended
         ended.ended_at, ended.ended_by = timezone.now(), actor
@@ -126,14 +138,16 @@ def resume(*, actor: User, project: Project, public_id: str) -> Pause:
 def set_rules(
     *, actor: User, project: Project, most_held: int | None, absent_days: int | None, keep: Collection[str] = ()
 ) -> AssignmentRules:
-    """Say how many items one person may hold, and when somebody counts as away (None: no limit, never).
+    """Set how many items one person may claim, and after how many days a person counts as away (None: no limit).
 
-    ``keep``: names of those of the two that stay as they are. Raises Denied, or Invalid for a number out of bounds.
+    ``keep``: names of the settings that stay as they are. Raises Denied, or Invalid for a number out of range.
     """
     require_administrator(actor=actor, project=project)
     for name, value, most in (("most_held", most_held, 500), ("absent_days", absent_days, 365)):
         if value is not None and not 1 <= value <= most:
-            raise Invalid(f"The number must lie between 1 and {most}; leave it empty for no limit.", field=name)
+            raise Invalid(
+                _("Enter a number from 1 to %(limit)s, or leave it empty for no limit.") % {"limit": most}, field=name
+            )
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         rules = AssignmentRules.objects.filter(project=project).first() or AssignmentRules(project=project)

@@ -1,4 +1,4 @@
-"""What the project page and My work show: read from counters and the heads of queues, never by counting dialogues."""
+"""Figures of the project page and My work, read from counters and the heads of queues, never by counting dialogues."""
 
 from dataclasses import dataclass, field, replace
 
@@ -22,20 +22,20 @@ from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
 from reviews.services.statements import count_waiting
 from reviews.services.statistics.counters import read_counters
 
-#: My work counts up to here in each queue, then says “or more”.
+#: My work counts up to this number in each queue, then says “or more”.
 MANY = 100
 
 
 @dataclass(frozen=True)
 class StageProgress:
-    """How many items stand in a stage, and what became of those that left it."""
+    """The number of items in a stage, and the outcomes of those that left it."""
 
     stage: Stage
-    #: Slots that nobody works on, that somebody works on, and that are done.
+    #: Open, claimed and done slots.
     open: int
     claimed: int
     done: int
-    #: Items that wait for the random draw.
+    #: Items that wait for the draw.
     pooled: int
     #: Items that left the stage, and how.
     settled: int
@@ -44,12 +44,12 @@ class StageProgress:
     compared: int
     discrepant: int
     alarm_above: float
-    #: How many items must have been compared before there is an alarm.
+    #: Compared items needed before there can be an alarm.
     alarm_after: int
     #: Drawn items that were reviewed, and those of them that held an error.
     sampled: int
     sampled_errors: int
-    #: Of the items with open slots, those that nobody may take; of who does not oversee the project, nothing is asked.
+    #: Items that nobody can review; only for overseers.
     stuck: Stuck | None = None
 
     @property
@@ -62,12 +62,12 @@ class StageProgress:
 
     @property
     def discrepancy_rate(self) -> float | None:
-        """Share of compared items on which reviewers disagreed; None while there is none to compare."""
+        """Return the share of compared items on which reviewers disagreed; None if none was compared."""
         return self.discrepant / self.compared if self.compared else None
 
     @property
     def percent(self) -> str:
-        """The discrepancy rate in per cent, with one digit."""
+        """Return the discrepancy rate in per cent, with one digit."""
         return f"{100 * (self.discrepancy_rate or 0):.1f}"
 
     @property
@@ -76,7 +76,7 @@ class StageProgress:
 
     @property
     def alarm(self) -> bool:
-        """Whether reviewers disagree more often than the protocol finds good, once enough items are compared."""
+        """Return whether the discrepancy rate is above the protocol's limit, once enough items are compared."""
         rate = self.discrepancy_rate
         return rate is not None and self.compared >= self.alarm_after and rate > self.alarm_above
 
@@ -87,13 +87,13 @@ class StageProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """How many items stand where in a project."""
+    """The number of items by status and stage in a project."""
 
     #: Status → published dialogues; every status is there.
     statuses: dict[str, int]
     stages: list[StageProgress]
     protocol: Protocol | None
-    #: Stages for which there are too few people, or for some of what waits there, as sentences.
+    #: Sentences about stages with too few people.
     shortfalls: list[str]
 
     @property
@@ -106,7 +106,7 @@ class Progress:
 
     @property
     def pooled(self) -> int:
-        """Items that wait for a draw."""
+        """Return the number of items that wait for a draw."""
         return sum(stage.pooled for stage in self.stages)
 
     @property
@@ -116,47 +116,47 @@ class Progress:
 
 @dataclass(frozen=True)
 class Waiting:
-    """One stage of somebody's work: how much of it waits. ``count`` is at most ``MANY`` a queue."""
+    """The number of items that wait in one stage for a person. ``count`` is at most ``MANY`` a queue."""
 
     key: str
     title: str
     count: int
-    #: Nothing of it is given out to them now.
+    #: Whether the person cannot claim anything of it now.
     paused: bool = False
-    #: How many more there are that nobody can take: told to those who oversee the project.
+    #: Further items that nobody can review; only for overseers.
     stuck: Stuck | None = None
 
     @property
     def more(self) -> bool:
-        """Whether the true number may be larger."""
+        """Return whether the true number may be larger."""
         return self.count >= MANY
 
 
 @dataclass(frozen=True)
 class MyWork:
-    """What one person finds in one project."""
+    """One person's work in one project."""
 
     project: Project
     roles: frozenset[Role]
-    #: What they hold, the newest first.
+    #: Their live claims, newest first.
     claims: list[Claim]
-    #: The stages they take part in, in the protocol's order, also those where nothing waits.
+    #: The stages they take part in, in the protocol's order, also those without waiting items.
     waiting: list[Waiting] = field(default_factory=list)
-    #: Why nothing, or nothing of a stage, is given out to them, as sentences.
+    #: Sentences about pauses that concern them.
     pauses: list[str] = field(default_factory=list)
-    #: What waits and can be taken by nobody, as sentences.
+    #: Sentences about items that nobody can review.
     stuck: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        """What they can take: of a stage that is paused, nothing."""
+        """Return the number of items they can claim, without paused stages."""
         return sum(stage.count for stage in self.waiting if not stage.paused)
 
 
 def read_progress(*, project: Project, roles: frozenset[Role] | None = None, viewer: User | None = None) -> Progress:
-    """How many items stand where in a project. ``roles``: of the ``viewer``; without them, what goes on record.
+    """Return the progress of a project. ``roles``: of the ``viewer``; without them, without gold items.
 
-    Who is not to know gold items sees them counted as the ordinary items they look like.
+    Viewers who may not know gold items see them counted like ordinary items.
     """
     versions = read_versions(project)
     counts = read_counters(project, with_gold=roles is not None and not roles & OVERSEERS, viewer=viewer)
@@ -167,7 +167,7 @@ def read_progress(*, project: Project, roles: frozenset[Role] | None = None, vie
             if stage.key not in stages:
                 stages[stage.key] = _stage_progress(stage, counts, protocol)
     current = parse(versions[0]) if versions else None
-    # A stage of an earlier version only matters while something is or was in it.
+    # A stage of an earlier version is shown only if something is or was in it.
     keys = {stage.key for stage in current.stages} if current else set()
     lacking = shortfalls(project=project, protocol=current) if current else []
     waiting = [one.stage for one in stages.values() if one.open]
@@ -184,7 +184,7 @@ def read_progress(*, project: Project, roles: frozenset[Role] | None = None, vie
 
 
 def read_my_work(*, actor: User, project: Project) -> MyWork:
-    """What waits for the actor in a project, and what they hold."""
+    """Return what waits for the actor in a project, and their claims."""
     roles = roles_in(project, actor)
     versions = read_versions(project)
     held = list(
@@ -202,7 +202,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     positions = read_positions(actor=actor, project=project)
     cursors = positions.cursors and rewound_to_released(actor=actor, project=project, cursors=positions.cursors)
     counts = count_waiting(person=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
-    # At the end of a queue whoever claims begins it again: what was given back stands before their place.
+    # At the end of a queue a claim starts from the beginning, where released slots may be.
     ended = [queue for queue in queues if queue.stage not in counts]
     if ended and positions.cursors:
         counts |= count_waiting(person=actor, project=project, queues=ended, cursors={}, limit=MANY)
@@ -211,7 +211,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
             more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
             counts[stage] = min(counts.get(stage, 0) + more, MANY)
     overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
-    # An item with an open place is counted by that.
+    # An item with an open slot is already counted.
     overdue = overdue.filter(slot__is_gold=False).exclude(slot__stage_run__slots__state=SlotState.OPEN)
     for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
         if stage in order and any(queue.stage == stage for queue in queues):

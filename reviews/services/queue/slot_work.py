@@ -1,10 +1,11 @@
-"""The work on one slot: a person's claim on it, what is under review, and what the stage asks for."""
+"""The work on one slot: a person's claim on it, its stage and its protocol."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden
 from annotator.models import Dialogue, Membership, User
@@ -17,23 +18,23 @@ from reviews.services.protocols.versions import parse
 
 @dataclass(frozen=True)
 class Work:
-    """One person's hold on one slot, and what the slot asks for."""
+    """One person's claim on one slot, with its stage and protocol."""
 
     slot: Slot
     claim: Claim
     stage: Stage
     protocol: Protocol
-    #: Whether the lease has run out; nobody else has taken the item, so it can still be submitted.
+    #: Whether the lease has expired; nobody else has claimed the item, so it can still be submitted.
     expired: bool
 
     @property
     def blind(self) -> bool:
-        """Whether nobody else may see anything of this review yet."""
+        """Return whether nobody else may see anything of this review yet."""
         return self.slot.stage_run.blind
 
     @property
     def branch(self) -> str:
-        """The branch its holder works on: their own in a blind stage, else the main one."""
+        """Return the branch of the work: the slot's own in a blind stage, else the main one."""
         return branch_of(self.slot)
 
     @property
@@ -42,34 +43,35 @@ class Work:
 
 
 def branch_of(slot: Slot) -> str:
-    """The branch on which a slot's holder keeps draft and fix."""
+    """Return the branch for the draft and the fix of a slot."""
     return f"slot-{slot.public_id}" if slot.stage_run.blind else "main"
 
 
 def load_claim(*, actor: User, slot: str, token: str | None = None) -> Claim:
-    """The actor's latest claim on the slot with this public id, or the one with this token, over or not.
+    """Return the actor's latest claim on the slot, or the one with this token, also if it has ended.
 
-    All that hangs on the slot comes with it. Raises Hidden for what they never held.
+    Related rows of the slot are loaded with it. Raises Hidden if they never claimed it.
     """
     return _read_claim(actor, slot, token)[0]
 
 
 def load_slot_work(*, actor: User, public_id: str) -> Work:
-    """The actor's hold on a slot. Raises Hidden for what they never held, Conflict (saying why) for what they lost."""
+    """Return the actor's work on a slot. Raises Hidden if they never claimed it, Conflict if their claim has ended."""
     claim, now = _read_claim(actor, public_id, None)
     slot = claim.slot
     if claim.state == ClaimState.SUBMITTED:
         verdict = Review.objects.get(slot=slot).get_verdict_display()
         raise Conflict(
-            f"You have submitted your review of this item, with the verdict “{verdict}”; it cannot be changed any more."
+            _("You have submitted your review of this item with the verdict “%(verdict)s”. It can’t be changed.")
+            % {"verdict": verdict}
         )
     if claim.state in (ClaimState.RELEASED, ClaimState.SKIPPED):
-        raise Conflict("You gave this item back; claim it again to go on. Your draft is kept.")
+        raise Conflict(_("You have released this item. Claim it again to continue. Your draft is kept."))
     if claim.state == ClaimState.WITHDRAWN or slot.state in (SlotState.CANCELLED, SlotState.DONE):
-        raise Conflict("This item was taken from you: it was reassigned or has begun anew. Your draft is kept.")
+        raise Conflict(_("This item was reassigned or its review was restarted. Your draft is kept."))
     free = slot.state == SlotState.OPEN and slot.reserved_for_id in (None, actor.pk)
     if claim.state == ClaimState.EXPIRED and not free:
-        raise Conflict("Your time on this item ran out and a colleague has it now. Your draft is kept.")
+        raise Conflict(_("Your reservation expired and a colleague has claimed this item. Your draft is kept."))
     protocol = parse(slot.protocol)
     return Work(
         slot=slot,
@@ -86,7 +88,7 @@ def _read_claim(actor: User, slot: str, token: str | None) -> tuple[Claim, datet
     if actor.is_active:
         found = _latest_claim(actor.pk, slot) if token is None else _claim_by_token(actor.pk, slot, token)
     if not found:
-        raise Hidden("There is no such item, or you do not hold it.")
+        raise Hidden(_("This item doesn’t exist, or you haven’t claimed it."))
     [claim] = found
     # What was read once need not be fetched again.
     claim.project = claim.slot.dialogue.project = claim.slot.project

@@ -1,9 +1,11 @@
-"""Items that wait, and that nobody in the project may take."""
+"""Waiting items that nobody in the project can review."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from annotator.core.wording import counted
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from annotator.models import Project, Role
 from reviews.core.protocols import Stage, StageKind
 from reviews.models import Slot, SlotState
@@ -13,7 +15,7 @@ LOOKED_AT = 1_000
 
 
 class Stuck(NamedTuple):
-    """How many items nobody can take, and whether there may be more: the queue is longer than what was looked at."""
+    """The number of items that nobody can review; ``more`` if the queue is longer than what was looked at."""
 
     items: int
     more: bool
@@ -22,9 +24,9 @@ class Stuck(NamedTuple):
 def count_stuck(
     *, project: Project, stages: Iterable[Stage], people: Mapping[int, frozenset[str]]
 ) -> dict[Stage, Stuck]:
-    """Stage → items in it that each of ``people`` (key → roles) has reviewed, wrote or owns.
+    """Return stage → number of its items that each of ``people`` (key → roles) has reviewed, wrote or owns.
 
-    Where nobody has the stage's role at all, that is said elsewhere. What is reserved is its person's.
+    Stages whose role nobody has, and reserved slots, are not counted.
     """
     out = {}
     for stage in stages:
@@ -42,7 +44,7 @@ def count_stuck(
         for slot, run, number, confirms, author, owner, holder, *held in found:
             slots.add(slot)
             people_of_it = barred.setdefault(run, {author, owner})
-            # Who looks at it in this round, or has just approved this version, leaves the next look to others.
+            # Reviewers of this round, and those of the approvals just before it, may not review it again.
             beside = (held[0], held[1]) in {(stage.key, number - back) for back in range(confirms + 1)}
             if beside or stage.eligible.not_earlier_reviewers:
                 people_of_it.add(holder)
@@ -52,11 +54,19 @@ def count_stuck(
 
 
 def stuck_sentence(stage: Stage, stuck: Stuck) -> str:
-    """What is wrong, and what to do."""
-    words = " or ".join(sorted(Role(role).label.lower() for role in stage.eligible.roles))
-    wait, it = ("waits", "it") if stuck.items == 1 else ("wait", "them")
-    least = "at least " if stuck.more else ""
-    return (
-        f"“{stage.title}”: {least}{counted(stuck.items, 'item')} {wait} that nobody can take, because everybody "
-        f"with the role {words} has reviewed {it} before, or wrote or owns {it}. Add another {words}."
-    )
+    """Return what is wrong, and what to do."""
+    words = _(" or ").join(sorted(str(Role(role).label).lower() for role in stage.eligible.roles))
+    if stuck.more:
+        text = _(
+            "“%(stage)s”: nobody can review at least %(count)s items, because everybody with the role %(role)s has "
+            "reviewed or written them, or owns them. Add another %(role)s."
+        )
+    else:
+        text = ngettext(
+            "“%(stage)s”: nobody can review %(count)s item, because everybody with the role %(role)s has reviewed or "
+            "written it, or owns it. Add another %(role)s.",
+            "“%(stage)s”: nobody can review %(count)s items, because everybody with the role %(role)s has reviewed or "
+            "written them, or owns them. Add another %(role)s.",
+            stuck.items,
+        )
+    return text % {"stage": stage.title, "count": f"{stuck.items:,}", "role": words}

@@ -1,15 +1,18 @@
-"""Checklists: what is still to be answered before a review can be handed in, and the answers in words."""
+"""Checklists: reading and checking the answers of a review, and their labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.core.comparison import describe
 from annotator.core.comparison.anchors import covers
 from annotator.errors import Invalid
 from reviews.core.protocols import Stage
 
-#: In a checklist's answers, beside the ids of tasks: the dialogue as a whole.
+#: Key of the whole dialogue in a checklist's answers, next to the ids of tasks.
 WHOLE = "dialogue"
 MAX_NOTE = 1000
 
@@ -19,7 +22,7 @@ Notes = dict[str, dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer in words. ``answer`` is None where the reviewer said that it does not apply, or said nothing."""
+    """One answer with its labels. ``answer`` is None for “does not apply” and for no answer."""
 
     place: str
     text: str
@@ -28,10 +31,10 @@ class AnswerRow:
 
 
 def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any], *, passing: bool) -> Answers:
-    """The answers that mean something, of tasks that are there. They speak of what is handed in.
+    """Return the answers about tasks of the submitted document.
 
-    ``passing``: the verdict approves, so a “no” contradicts it. Raises Invalid for what cannot be kept, and, where the
-    stage wants every item answered, for the first one that is not.
+    ``passing``: the verdict approves, so a “No” contradicts it. Raises Invalid for malformed answers, and for the first
+    missing one if the stage requires all.
     """
     items = {item.key: item for item in stage.checklist.items}
     out: Answers = {}
@@ -40,15 +43,18 @@ def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, 
         if answers is None:
             continue
         if not isinstance(answers, Mapping):
-            raise Invalid(f"The checklist's answers for {place} must be an object of yes (true), no (false) or null.")
+            raise Invalid(
+                _("The checklist answers for %(place)s must be an object with true, false or null.") % {"place": place}
+            )
         for key, answer in answers.items():
             if key not in items or items[key].per_task is (place == WHOLE):
-                raise Invalid(f"This stage's checklist has no item “{key}” for {place}; load the page again.")
+                raise Invalid(_no_item(key, place))
             if answer is not None and not isinstance(answer, bool):
-                raise Invalid(f"The answer to “{key}” is true, false or null.")
+                raise Invalid(_("The answer to “%(key)s” must be true, false or null.") % {"key": key})
             if answer is False and passing:
                 raise Invalid(
-                    f"The checklist says no to “{items[key].text}” ({place}): mend it, or reject or escalate."
+                    _("You answered “No” to “%(question)s” (%(place)s). Fix the problem, or reject or escalate.")
+                    % {"question": items[key].text, "place": _words(document, place)}
                 )
             out.setdefault(place, {})[key] = answer
     if stage.checklist.required:
@@ -57,9 +63,9 @@ def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, 
 
 
 def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any], answers: Answers) -> Notes:
-    """The notes beside the answers; blank ones are left away.
+    """Return the notes of the answers without the blank ones.
 
-    Raises Invalid for one that cannot be kept, and for one beside a “yes”: it says what is wrong.
+    Raises Invalid for malformed notes, and for a note on a “Yes”, because a note says what is wrong.
     """
     items = {item.key: item for item in stage.checklist.items}
     out: Notes = {}
@@ -68,26 +74,28 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
         if notes is None:
             continue
         if not isinstance(notes, Mapping):
-            raise Invalid(f"The checklist's notes for {place} must be an object of texts.")
+            raise Invalid(_("The checklist notes for %(place)s must be an object of texts.") % {"place": place})
         for key, note in notes.items():
             if key not in items or items[key].per_task is (place == WHOLE):
-                raise Invalid(f"This stage's checklist has no item “{key}” for {place}; load the page again.")
+                raise Invalid(_no_item(key, place))
             if not isinstance(note, str) or len(note) > MAX_NOTE or "\x00" in note:
-                raise Invalid(f"A note is a text of at most {MAX_NOTE:,} characters, none of them NUL.")
+                raise Invalid(
+                    _("A note may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_NOTE:,}"}
+                )
             if note.strip():
                 out.setdefault(place, {})[key] = note.strip()
     for place, key in ((place, key) for place, notes in out.items() for key in notes):
         if answers.get(place, {}).get(key) is True:
             raise Invalid(
-                f"The checklist says yes to “{items[key].text}” for {_words(document, place)}, and a note says what is "
-                "wrong: leave the note away, or answer no.",
+                _("You answered “Yes” to “%(question)s” (%(place)s) with a note. Remove the note, or answer “No”.")
+                % {"question": items[key].text, "place": _words(document, place)},
                 checklist=[place, key],
             )
     return out
 
 
 def without_yes(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
-    """The notes without those beside a “yes”: a note explains a “no”."""
+    """Return the notes without those on a “Yes”."""
     kept = {
         place: {key: note for key, note in given.items() if answers.get(place, {}).get(key) is not True}
         for place, given in notes.items()
@@ -98,10 +106,7 @@ def without_yes(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
 def require_grounds(
     stage: Stage, document: Mapping[str, Any], answers: Answers, notes: Notes, error_anchors: Sequence[str]
 ) -> None:
-    """Every “no” says what is wrong: in a note of its own, or by an error named in that task (or of the dialogue).
-
-    Raises Invalid, naming the first that does not.
-    """
+    """Require a note, or an error in that task (or the dialogue), for every “No”. Raises Invalid."""
     items = {item.key: item for item in stage.checklist.items}
     for place, given in answers.items():
         task = "" if place == WHOLE else f"/tasks/{place}"
@@ -109,14 +114,14 @@ def require_grounds(
         for key, answer in given.items():
             if answer is False and not named and not notes.get(place, {}).get(key):
                 raise Invalid(
-                    f"The checklist says no to “{items[key].text}” for {_words(document, place)}: say in its note what "
-                    f"is wrong, or name an error there.",
+                    _("Explain your “No” to “%(question)s” (%(place)s) in a note, or tag an error there.")
+                    % {"question": items[key].text, "place": _words(document, place)},
                     checklist=[place, key],
                 )
 
 
 def unanswered(stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(task id or "dialogue", item key) of everything that has no yes or no yet, in order."""
+    """Return (task id or "dialogue", item key) of every question without a yes or no, in order."""
     return [
         (place, item.key)
         for place in _places(document)
@@ -128,7 +133,7 @@ def unanswered(stage: Stage, document: Mapping[str, Any], answers: Mapping[str, 
 def answer_rows(
     stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any], notes: Mapping[str, Any]
 ) -> list[AnswerRow]:
-    """What a reviewer answered, in words; answers about tasks or items that are gone bear their ids."""
+    """Return a reviewer's answers with labels; those about removed tasks or items keep their ids."""
     texts = {item.key: item.text for item in stage.checklist.items}
     notes = without_yes(answers, notes)
     return [
@@ -144,13 +149,23 @@ def _require_all(stage: Stage, document: Mapping[str, Any], answers: Answers) ->
         return
     place, key = open_items[0]
     text = next(item.text for item in stage.checklist.items if item.key == key)
-    rest = f" {len(open_items) - 1} more have none either." if len(open_items) > 1 else ""
     raise Invalid(
-        f"“{stage.title}” wants its whole checklist answered. {_words(document, place).capitalize()} has no answer to "
-        f"“{text}”.{rest}",
+        ngettext(
+            "Answer every question of the checklist. %(count)s is still open: “%(question)s” (%(place)s).",
+            "Answer every question of the checklist. %(count)s are still open, the first: “%(question)s” (%(place)s).",
+            len(open_items),
+        )
+        % {"count": len(open_items), "question": text, "place": _words(document, place)},
         checklist=[place, key],
         unanswered=[list(one) for one in open_items],
     )
+
+
+def _no_item(key: object, place: str) -> str:
+    return _("This stage’s checklist has no item “%(key)s” for %(place)s. Reload the page.") % {
+        "key": key,
+        "place": place,
+    }
 
 
 def _places(document: Mapping[str, Any]) -> list[str]:
@@ -158,4 +173,4 @@ def _places(document: Mapping[str, Any]) -> list[str]:
 
 
 def _words(document: Mapping[str, Any], place: str) -> str:
-    return "the dialogue" if place == WHOLE else describe(dict(document), f"/tasks/{place}")
+    return _("the whole dialogue") if place == WHOLE else describe(dict(document), f"/tasks/{place}")

@@ -1,7 +1,7 @@
-"""What a reviewer has filled in so far. Two windows at one form keep what each changed; at one place they are asked.
+"""The stored form of a review. Changes of two windows are merged; if both changed the same place, they are asked.
 
-A window sends its whole form, with the version it shows. What differs from that version it has changed; what others
-have changed since then, and this window has not, stays.
+A window sends its whole form with the version it shows. It has changed what differs from that version; what other
+windows have changed since then stays.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Invalid
@@ -19,16 +20,16 @@ from annotator.services.database.compiled import compiled
 from reviews.models import ReviewDraft
 from reviews.services.queue.slot_work import Work
 
-#: Longest text of a review's reason.
+#: Characters of a review's reason.
 MAX_REASON = 4000
-#: Versions of which is kept what they changed: as old as a window may be to have its form merged.
+#: Versions whose changes are kept; the form of an older window cannot be merged.
 KEPT_STEPS = 100
-#: Bytes of a form as it is stored, and of the steps that are kept with it: autosave brings more with every request.
+#: Bytes of a stored form, and of its kept steps.
 MAX_FORM = 8 << 20
 
-#: The fields of a form, and how many keys name one place in each.
+#: The fields of a form, and the number of keys of a place in each.
 _DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "named_errors": 1, "rulings": 2, "review_session": 2}
-#: Fields in which nothing and an empty value are the same.
+#: Fields in which a missing value and an empty one are the same.
 _BLANK = ("reason", "notes", "named_errors")
 Place = tuple[str, ...]
 _ANYWHERE: Place = ()
@@ -38,28 +39,28 @@ _AS_STORED = object()
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the window that sends a form knows of it."""
+    """What the sending window knows about the form."""
 
     #: The version it shows.
     seen: int
-    #: Its own saves since then, this one last: an answer may have been lost on the way.
+    #: Its own saves since then, this one last; their responses may be lost.
     edits: tuple[str, ...] = ()
-    #: The version of which it has shown what differs, where somebody has decided for what they typed.
+    #: The version over which the person chose what they typed.
     over: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A form as it is stored now."""
+    """A stored form."""
 
     form: dict[str, Any]
     version: int
-    #: Whether the window shows it: no other window has changed it since.
+    #: Whether the window shows it, because no other window has changed it since.
     shown: bool
 
 
 def read_form(*, actor: User, work: Work) -> ReviewDraft:
-    """What the actor has filled in of the review so far."""
+    """Return the actor's stored form of the review."""
     draft = next(iter(_drafts(work.slot.pk, actor.pk)), None)
     return draft or ReviewDraft(slot=work.slot, person=actor)
 
@@ -70,22 +71,21 @@ def _drafts(slot_id: int, person_id: int) -> QuerySet[ReviewDraft]:
 
 
 def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Window | None = None) -> Kept:
-    """Store what a reviewer has filled in, or part of it; without ``window``, whatever stood there.
+    """Store changes to the form of a review; without ``window``, overwrite what is there.
 
-    Raises Invalid for what could never be submitted, and Conflict where another window has changed the same place:
-    with ``places``, [(place, what is stored, what was sent)], the ``form`` as it would be with that, and the stored
-    ``version``.
+    Raises Invalid for what could never be submitted, and Conflict if another window has changed the same place: with
+    ``places``, [(place, stored value, sent value)], the merged ``form``, and the stored ``version``.
     """
     unknown = set(changes) - set(_DEPTHS)
     if unknown:
-        raise Invalid(f"A review has no field {sorted(unknown)[0]}.")
+        raise Invalid(_("A review has no field %(name)s.") % {"name": sorted(unknown)[0]})
     if len(changes.get("reason", "")) > MAX_REASON:
-        raise Invalid(f"The reason is longer than {MAX_REASON:,} characters; shorten it.")
+        raise Invalid(_("The reason is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_REASON:,}"})
     if not changes:
         draft = read_form(actor=actor, work=work)
         return Kept(draft.form, draft.version, shown=not _others(draft, window))
     with transaction.atomic():
-        draft, _ = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
+        draft, _created = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
         stored, others = _leaves(draft.form), _others(draft, window)
         unknown_before = others.get(_ANYWHERE, _AS_STORED)
         disputed, before = [], []
@@ -103,12 +103,11 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Windo
             _put(draft.form, place, value)
         if before and len(dumps(draft.form)) > MAX_FORM:
             raise Invalid(
-                f"What you have filled in has more than {MAX_FORM >> 20} MB in all; this was not stored. Shorten it."
+                _("The form is larger than %(size)s MB and was not saved. Shorten it.") % {"size": MAX_FORM >> 20}
             )
         if disputed and (window is None or window.over != draft.version):
             raise Conflict(
-                "This was changed meanwhile in another window. Nothing was overwritten, and what you typed is not "
-                "stored yet: choose which version stays.",
+                _("Another window has changed the same place. Your change is not saved. Choose which version to keep."),
                 places=disputed,
                 form=draft.form,
                 version=draft.version,
@@ -125,9 +124,9 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Windo
 
 
 def _others(draft: ReviewDraft, window: Window | None) -> dict[Place, Any]:
-    """Where other windows have changed the form since this one looked at it, with what it shows there.
+    """Return the places that other windows have changed since the window's version, with the value that it shows.
 
-    ``_ANYWHERE`` for one whose version is not known any more.
+    ``_ANYWHERE`` if the window's version is too old.
     """
     if window is None or window.seen == draft.version:
         return {}
@@ -139,7 +138,7 @@ def _others(draft: ReviewDraft, window: Window | None) -> dict[Place, Any]:
             continue
         for place, before in step["before"]:
             if step["edit"] and step["edit"] in window.edits:
-                # What it has saved there itself came after the others', and was decided on.
+                # Its own later save there has replaced the others' changes.
                 out.pop(tuple(place), None)
             else:
                 out.setdefault(tuple(place), before)
@@ -147,7 +146,7 @@ def _others(draft: ReviewDraft, window: Window | None) -> dict[Place, Any]:
 
 
 def _leaves(form: Mapping[str, Any]) -> dict[Place, Any]:
-    """Every place of a form with what stands in it; None for nothing."""
+    """Return every place of a form with its value; None if it is empty."""
     out: dict[Place, Any] = {}
 
     def read(place: Place, value: Any) -> None:

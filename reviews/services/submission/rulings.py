@@ -1,9 +1,11 @@
-"""Adjudication: two versions side by side, a ruling at every place on which they differ, and the document they make."""
+"""Rulings on a dispute: two versions, a ruling for every place that differs, and the resulting document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from annotator.core.comparison import (
     ChoiceProblem,
@@ -32,12 +34,12 @@ from annotator.models import Revision
 from annotator.services.dialogues.revisions import as_stored
 from reviews.models import Review, Slot
 
-#: ``none``: neither side's, and nothing in its place.
+#: ``none``: remove what both sides have.
 CHOICES = ("left", "right", "third", "none")
 MAX_REASON = 1000
 
 _NOTHING = object()
-#: Fields that hold a text where they hold anything.
+#: Fields whose value is a text or null.
 _TEXTS = frozenset(
     {"user_message", "policy", "information", "name", "question", "user_reply", "text", "answer_type", "final"}
 )
@@ -45,7 +47,7 @@ _TEXTS = frozenset(
 
 @dataclass(frozen=True)
 class RulingLine:
-    """An expert's choice at one disputed place. ``value`` counts for a third one, if ``has_value``."""
+    """An expert's choice at one disputed place. ``value``: of a third version, if ``has_value``."""
 
     anchor: str
     choice: str
@@ -53,17 +55,17 @@ class RulingLine:
     reason: str = ""
     value: Any = None
     has_value: bool = False
-    #: Whether the value is what somebody typed on a page: JSON, wherever the disputed values are no texts.
+    #: Whether the value was typed on a page: as JSON, unless the disputed values are texts.
     typed: bool = False
 
 
 @dataclass(frozen=True)
 class Side:
-    """One version, without the name of whoever made it: an expert weighs reasons, not people."""
+    """One version, without the name of its author: an expert weighs reasons, not people."""
 
     title: str
     document: dict[str, Any]
-    #: Null for the version that was there before.
+    #: Null for the version before the review.
     review: Review | None = None
 
     @property
@@ -77,9 +79,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Dispute:
-    """What an expert has to settle. ``base`` is the version both sides began from; ``more``: further reviews.
+    """What an expert has to settle. ``base``: the version that both sides started from; ``more``: further reviews.
 
-    Where any version differs from that of the first reviewer, the first that does stands on the right.
+    The right side is the first version that differs from that of the first reviewer.
     """
 
     base: dict[str, Any]
@@ -90,12 +92,12 @@ class Dispute:
 
     @cached_property
     def aligned(self) -> dict[str, Any]:
-        """The right version with the ids of its steps as the disputed places name them."""
+        """Return the right version with the step ids that the disputed places use."""
         return align(self.left.document, self.right.document)
 
     @cached_property
     def alike(self) -> list[Discrepancy]:
-        """What both sides have added alike, field by field: nobody has to rule there, but may write something else.
+        """Return what both sides have added identically, field by field; a ruling on it is optional.
 
         The version that the expert edits has no such place.
         """
@@ -103,12 +105,12 @@ class Dispute:
 
     @cached_property
     def disputed(self) -> dict[str, Discrepancy]:
-        """The disputed places by their anchors: there may be thousands, and a ruling on each."""
+        """Return the disputed places by anchor; there may be thousands."""
         return {place.anchor: place for place in self.discrepancies}
 
     @cached_property
     def around(self) -> AnchorIndex:
-        """The disputed places, to find whether another touches one of them."""
+        """Return an index that finds the disputed place another anchor touches."""
         return AnchorIndex(self.disputed)
 
     @cached_property
@@ -116,26 +118,25 @@ class Dispute:
         return {place.anchor: place for place in self.alike} | self.disputed
 
     def place_at(self, anchor: str) -> Discrepancy:
-        """The place with that anchor, disputed or added alike."""
+        """Return the place with this anchor, disputed or added by both."""
         return self._by_anchor[anchor]
 
     def find(self, anchor: str) -> Discrepancy | None:
-        """The place with that anchor, if there is one."""
+        """Return the place with this anchor, if there is one."""
         return self._by_anchor.get(anchor)
 
     def words(self, anchor: str) -> str:
-        """A disputed place in words."""
+        """Return the label of a disputed place."""
         holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None
         return describe(holder or self.aligned, anchor)
 
 
 def load_dispute(slot: Slot) -> Dispute | None:
-    """The dispute that brought a slot's item to the expert; None for one that was drawn or came in the regular way, or
-    that another expert has settled, whose version is looked at again like any other.
+    """Return the dispute that a slot has to settle; None for an item that was drawn, came in the regular way, or was
+    settled by another expert.
 
-    Two reviewers: one on either side. More: the first, and the next one whose version says something else. One reviewer
-    (of their own work, or beside the author): the version before on the left, theirs on the right. The caller has made
-    sure that the actor holds the slot.
+    Two reviewers: one on each side. More: the first, and the next one with a different version. One reviewer: the
+    previous version on the left, theirs on the right. The caller has checked that the actor holds the slot.
     """
     run = slot.stage_run.disputed_run
     if run is None:
@@ -149,14 +150,14 @@ def load_dispute(slot: Slot) -> Dispute | None:
     base = run.entry_revision.document()
     sides = [
         Side(
-            title=f"Reviewer {number}",
+            title=_("Reviewer %(number)s") % {"number": number},
             document=_as_written(review.made_revision, run.entry_revision) if review.made_revision else base,
             review=review,
         )
         for number, review in enumerate(reviews, 1)
     ]
     if len(sides) == 1:
-        sides = [Side(title="Before", document=base), replace(sides[0], title="Reviewer")]
+        sides = [Side(title=_("Before"), document=base), replace(sides[0], title=_("Reviewer"))]
     left, *others = sides
     right = next((one for one in others if not same_content(left.document, one.document)), others[0])
     more = [one for one in others if one is not right]
@@ -174,7 +175,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
 
 
 def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
-    """A version with what storing it took from its native record: a ruling may take back the edit it went with."""
+    """Return a version with the parts of its native record that storing removed; a ruling may undo that edit."""
     document = made.document()
     whole = with_remainder_of(document, base.document())
     return whole if whole != document and _is_changed_by_storing(made.public_id, base.public_id) else document
@@ -182,16 +183,16 @@ def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def _is_changed_by_storing(made_id: str, base_id: str) -> bool:
-    """Whether only storing removed what the version lacks of the native record.
+    """Return whether only storing removed what the version lacks of the native record.
 
-    Every ruling asks, and the answer takes seconds for a long dialogue; versions do not change.
+    Cached, because this takes seconds for a long dialogue and versions do not change.
     """
     made, base = (Revision.objects.get(public_id=one) for one in (made_id, base_id))
     return as_stored(with_remainder_of(made.document(), base.document()), base) == made.content
 
 
 def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[RulingLine]:
-    """Rulings as a form ({anchor: {…}}) or the API ([{"anchor", …}]) sends them. Raises Invalid."""
+    """Read rulings as a form ({anchor: {…}}) or the API ([{"anchor", …}]) sends them. Raises Invalid."""
     rows = [{**row, "anchor": anchor} for anchor, row in given.items()] if isinstance(given, Mapping) else given
     lines: dict[str, RulingLine] = {}
     for row in rows:
@@ -207,12 +208,16 @@ def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list
         if not line.choice:
             continue
         if line.choice not in CHOICES:
-            raise Invalid(f"A ruling is one of: {', '.join(CHOICES)}.", anchor=line.anchor)
+            raise Invalid(_("Choose one of: %(choices)s.") % {"choices": ", ".join(CHOICES)}, anchor=line.anchor)
         if line.anchor in lines:
-            raise Invalid(f"There are two rulings for {line.anchor}; keep one.", anchor=line.anchor)
+            raise Invalid(
+                _("There are two rulings for %(anchor)s. Keep one.") % {"anchor": line.anchor}, anchor=line.anchor
+            )
         if len(line.reason) > MAX_REASON or "\x00" in line.reason:
             raise Invalid(
-                f"A ruling's reason has at most {MAX_REASON:,} characters, none of them NUL.", anchor=line.anchor
+                _("The reason of a ruling may have at most %(limit)s characters and no NUL character.")
+                % {"limit": f"{MAX_REASON:,}"},
+                anchor=line.anchor,
             )
         lines[line.anchor] = line
     return list(lines.values())
@@ -221,16 +226,16 @@ def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list
 def settle_document(
     *, slot: Slot, text: str, lines: list[RulingLine], kinds: frozenset[str], dispute: Dispute | None = None
 ) -> tuple[str, list[RulingLine]]:
-    """What the rulings make of the dialogue, brought together with what the expert changed besides.
+    """Return the canonical text of the settled dialogue, merged with the expert's own edits, and the complete rulings.
 
-    ``text``: the expert's own draft; ``dispute``: of the slot, where it is at hand. Returns canonical text and the
-    rulings, values filled in. Raises Invalid where a disputed place has no ruling or reason, or draft and ruling
-    contradict each other. What was decided elsewhere so that nothing is left to decide needs no ruling.
+    ``text``: the expert's draft; ``dispute``: that of the slot, if already loaded. Raises Invalid if a disputed place
+    has no ruling or reason, or if draft and ruling contradict each other. A place that other rulings have decided needs
+    none.
     """
     dispute = dispute or load_dispute(slot)
     if dispute is None:
         if lines:
-            raise Invalid("Nothing is disputed here; edit the dialogue itself.")
+            raise Invalid(_("This dialogue is not in dispute. Edit it in the workspace."))
         return text, []
     draft = load_text(text)
     require_known(dispute, lines)
@@ -249,14 +254,14 @@ def settle_document(
         return canonical(settled), lines
     before = slot.revision.document()
     result = merge(before, draft, settled)
-    # Where nobody has to rule, because both reviewers changed the same, what the expert wrote instead counts.
+    # Where both reviewers made the same change, the expert's own edit counts.
     own = {one.anchor: "mine" for one in result.conflicts if dispute.around.touching(one.anchor) is None}
     if own:
         result = merge(before, draft, settled, choices=own)
     anchors = [conflict.anchor for conflict in result.conflicts]
     if not anchors:
         edited = {dispute.around.touching(change.anchor) for change in differences(before, draft)}
-        # Ruled to stay as it was, and yet as the draft has it: nobody else has changed it, so it is no conflict.
+        # A ruling that keeps the old value while the draft changes it is no merge conflict, but a contradiction.
         anchors = [
             line.anchor
             for line in disputed
@@ -269,26 +274,28 @@ def settle_document(
 
 
 def _contradiction(dispute: Dispute, lines: list[RulingLine], anchors: list[str]) -> str:
-    """What is to be done at places that were ruled on and edited as well."""
+    """Return what to do at places with both a ruling and an edit."""
     third = AnchorIndex(line.anchor for line in lines if line.choice == "third")
     written = [anchor for anchor in anchors if third.touching(anchor) is not None]
     ruled = [anchor for anchor in anchors if third.touching(anchor) is None]
     out = []
-    for some, said, todo in (
-        (ruled, "You ruled on a place and edited it as well", "Choose “third” there, or undo the edit."),
+    for some, sentence in (
+        (
+            ruled,
+            _("You have settled and edited the same place: %(places)s. Choose the third version, or undo the edit."),
+        ),
         (
             written,
-            "You wrote a third version of a place and edited it otherwise in the dialogue",
-            "Write the same in both, or undo the edit.",
+            _("Your third version differs from your edit: %(places)s. Write the same in both, or undo the edit."),
         ),
     ):
         if some:
-            out.append(f"{said}: {'; '.join(dispute.words(anchor) for anchor in some[:3])}. {todo}")
+            out.append(sentence % {"places": "; ".join(dispute.words(anchor) for anchor in some[:3])})
     return " ".join(out)
 
 
 def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list[RulingLine]]:
-    """The dispute as if both sides had added what the expert writes instead; and the rulings on what is disputed."""
+    """Return the dispute with the expert's text where both sides added the same, and the other rulings."""
     ruled = [line for line in lines if line.anchor in dispute.disputed]
     values = {line.anchor: line.value for line in lines if line.anchor not in dispute.disputed}
     if not values:
@@ -304,7 +311,7 @@ def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list
 
 
 def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
-    """Raises Invalid for a ruling on a place that is not disputed; on what both added, only a third value is one."""
+    """Raise Invalid for a ruling on a place that is not disputed; where both agree, only a third version is allowed."""
     foreign = {line.anchor for line in lines} - dispute.disputed.keys()
     if foreign:
         alike = {place.anchor for place in dispute.alike}
@@ -312,12 +319,15 @@ def require_known(dispute: Dispute, lines: list[RulingLine]) -> None:
         for line in lines:
             if line.anchor in alike and line.choice != "third":
                 raise Invalid(
-                    f"Both agree on {dispute.words(line.anchor)}; write something else there, or leave it as it is.",
+                    _("Both reviewers agree on %(place)s. Write a third version, or leave it as it is.")
+                    % {"place": dispute.words(line.anchor)},
                     anchor=line.anchor,
                 )
     if foreign:
         first = dispute.words(min(foreign))
-        raise Invalid(f"Nothing is disputed at {first}; load the page again.", anchors=sorted(foreign))
+        raise Invalid(
+            _("There is no dispute about %(place)s. Reload the page.") % {"place": first}, anchors=sorted(foreign)
+        )
 
 
 def _require_complete(
@@ -327,42 +337,44 @@ def _require_complete(
     missing = [anchor for anchor in known if anchor not in ruled and anchor not in moot]
     if missing:
         raise Invalid(
-            f"Rule on every disputed place; {len(missing)} of {len(known)} still have no ruling, the first: "
-            f"{dispute.words(missing[0])}.",
+            _("Settle every place. %(count)s of %(total)s have no ruling yet, the first: %(place)s.")
+            % {"count": len(missing), "total": len(known), "place": dispute.words(missing[0])},
             anchors=missing,
         )
     for line in lines:
         if line.reason_kind not in kinds:
             raise Invalid(
-                f"Say which error type decides {dispute.words(line.anchor)}: a ruling needs its reason.",
+                _("Choose a reason for %(place)s.") % {"place": dispute.words(line.anchor)},
                 anchor=line.anchor,
             )
 
 
 def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:
-    """The ruling with its third value: as given, else as the expert's draft has it (perhaps nothing at all)."""
+    """Return the ruling with its third version: as given, else from the expert's draft (possibly nothing)."""
     if line.choice != "third":
         return replace(line, value=None, has_value=False)
     place = dispute.place_at(line.anchor)
     if line.has_value:
         return replace(line, value=read_value(line, place, dispute), has_value=True)
-    # What both added is not in the expert's draft.
+    # What both sides added is not in the expert's draft.
     if not edited or line.anchor not in dispute.disputed:
-        raise Invalid(f"Give the third value for {dispute.words(line.anchor)}.", anchor=line.anchor)
+        raise Invalid(
+            _("Write the third version of %(place)s.") % {"place": dispute.words(line.anchor)}, anchor=line.anchor
+        )
     own = lookup(draft, line.anchor, _NOTHING)
     return replace(line, value=None if own is _NOTHING else own, has_value=own is not _NOTHING)
 
 
 def is_text(place: Discrepancy) -> bool:
-    """Whether the values at a disputed place are texts, and so a third one is."""
+    """Return whether the values at a disputed place are texts, and so is a third one."""
     values = [value for value in (place.left, place.right) if value is not None]
     return all(isinstance(value, str) for value in values) if values else split(place.anchor)[-1] in _TEXTS
 
 
 def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
-    """A third value as the disputed ones are, where somebody typed it: a text where they are texts, else JSON.
+    """Return a typed third value as a text if the disputed values are texts, else parsed as JSON.
 
-    Raises Invalid for what somebody typed that is no JSON; what a program sends stays what it is.
+    Raises Invalid for typed text that is not JSON. A value sent by a program stays as it is.
     """
     if not line.typed or not isinstance(line.value, str) or is_text(place):
         return line.value
@@ -373,12 +385,12 @@ def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
 
 
 def capital(words: str) -> str:
-    """A sentence begins with a capital letter."""
+    """Return the text with a capital first letter."""
     return words[:1].upper() + words[1:]
 
 
 def choices_of(lines: list[RulingLine]) -> dict[str, Any]:
-    """The rulings as ``annotator.core.comparison.resolve_choices`` takes them; third values as they were read."""
+    """Return the rulings in the form of ``annotator.core.comparison.resolve_choices``."""
     return {line.anchor: _choice(line) for line in lines}
 
 

@@ -1,4 +1,4 @@
-"""Handing in a review: one transaction that writes it, and settles the stage if it was the last one.
+"""Submitting a review: one transaction that writes it, and settles the stage if it was the last one.
 
 Locks are taken in one order everywhere: membership, dialogue, slot, claim.
 """
@@ -11,6 +11,8 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.core.schema import SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import MAX_DEPTH
@@ -47,11 +49,11 @@ from reviews.services.transitions.transition_log import Journal
 
 __all__ = ["offered_verdicts", "submit_review"]
 
-_GONE = "Your time on this item ran out and a colleague has it now. Your draft is kept."
+_GONE = gettext_lazy("Your reservation expired and a colleague has claimed this item. Your draft is kept.")
 
 
 class _TooLate(Conflict):
-    """Somebody else has the slot."""
+    """The slot cannot be submitted any more."""
 
 
 def submit_review(
@@ -69,17 +71,17 @@ def submit_review(
     reason: str = "",
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
 ) -> Review:
-    """Hand in what the actor says of the slot they hold.
+    """Submit the actor's review of a slot that they have claimed.
 
-    ``claim``: the actor's hold on the slot, where the caller has loaded both; else they are looked up by the token.
+    ``claim``: the actor's claim, if the caller has loaded it with its slot; else both are looked up by the token.
     Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
-    ``verdict`` may be left blank in a self-check and where an expert rules. ``checklist``: {task id or "dialogue":
+    ``verdict`` may be blank in a self-check and in a dispute. ``checklist``: {task id or "dialogue":
     {item: true | false | null}}, ``notes``: the same with texts. ``named_errors``: [{kind, anchor, note}]. ``rulings``:
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
 
-    Handing in the same twice gives the same review; anything else is a Conflict with the ``review`` that is stored. A
-    lease that ran out does not matter unless somebody else has taken the item: then Conflict, and the draft is kept.
-    Raises Hidden, Invalid (with ``findings`` where the checks object).
+    Submitting the same twice returns the same review; anything else is a Conflict with the stored ``review``. An
+    expired lease does not matter unless somebody else has claimed the item: then Conflict, and the draft is kept.
+    Raises Hidden, Invalid (with ``findings`` of the checks).
     """
     if claim is None:
         claim = _load_claim(actor, slot, token)
@@ -109,10 +111,12 @@ def submit_review(
             return _submit(actor, claim, submission, sent)
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
-            raise Conflict(f"{late.sentence} What you sent could not be kept: it is no dialogue.") from None
+            raise Conflict(
+                late.sentence + " " + _("Your document could not be kept because it is not a valid dialogue.")
+            ) from None
         raise
     except DomainError:
-        # The same submission may have gone through at this very moment, in another window or by a second click.
+        # Another window or a second click may have submitted the same at this moment.
         done = Review.objects.filter(slot=slot, person=actor).first()
         if done is None:
             raise
@@ -120,25 +124,28 @@ def submit_review(
 
 
 def _fingerprint(*parts: Any) -> str:
-    """SHA-256 of all that was sent, to tell the same sent again from something else. Raises Invalid."""
+    """Return the SHA-256 of everything that was sent, to recognise a repeated submission. Raises Invalid."""
     try:
         text = json.dumps(parts, sort_keys=True, default=str)
     except RecursionError:
-        # Nothing that can be stored is nested so deeply, and without a fingerprint anything would pass for the same.
+        # Nothing that can be stored is nested so deeply.
         raise Invalid(
-            f"What you sent is nested far more than {MAX_DEPTH} levels deep, so it was not stored; send it with fewer."
+            _("The document is nested more than %(limit)s levels deep and was not saved.") % {"limit": MAX_DEPTH}
         ) from None
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _already_submitted(review: Review, sent: str) -> Review:
-    """The review that is stored, if it is what was sent."""
+    """Return the stored review if it is the same as what was sent. Raises Conflict."""
     if review.submission_hash == sent:
         return review
     made = review.made_revision
     raise Conflict(
-        f"You have handed in this review already, with the verdict “{review.get_verdict_display()}”. What you sent now "
-        "differs from it, and was not stored: a review that was handed in cannot be changed.",
+        _(
+            "You have already submitted this review with the verdict “%(verdict)s”. A submitted review can’t be "
+            "changed, so your new version was not saved."
+        )
+        % {"verdict": review.get_verdict_display()},
         review={
             "public_id": review.public_id,
             "verdict": review.verdict,
@@ -159,13 +166,13 @@ def _load_claim(actor: User, slot: Slot, token: str) -> Claim:
         if Claim.objects.filter(slot=slot, person=actor, token=token).exists():
             # They have left the project, or the slot is hidden by now.
             raise
-        raise Conflict("You do not hold this item; claim it first.") from None
+        raise Conflict(_("Claim this item first.")) from None
 
 
 def _require_holder(actor: User, slot: Slot) -> None:
-    """Before anything is checked: there is no sense in mending what cannot be handed in any more."""
+    """Refuse early if somebody else has the slot, before anything is checked."""
     if slot.state in (SlotState.CLAIMED, SlotState.DONE) and slot.holder_id != actor.pk:
-        raise _TooLate(_GONE)
+        raise _TooLate(str(_GONE))
 
 
 def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Review:
@@ -177,7 +184,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         return _already_submitted(Review.objects.get(slot=slot), sent)
     seconds = _end_claim(actor, roles, slot, claim, now)
     if not run.blind and dialogue.head_id != seen.pk:
-        raise Conflict("The dialogue has a newer version than the one you reviewed; merge your changes with it.")
+        raise Conflict(_("This dialogue has a newer version than the one you reviewed. Merge your changes with it."))
     _close_draft(actor, slot, submission, now)
     if has_form:
         ReviewDraft.objects.filter(slot=slot, person=actor).delete()
@@ -188,7 +195,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         dialogue.owner = actor
     made = _make_revision(actor, dialogue, slot, seen, submission, stage.title)
     if made is None and not run.blind and submission.document.get("kind") == "constrained":
-        # Its validators have been tried by now, or it could not be approved; its page said that they never were.
+        # Its validators have been tried by now; the stored findings still say that they were not.
         refresh_findings(revision=seen)
     review = Review(
         slot=slot,
@@ -229,7 +236,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         sealed=run.blind,
     )
     if slot.is_gold:
-        # What it says of errors would wait for a stage that never settles.
+        # Counts of errors would wait for a stage that never settles.
         await_work_count(review=review, errors=False)
         score_review(review=review, seen=seen, made=made)
         journal.write()
@@ -238,7 +245,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     journal.count(f"left:{slot.stage}", -1)
     journal.count(f"done:{slot.stage}")
     run.entry_revision = seen
-    # The cycle as it was loaded: it could only have ended by cancelling this slot.
+    # The cycle as loaded is current: if it had ended, this slot would be cancelled.
     outcome = settle_if_complete(
         CycleContext(journal, slot.cycle, parse(slot.protocol), slot.priority), run, stage, review
     )
@@ -251,9 +258,9 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
 
 
 def lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
-    """Lock the dialogue, then the slot, and see what has become of them since they were read.
+    """Lock the dialogue, then the slot, and reload both.
 
-    Returns the id of the guideline in force, and whether the actor has filled in a form.
+    Returns the id of the current guideline, and whether the actor has a stored form.
     """
     [now] = _lock_dialogue_and_slot(slot.pk, actor.pk)
     for name in _OF_SLOT:
@@ -261,7 +268,7 @@ def lock_and_read_again(actor: User, slot: Slot) -> tuple[int | None, bool]:
     for name in _OF_DIALOGUE:
         setattr(slot.dialogue, name, getattr(now.dialogue, name))
     if slot.cycle.protocol_id != slot.protocol_id:
-        # The item was moved to another version of the protocol meanwhile, by whose rules it goes on.
+        # The item was migrated to another version of the protocol in between.
         slot.protocol = ProtocolVersion.objects.defer("definition").get(pk=slot.protocol_id)
         slot.cycle.protocol_id = slot.protocol_id
     return now.guideline, now.has_form
@@ -283,26 +290,26 @@ def _lock_dialogue_and_slot(slot_id: int, person_id: int) -> QuerySet[Any]:
 
 
 def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, now: datetime) -> int:
-    """The compare-and-swap of a submission: the actor's hold ends with it; returns the seconds they worked.
+    """End the actor's claim by compare-and-swap and return the seconds of active work.
 
-    A hold that ran out, or was given back, still counts while nobody else has the slot.
+    An expired or released claim still counts while nobody else has the slot.
     """
     if slot.state == SlotState.CANCELLED:
-        raise _TooLate("This item has begun anew meanwhile, from another version. Your draft is kept.")
+        raise _TooLate(_("The review of this item was restarted from another version. Your draft is kept."))
     if slot.state == SlotState.HIDDEN:
-        raise Hidden("There is no such item.")
+        raise Hidden(_("This item doesn’t exist."))
     if slot.holder_id not in (None, actor.pk) or slot.reserved_for_id not in (None, actor.pk):
-        raise _TooLate(_GONE)
+        raise _TooLate(str(_GONE))
     if slot.is_gold and roles & OVERSEERS:
-        # Its answer is theirs to read by now: what they hand in would be no test.
-        raise _TooLate("This item was taken from you: your role has changed since you took it. Your draft is kept.")
+        # They may read the answer now, so their review would not test anything.
+        raise _TooLate(_("You can no longer submit this item because your role has changed. Your draft is kept."))
     if slot.state == SlotState.OPEN:
         reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
         if reason:
-            raise _TooLate(f"Your time on this item ran out, and it is not for you any more. {reason}")
+            raise _TooLate(_("Your reservation has expired.") + " " + reason)
         Claim.objects.filter(pk=claim.pk).update(state=ClaimState.SUBMITTED, ended_at=now)
     elif not _submit_live_claim(claim.pk, now):
-        # Held under another token than the one given: the same person, in another window.
+        # The same person claimed it again in another window, with another token.
         claim = Claim.objects.get(slot=slot, state=ClaimState.LIVE)
         _submit_live_claim(claim.pk, now)
     return claim.active_seconds
@@ -315,7 +322,7 @@ def _submit_live_claim(claim_id: int, now: datetime) -> Change:
 
 
 def _close_draft(actor: User, slot: Slot, submission: Submission, now: datetime) -> None:
-    """Compare-and-swap: the draft is what was checked, or nothing is submitted. One that was not used is kept."""
+    """Close the draft if it is still the one that was checked; an unused draft is kept. Raises Conflict."""
     draft = submission.draft
     if draft is None:
         if submission.as_document:
@@ -325,7 +332,7 @@ def _close_draft(actor: User, slot: Slot, submission: Submission, now: datetime)
             unused.update(closed_at=now, outcome="kept")
         return
     if not _submit_draft(draft.pk, draft.version, now):
-        raise Conflict("The draft was changed in another window while you submitted it; look at it, then submit again.")
+        raise Conflict(_("The draft was changed in another window. Check it, then submit again."))
 
 
 @compiled_update
@@ -337,7 +344,7 @@ def _submit_draft(draft_id: int, version: int, now: datetime) -> Change:
 def _make_revision(
     actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, submission: Submission, title: str
 ) -> Revision | None:
-    """The version handed in, if it differs. What is rejected or escalated is kept as well, for the expert to see."""
+    """Store the submitted version if it differs, also one that is rejected or escalated, for the expert."""
     if not submission.changed:
         return None
     moves_head = submission.verdict == Verdict.FIX
@@ -375,7 +382,7 @@ def _write_details(review: Review, submission: Submission) -> None:
 
 
 def _keep(actor: User, slot: Slot, document: dict[str, Any]) -> bool:
-    """Store what came too late as the actor's draft, so that it is not lost; False where it cannot be stored."""
+    """Store a late document as the actor's draft, and return whether that was possible."""
     try:
         document = read_document(document)
     except SchemaProblem:

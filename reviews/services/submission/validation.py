@@ -1,13 +1,16 @@
-"""What a reviewer hands in, brought into form and held against the rules before anything is locked.
+"""Validation of a submission before anything is locked.
 
 Reading and checking a document is most of the work of a submission. It happens here, outside the transaction, which
-then only has to make sure that nothing has moved meanwhile.
+then only verifies that nothing has changed in between.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotator.core.checks import Finding
 from annotator.core.comparison import AnchorMissing, describe, resolve
@@ -37,7 +40,7 @@ PASSING = (Verdict.APPROVE, Verdict.FIX)
 
 @dataclass(frozen=True)
 class NamedError:
-    """An error the reviewer names."""
+    """An error that the reviewer names."""
 
     kind: str
     anchor: str
@@ -47,7 +50,7 @@ class NamedError:
 
 @dataclass(frozen=True)
 class Submission:
-    """A review that could be written, if nothing has moved."""
+    """A valid review, ready to be written."""
 
     verdict: Verdict
     document: dict[str, Any]
@@ -65,7 +68,7 @@ class Submission:
 
 
 def offered_verdicts(stage: Stage, *, changed: bool) -> list[Verdict]:
-    """The verdicts that make sense of a draft: an approval of what was not changed, a fix of what was."""
+    """Return the verdicts that fit a draft: approve only if it is unchanged, fix only if it is changed."""
     odd = Verdict.APPROVE if changed else Verdict.FIX
     return [verdict for verdict in map(Verdict, verdicts_of(stage)) if verdict != odd]
 
@@ -85,16 +88,16 @@ def prepare(
     reason: str,
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
 ) -> Submission:
-    """Read, compare and check. Raises Invalid with what to mend, Conflict for a draft begun from another version."""
+    """Read and check a submission. Raises Invalid with what to fix, Conflict for a draft of another version."""
     stage, seen = protocol.stage(slot.stage), slot.revision
     if draft is None and document is None:
         draft = open_draft_of(actor, slot)
     if draft is not None and draft.base_id != seen.pk:
-        raise Conflict("Your draft was begun from another version than the one under review; merge them first.")
+        raise Conflict(_("Your draft is based on another version than the one under review. Merge them first."))
     text = _text(seen, draft, document)
     lines = read_rulings(rulings)
     if lines and stage.kind is not StageKind.EXPERT:
-        raise Invalid("Only an expert rules on disputed places; here, edit the dialogue itself.")
+        raise Invalid(_("Only experts make rulings. Edit the dialogue instead."))
     if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT:
         text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.error_type_keys())
     if text != seen.content:
@@ -130,12 +133,12 @@ def prepare(
 
 
 def open_draft_of(actor: User, slot: Slot) -> Draft | None:
-    """What the actor has been editing in this slot."""
+    """Return the actor's open draft in this slot."""
     return find_open_draft(actor=actor, dialogue=slot.dialogue, branch=branch_of(slot))
 
 
 def _text(seen: Revision, draft: Draft | None, document: dict[str, Any] | None) -> str:
-    """Canonical text of what is handed in: the document given, else the draft, else what was seen."""
+    """Return the canonical text to submit: the given document, else the draft, else the version under review."""
     if document is None:
         if draft is None or draft.content == seen.content:
             return seen.content
@@ -144,7 +147,7 @@ def _text(seen: Revision, draft: Draft | None, document: dict[str, Any] | None) 
         return canonical(read_document(document))
     except SchemaProblem as problem:
         raise Invalid(
-            f"The dialogue cannot be stored: {problem}",
+            _("The dialogue can’t be saved: %(problem)s") % {"problem": problem},
             problems=[{"pointer": p.pointer, "message": p.message} for p in problem.problems],
         ) from None
 
@@ -153,29 +156,30 @@ def _verdict(stage: Stage, verdict: str, changed: bool, disputed: bool) -> Verdi
     offered = verdicts_of(stage)
     words = ", ".join(offered)
     if verdict in ("", *PASSING) and (disputed or (not verdict and stage.kind is StageKind.SELF_CHECK)):
-        # Whoever checks their own work, or settles a dispute, has said it by what they left as it is.
+        # In a self-check and in a dispute, changing the dialogue or not is the verdict.
         return Verdict.FIX if changed else Verdict.APPROVE
     if not verdict:
-        raise Invalid(f"Choose a verdict: {words}.")
+        raise Invalid(_("Choose a verdict: %(verdicts)s.") % {"verdicts": words})
     if verdict not in offered:
-        raise Invalid(f"“{verdict}” is no verdict of this stage; choose one of: {words}.")
-    if verdict == PureVerdict.APPROVE and changed:
         raise Invalid(
-            "You changed the dialogue, so this is no plain approval: approve with changes, or reset the draft."
+            _("This stage has no verdict “%(verdict)s”. Choose one of: %(verdicts)s.")
+            % {"verdict": verdict, "verdicts": words}
         )
+    if verdict == PureVerdict.APPROVE and changed:
+        raise Invalid(_("You changed the dialogue. Choose “Approve with changes”, or reset the draft."))
     if verdict == PureVerdict.FIX and not changed:
-        raise Invalid("Nothing has been changed: approve the dialogue as it is, or make the change first.")
+        raise Invalid(_("You haven’t changed anything. Choose “Approve”, or change the dialogue first."))
     return Verdict(verdict)
 
 
 def _reason(verdict: Verdict, reason: str) -> str:
     reason = reason.strip()
     if len(reason) > MAX_REASON:
-        raise Invalid(f"The reason is longer than {MAX_REASON:,} characters; shorten it.")
+        raise Invalid(_("The reason is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_REASON:,}"})
     if "\x00" in reason:
-        raise Invalid("The reason holds a NUL character, which cannot be stored; remove it.")
+        raise Invalid(_("The reason contains a NUL character. Remove it."))
     if verdict not in PASSING and not reason:
-        raise Invalid("Say why: whoever takes it up from here needs the reason.")
+        raise Invalid(_("Enter a reason. The next person needs it."))
     return reason
 
 
@@ -184,28 +188,26 @@ def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, docu
     errors = [one for one in found if one.severity == "error"]
     if errors and all(one.check == "validator.untried" for one in errors):
         start_trials(actor=actor, project=project, document=document, dialogue=slot.dialogue)
-        raise Invalid(
-            "The validators are being tried as they stand now; submit again in a moment.", findings=_as_data(errors)
-        )
+        raise Invalid(_("The validators are being tried. Submit again in a moment."), findings=_as_data(errors))
     if errors:
-        raise Invalid(
-            _sentence(errors, "must be mended before it can be approved", document), findings=_as_data(errors)
+        number = ngettext(
+            "Fix %(count)s error before approving.", "Fix %(count)s errors before approving.", len(errors)
         )
+        raise Invalid(_sentence(number, errors, document), findings=_as_data(errors))
     warnings = [one for one in found if one.severity == "warning"]
     if warnings:
         waived = live_waivers(actor=actor, dialogue=slot.dialogue)
         warnings = [one for one in warnings if (one.check, one.anchor, one.value_hash) not in waived]
     if warnings:
-        raise Invalid(
-            _sentence(warnings, "must be mended, or waived with a reason", document), findings=_as_data(warnings)
-        )
+        number = ngettext("Fix or waive %(count)s warning.", "Fix or waive %(count)s warnings.", len(warnings))
+        raise Invalid(_sentence(number, warnings, document), findings=_as_data(warnings))
 
 
 def waive_found(
     *, actor: User, work: Work, key: tuple[str, str, str], reason: str, document: dict[str, Any] | None = None
 ) -> Waiver:
-    """Waive a warning (check, anchor, value hash) about what is about to be handed in: the document given, else the
-    draft, else the version under review. Raises Conflict where there is no such warning, and what ``waive`` raises.
+    """Waive a warning (check, anchor, value hash) about what will be submitted: the document given, else the draft,
+    else the version under review. Raises Conflict if there is no such warning, and what ``waive`` raises.
     """
     slot = work.slot
     draft = open_draft_of(actor, slot) if document is None else None
@@ -213,18 +215,19 @@ def waive_found(
     found = check_for_stage(content, slot.revision.toolset_revision, project=slot.project, stage=work.stage)
     if not any(one.severity == "warning" and (one.check, one.anchor, one.value_hash) == key for one in found):
         raise Conflict(
-            "There is no such warning, or the value it was about has changed. Name it by check, anchor and value_hash "
-            "as the refusal of your submission does, and send the document you mean to submit."
+            _(
+                "There is no such warning, or its value has changed. Send check, anchor and value_hash as in the "
+                "refusal of your submission, and the document that you want to submit."
+            )
         )
     return waive(actor=actor, work=work, check=key[0], anchor=key[1], value_hash=key[2], reason=reason)
 
 
-def _sentence(findings: list[Finding], what: str, document: dict[str, Any]) -> str:
-    """The first of them with its place in words; all of them, with their anchors, come beside it."""
+def _sentence(number: str, findings: list[Finding], document: dict[str, Any]) -> str:
+    """Return what to do about the findings, with the first one and its place."""
     first = findings[0]
-    noun = {"error": "error", "warning": "warning"}[first.severity] + ("s" if len(findings) > 1 else "")
-    place = describe(document, first.anchor) if first.anchor else "the dialogue as a whole"
-    return f"{len(findings)} {noun} {what}. {capital(place)}: {first.message}"
+    place = describe(document, first.anchor) if first.anchor else _("the whole dialogue")
+    return f"{number % {'count': len(findings)}} {capital(place)}: {first.message}"
 
 
 def _as_data(findings: list[Finding]) -> list[dict[str, str]]:
@@ -237,14 +240,12 @@ def _as_data(findings: list[Finding]) -> list[dict[str, str]]:
 
 def _some(named_errors: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     if len(named_errors) > MAX_ERRORS:
-        raise Invalid(f"More than {MAX_ERRORS} errors are named; name the gravest.")
+        raise Invalid(_("You can tag at most %(limit)s errors. Keep the most important ones.") % {"limit": MAX_ERRORS})
     return named_errors
 
 
 class _Anchored(dict[str, str]):
-    """Anchor → hash of what stands there, in what is handed in or else in what was seen. Two hundred errors may all be
-    of the whole dialogue, which is read and hashed once.
-    """
+    """Anchor → hash of its value in the submitted document, or else in the version under review; each hashed once."""
 
     def __init__(self, document: dict[str, Any], seen: Revision) -> None:
         self.document, self.seen = document, seen
@@ -266,13 +267,15 @@ def _named_error(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchor
     kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
     anchor = shortened(anchor)
     if not kind:
-        raise Invalid(f"Choose what error type it is that you noted: “{note[:100]}”; or empty the note.")
+        raise Invalid(_("Choose an error type for your note “%(note)s”, or clear the note.") % {"note": note[:100]})
     if kind not in protocol.error_type_keys():
-        raise Invalid(f"There is no error type called “{kind}”.")
+        raise Invalid(_("There is no error type “%(kind)s”.") % {"kind": kind})
     if len(note) > MAX_NOTE:
-        raise Invalid(f"A note is longer than {MAX_NOTE:,} characters; shorten it.")
+        raise Invalid(_("A note is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_NOTE:,}"})
     try:
         return NamedError(kind, anchor, anchored[anchor], note)
     except AnchorMissing:
         place = describe(anchored.document, anchor)
-        raise Invalid(f"An error is named at {place}, but the dialogue has nothing there.", anchor=anchor) from None
+        raise Invalid(
+            _("You tagged an error at %(place)s, but there is nothing there.") % {"place": place}, anchor=anchor
+        ) from None

@@ -1,10 +1,12 @@
-"""Waivers: a person's reason why a warning does not matter here."""
+"""Waivers: reasons why a warning does not matter."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue, User, Waiver
@@ -16,23 +18,22 @@ from reviews.services.protocols.versions import parse
 from reviews.services.queue.slot_work import Work
 
 MAX_REASON = 500
-#: Of one person on one dialogue: whoever opens it reads them all. (Of all people together, the count would tell a blind
-#: reviewer of the others, and one could use up what the others need.)
+#: Waivers of one person on one dialogue. A common limit would reveal the waivers of others to a blind reviewer.
 MAX_WAIVERS = 1000
-#: Stands for a colleague's reason in a blind stage.
-HIDDEN_REASON = "A colleague has waived it; why is told once the stage has settled."
+#: Shown instead of a colleague's reason in a blind stage.
+HIDDEN_REASON = gettext_lazy("Waived by a colleague. You can see the reason when the stage ends.")
 
 #: (check, anchor, hash of the value it is about)
 Key = tuple[str, str, str]
 
 
 def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dict[Key, str]:
-    """The reasons given so far that the actor, who may see the dialogue, may know of.
+    """Return the waivers of a dialogue that the actor may see, with their reasons.
 
-    One is void where the finding's value hash differs. ``blind``: that a colleague gave one is told, not what it says.
+    A waiver does not count for a finding with another value hash. ``blind``: hide the reasons of colleagues.
     """
     return {
-        (check, anchor, value_hash): HIDDEN_REASON if blind and author != actor.pk else reason
+        (check, anchor, value_hash): str(HIDDEN_REASON) if blind and author != actor.pk else reason
         for check, anchor, value_hash, reason, author in _unsealed(dialogue.pk, actor.pk)
     }
 
@@ -44,17 +45,18 @@ def _unsealed(dialogue_id: int, actor_id: int) -> QuerySet[Waiver, Any]:
 
 
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:
-    """Say why a warning does not matter. In a blind stage nobody else sees it before the stage settles.
+    """Waive a warning. In a blind stage nobody else sees it before the stage settles.
 
-    The same words twice, from a double click say, are one. Raises Invalid without a reason, and for too many.
+    The same reason twice, after a double click for example, makes one waiver. Raises Invalid without a reason, and
+    above the limit.
     """
     return _write(actor, work.slot, [(check, anchor, value_hash)], _reason(reason))[0]
 
 
 def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] | None = None) -> int:
-    """Waive every warning about what is about to be handed in, for one reason; returns how many there were.
+    """Waive every warning about what will be submitted with one reason, and return their number.
 
-    ``document``: as it will be handed in; without it, the version under review. Raises Invalid without a reason.
+    ``document``: as it will be submitted; without it, the version under review. Raises Invalid without a reason.
     """
     reason = _reason(reason)
     dialogue, seen = slot.dialogue, slot.revision
@@ -71,20 +73,22 @@ def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] 
 def _reason(reason: str) -> str:
     reason = reason.strip()
     if not reason:
-        raise Invalid("Say why this warning does not matter here.")
+        raise Invalid(_("Enter the reason why this warning doesn’t matter here."))
     if len(reason) > MAX_REASON or "\x00" in reason:
-        raise Invalid(f"The reason has at most {MAX_REASON} characters, none of them NUL.")
+        raise Invalid(
+            _("The reason may have at most %(limit)s characters and no NUL character.") % {"limit": MAX_REASON}
+        )
     return reason
 
 
 def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Waiver]:
     sealed = slot.stage_run.blind
     with transaction.atomic():
-        # Counted and written by one at a time.
+        # The lock serialises counting and writing.
         hold_dialogue(slot.dialogue_id)
         mine = Waiver.objects.filter(dialogue=slot.dialogue, author=actor)
         count = mine.count()
-        alike = mine.filter(anchor__in=[anchor[:600] for _, anchor, _ in keys]).order_by("pk")
+        alike = mine.filter(anchor__in=[anchor[:600] for _check, anchor, _hash in keys]).order_by("pk")
         latest = {(one.check_id, one.anchor, one.value_hash): one for one in alike}
         written = []
         for check, anchor, value_hash in keys:
@@ -94,8 +98,8 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
                 count += 1
                 if count > MAX_WAIVERS:
                     raise Invalid(
-                        f"You have waived {MAX_WAIVERS:,} warnings of this dialogue, and no more can be. Mend what is "
-                        "left, or reject the dialogue.",
+                        _("You can waive at most %(limit)s warnings of a dialogue. Fix the others or reject it.")
+                        % {"limit": f"{MAX_WAIVERS:,}"},
                         field="reason",
                     )
                 waiver = Waiver.objects.create(

@@ -276,14 +276,14 @@ def test_a_dispute_about_the_verdict_is_settled_without_rulings(team: Team) -> N
 
 def test_a_rejection_needs_no_rulings_but_a_reason(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    with pytest.raises(Invalid, match="Say why"):
+    with pytest.raises(Invalid, match="Enter a reason"):
         claim_and_submit(team.senior, item, "reject", reason="")
     assert claim_and_submit(team.senior, item, "reject").verdict == "reject"
 
 
 def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
     item = disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"})
-    with pytest.raises(Invalid, match="1 of 2 still have no ruling") as caught:
+    with pytest.raises(Invalid, match="1 of 2 have no ruling yet") as caught:
         claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")})
     assert caught.value.details["anchors"] == [MESSAGE]
     with pytest.raises(Invalid, match="2 of 2"):
@@ -293,11 +293,11 @@ def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({TEXT: ruling("left", reason_kind="")}, "a ruling needs its reason"),
-        ({TEXT: ruling("left", reason_kind="taste")}, "a ruling needs its reason"),
-        ({TEXT: ruling("middle")}, "A ruling is one of: left, right, third"),
-        ({TEXT: ruling("third")}, "Give the third value"),
-        ({TEXT: ruling("left"), MESSAGE: ruling("left")}, "Nothing is disputed at task 1, user message;"),
+        ({TEXT: ruling("left", reason_kind="")}, "Choose a reason for"),
+        ({TEXT: ruling("left", reason_kind="taste")}, "Choose a reason for"),
+        ({TEXT: ruling("middle")}, "Choose one of: left, right, third"),
+        ({TEXT: ruling("third")}, "Write the third version"),
+        ({TEXT: ruling("left"), MESSAGE: ruling("left")}, "no dispute about task 1, user message"),
         ([ruling("left", anchor=TEXT), ruling("right", anchor=TEXT)], "two rulings"),
         ({TEXT: ruling("left", reason="x" * 1001)}, "at most 1,000 characters"),
     ],
@@ -316,7 +316,7 @@ def test_nothing_to_rule_on(team: Team) -> None:
     from reviews.services.sampling.draws import close_population_and_draw
 
     close_population_and_draw(actor=team.administrator, project=team.project)
-    with pytest.raises(Invalid, match="Nothing is disputed here"):
+    with pytest.raises(Invalid, match="not in dispute"):
         claim_and_submit(team.senior, item, "approve", rulings={TEXT: ruling("left")})
 
 
@@ -341,9 +341,9 @@ def test_ruling_and_editing_the_same_place_is_a_contradiction(team: Team, choice
     # On the left it is as it was before: the edit would count, and the record would say that the left was taken.
     item = disputed(team, None, {"text": "Sunny."})
     own = edited(current(item), text="Mine.")
-    with pytest.raises(Invalid, match="You ruled on a place and edited it as well"):
+    with pytest.raises(Invalid, match="You have settled and edited the same place"):
         claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling(choice)})
-    with pytest.raises(Invalid, match="You wrote a third version of a place and edited it otherwise") as refused:
+    with pytest.raises(Invalid, match="Your third version differs from your edit") as refused:
         claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling("third", value="Another.")})
     assert "Choose" not in refused.value.sentence
     claim_and_submit(team.senior, item, document=own, rulings={TEXT: ruling("third")})
@@ -373,7 +373,7 @@ def test_what_both_changed_alike_is_agreed_and_may_be_edited(team: Team, client:
 
 def test_what_the_rulings_make_is_checked_like_anything_else(team: Team) -> None:
     item = disputed(team, None, {"text": "Sunny."})
-    with pytest.raises(Invalid, match="waived with a reason"):
+    with pytest.raises(Invalid, match="Fix or waive"):
         claim_and_submit(team.senior, item, rulings={TEXT: ruling("third", value="TODO: the weather")})
 
 

@@ -343,11 +343,11 @@ def test_what_both_added_alike_needs_no_ruling_and_none_is_taken_from_either(tea
     sheet = rule(team, slot, rulings=ruled)
     assert (sheet.settled, sheet.outcome.ready) == (1, True)
     for wrong, words in (
-        ({f"{ADDED}/name": {"choice": "left", **REASON}}, "Both agree on"),
-        ({f"{ADDED}/arguments": {"choice": "third", **REASON}}, "Give the third value"),
+        ({f"{ADDED}/name": {"choice": "left", **REASON}}, "Both reviewers agree on"),
+        ({f"{ADDED}/arguments": {"choice": "third", **REASON}}, "Write the third version"),
         ({f"{ADDED}/arguments": {"choice": "third", "value": "5", **REASON}}, "arguments"),
-        ({f"{ADDED}/name": {"choice": "third", "value": "x", "reason_kind": ""}}, "which error type"),
-        ({"/tasks/t1/steps/s0/name": {"choice": "third", "value": "x", **REASON}}, "Nothing is disputed"),
+        ({f"{ADDED}/name": {"choice": "third", "value": "x", "reason_kind": ""}}, "Choose a reason"),
+        ({"/tasks/t1/steps/s0/name": {"choice": "third", "value": "x", **REASON}}, "There is no dispute"),
     ):
         with pytest.raises(Invalid, match=words):
             claim_and_submit(team.senior, item, rulings=ruled | wrong)
@@ -579,4 +579,4 @@ def test_a_claim_that_is_lost_is_said_in_words(client: Client, team: Team) -> No
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     for answer in (client.get(url), client.post(url, {f"ruling:{TEXT}": "left", f"why:{TEXT}": "other"})):
         assert answer.status_code == 409
-        assert "Your time on this item ran out and a colleague has it now. Your draft is kept." in one_line(answer)
+        assert "Your reservation expired and a colleague has claimed this item. Your draft is kept." in one_line(answer)

@@ -126,7 +126,7 @@ def test_a_decision_is_an_experts_review_with_who_was_present(team: Team) -> Non
     event = Event.objects.get(kind="review_session.decided")
     assert event.after["people"] == sorted([team.senior.public_id, team.annotators[1].public_id])
     assert broken_links(item) == []
-    with pytest.raises(Conflict, match="not in dispute any more"):
+    with pytest.raises(Conflict, match="has been settled"):
         decide(team, item)
 
 
@@ -134,9 +134,9 @@ def test_nobody_decides_together_alone_and_nothing_is_written_then(team: Team) -
     item = make_item(team, "expert")
     start_session(team)
     for people, words in (
-        ([], "Tick who is present"),
-        ([team.senior.public_id], "besides you"),
-        ([team.outsider.public_id], "not a member"),
+        ([], "Select who is present"),
+        ([team.senior.public_id], "who else is present"),
+        ([team.outsider.public_id], "no longer a member"),
     ):
         with pytest.raises(Invalid, match=words):
             decide(team, item, people=people)
@@ -162,7 +162,7 @@ def test_the_rules_of_experts_hold(team: Team) -> None:
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     other = make_item(team, "expert")
     claim_slot(actor=team.seniors[1], slot=open_slot(other))
-    with pytest.raises(Conflict, match="A colleague is at work"):
+    with pytest.raises(Conflict, match="A colleague is working"):
         review_sessions.open_dispute(
             actor=team.senior, project=team.project, round=round_of(team), dialogue_id=other.public_id
         )
@@ -180,7 +180,7 @@ def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team
     page = client.get(url).content.decode()
     assert page.index(f'value="{first.public_id}"') < page.index("Open next")
     assert f'value="{barred.public_id}"' not in page
-    assert "is for somebody who has not reviewed this item before" in page
+    assert "needs somebody who has not reviewed this item before" in page
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
     assert 'data-key="Shift+P"' not in client.get(taken).content.decode()
     session = {"review-session": ReviewSession.objects.get().pk, "present": [team.annotators[2].public_id]}
@@ -232,7 +232,7 @@ def test_two_experts_of_a_blind_stage_do_not_see_each_others_decision(team: Team
 
 def test_taking_another_up_gives_the_first_back(team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
-    with pytest.raises(Conflict, match="Say first who is present"):
+    with pytest.raises(Conflict, match="Select who is present first"):
         review_sessions.open_dispute(
             actor=team.senior, project=team.project, round=round_of(team), dialogue_id=first.public_id
         )
@@ -263,7 +263,7 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     }  # fmt: skip
     refused = client.post(taken, {**form, "present": []})
     assert refused.status_code == 422
-    assert "Tick who is present" in refused.content.decode()
+    assert "Select who is present" in refused.content.decode()
     following = client.post(taken, form)["Location"]
     assert "1 of 2 decided" in client.get(following).content.decode()
     table = reverse("review-session", args=[team.project.slug, "cross_check-1"])

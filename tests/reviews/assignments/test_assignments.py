@@ -47,15 +47,15 @@ def test_a_slot_is_taken_from_one_and_reserved_for_another(team: Team, item: Dia
 def test_it_is_not_given_to_whoever_may_not_have_it(team: Team, item: Dialogue) -> None:
     slot = open_slot(item)
     for person, words in (
-        (team.annotator, "Nobody reviews a dialogue they own"),
-        (team.administrator, "takes the role of annotator or senior reviewer"),
-        (team.outsider, "takes the role of"),
+        (team.annotator, "A dialogue can’t be reviewed by its owner"),
+        (team.administrator, "needs the role annotator or senior reviewer"),
+        (team.outsider, "needs the role"),
     ):
         with pytest.raises(Invalid, match=words):
             reassign(actor=team.administrator, slot=slot, to=person)
     claim_slot(actor=team.annotators[1], slot=slot)
     other = Slot.objects.get(dialogue=item, stage="cross_check", state=SlotState.OPEN)
-    with pytest.raises(Invalid, match="one of them is this person already"):
+    with pytest.raises(Invalid, match="already one of the reviewers"):
         reassign(actor=team.administrator, slot=other, to=team.annotators[1])
     with pytest.raises(Conflict, match="already working on this item"):
         reassign(actor=team.administrator, slot=slot, to=team.annotators[1])

@@ -72,7 +72,7 @@ def test_a_preview_changes_nothing_and_says_who_cannot(team: Team) -> None:
     assert Slot.objects.get(pk=slots[0].pk).reserved_for is None
     mine = plan(team, "reassign", slots[:1], to=[team.annotator.public_id])
     assert mine.items == []
-    assert "Nobody reviews a dialogue they own" in mine.refused[0][1]
+    assert "A dialogue can’t be reviewed by its owner" in mine.refused[0][1]
     with pytest.raises(Conflict, match="None of the selected items"):
         confirm(team, mine)
 
@@ -94,7 +94,7 @@ def test_what_moved_since_stops_all_of_it(team: Team) -> None:
     slots = first_slots(team, 2)
     made = plan(team, "reassign", slots, to=[team.annotators[1].public_id])
     claim_slot(actor=team.annotators[2], slot=slots[1])
-    with pytest.raises(Conflict, match="One item has changed since the preview") as error:
+    with pytest.raises(Conflict, match="1 item has changed since the preview") as error:
         confirm(team, made)
     assert "Ann3 is now working on it" in error.value.details["changed"][0]
     assert Slot.objects.get(pk=slots[0].pk).reserved_for is None
@@ -123,7 +123,7 @@ def test_nothing_is_given_to_somebody_paused(team: Team) -> None:
     slots = first_slots(team, 1)
     pause(actor=team.administrator, project=team.project, person=team.annotators[1])
     made = plan(team, "reassign", slots, to=[team.annotators[1].public_id])
-    assert "They are paused" in made.refused[0][1]
+    assert "somebody who is paused" in made.refused[0][1]
 
 
 def test_freeing_hurrying_and_handing_over(team: Team) -> None:
@@ -148,10 +148,10 @@ def test_what_makes_no_sense_is_refused(team: Team) -> None:
     for words, action, chosen, more in (
         ("Choose one of these actions", "delete", slots, {}),
         ("No items selected", "free", [], {}),
-        ("Say who", "reassign", slots, {}),
+        ("Choose who gets the items", "reassign", slots, {}),
         ("one owner", "hand_over", slots, {"to": [one.public_id for one in team.annotators[:2]]}),
         ("Choose a priority", "prioritise", slots, {}),
-        ("no member", "reassign", slots, {"to": [team.outsider.public_id]}),
+        ("no longer a member", "reassign", slots, {"to": [team.outsider.public_id]}),
         ("at most 500", "free", slots, {"reason": "x" * 501}),
     ):
         with pytest.raises(Invalid, match=words):
@@ -196,13 +196,13 @@ def test_who_gets_many_is_told_once(team: Team, monkeypatch: pytest.MonkeyPatch,
         claim_slot(actor=team.annotators[2], slot=slots[3])
         jobs.run(made.job.pk)
     [notice] = Notice.objects.filter(person=team.annotators[1], kind=NoticeKind.ASSIGNMENT)
-    assert notice.text == f"{4 if made.job is None else 3} dialogues are reserved for you now. New pair"
+    assert notice.text == f"{4 if made.job is None else 3} dialogues are now reserved for you. New pair"
     dialogues = [Slot.objects.select_related("dialogue").get(pk=one.pk) for one in slots]
     handed = confirm(team, plan(team, "hand_over", dialogues, to=[team.annotators[3].public_id]))
     if handed.job is not None:
         jobs.run(handed.job.pk)
     [notice] = Notice.objects.filter(person=team.annotators[3], kind=NoticeKind.ASSIGNMENT)
-    assert notice.text == "4 dialogues are yours now."
+    assert notice.text == "You now own 4 more dialogues."
 
 
 # --- lists ------------------------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_the_page_previews_and_then_does(team: Team, client: Client) -> None:
     preview = client.post(f"{base}plan/", body)
     assert preview.status_code == 302
     page = one_line(client.get(preview["Location"]))
-    assert "This will reassign <strong>2</strong> items" in page
+    assert "<strong>2</strong> items will change" in page
     claim_slot(actor=team.annotators[2], slot=slots[0])
     refused = client.post(preview["Location"])
     assert refused.status_code == 409
@@ -347,12 +347,12 @@ def test_people_and_stages_are_paused_from_the_page(team: Team, client: Client) 
     client.post(f"{base}rules/", {"most_held": "3", "absent_days": ""})
     page = one_line(client.get(base))
     assert "Holiday" in page
-    assert page.count("paused</span>") == 2
+    assert page.count("Paused</span>") == 2
     assert 'value="3"' in page
     for field, typed, words in (
         ("most_held", "many", "Enter a whole number"),
-        ("most_held", "501", "between 1 and 500"),
-        ("absent_days", "0", "between 1 and 365"),
+        ("most_held", "501", "from 1 to 500"),
+        ("absent_days", "0", "from 1 to 365"),
     ):
         refused = client.post(f"{base}rules/", {"most_held": "7", "absent_days": "9", field: typed})
         form = one_line(refused).partition("Assignment rules")[2].partition("</form>")[0]

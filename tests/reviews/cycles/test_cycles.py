@@ -197,7 +197,7 @@ def test_live_work_and_reviews_are_not_set_aside_unasked(team: Team) -> None:
     supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
     claim.refresh_from_db()
     assert claim.state == ClaimState.WITHDRAWN
-    with pytest.raises(Conflict, match="has begun anew"):
+    with pytest.raises(Conflict, match="was restarted"):
         load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
     assert Review.objects.filter(dialogue=item).count() == 1
     assert not Claim.objects.filter(state=ClaimState.LIVE).exists()
@@ -217,7 +217,7 @@ def test_handing_in_for_a_cycle_set_aside_comes_too_late(team: Team) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
     supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)
-    with pytest.raises(Conflict, match="has begun anew meanwhile"):
+    with pytest.raises(Conflict, match="was restarted"):
         submit_review(actor=team.annotator, slot=claim.slot, token=claim.token)
 
 

@@ -180,14 +180,16 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     adopt(team, edited(2, reviewers=3, outcomes=THREE))
     assert migrate(team) == {"restart": 1}
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.WITHDRAWN
-    (notice,) = Notice.objects.filter(text__contains="begins anew")
+    (notice,) = Notice.objects.filter(text__contains="was restarted")
     assert notice.person == team.annotators[2]
-    assert notice.text.startswith(f"{item.external_id} is no longer yours to work on: its review begins anew, or has")
+    assert notice.text.startswith(
+        f"{item.external_id} is no longer assigned to you because its review was restarted or has"
+    )
     assert Review.objects.filter(dialogue=item, stage_run__stage="cross_check").count() == 1
     run = StageRun.objects.get(cycle__dialogue=item, stage="cross_check", state="open")
     assert run.round == 2
     assert Slot.objects.filter(stage_run=run, state="open").count() == 3
-    with pytest.raises(Conflict, match="begun anew"):
+    with pytest.raises(Conflict, match="restarted from another version"):
         submit_review(actor=team.annotators[2], slot=claim.slot, token=claim.token, verdict="approve")
     event = Event.objects.get(dialogue=item, kind="cycle.migrated")
     assert (event.before["protocol"], event.after["protocol"], event.after["action"]) == (1, 2, "restart")

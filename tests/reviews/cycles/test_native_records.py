@@ -123,7 +123,7 @@ def test_what_storing_undoes_is_no_change_and_the_page_says_so_too(team: Team, i
     document["tasks"][1]["native_information"] = None
     person = team.annotators[1]
     claim = claim_slot(actor=person, slot=open_slot(item))
-    with pytest.raises(Invalid, match="Nothing has been changed"):
+    with pytest.raises(Invalid, match="You haven’t changed anything"):
         submit_review(actor=person, slot=claim.slot, token=claim.token, verdict="fix", document=document)
     slot = claim.slot
     draft = open_draft(actor=person, dialogue=item, base=slot.revision, branch=f"slot-{slot.public_id}")

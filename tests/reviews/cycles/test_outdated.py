@@ -128,7 +128,7 @@ def test_the_flag_is_seen_and_found_and_its_owner_told(team: Team, client: Clien
     assert [row.person for row in Notice.objects.filter(kind="guideline")] == [team.annotator]
     client.force_login(team.senior)
     shown = one_line(client.get(f"/p/{team.project.slug}/dialogues/{item.public_id}/"))
-    assert "Guideline 2 outdates this work" in shown
+    assert "Outdated since guideline 2" in shown
     assert "guideline 1</a>" in shown
 
 

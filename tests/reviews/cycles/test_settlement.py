@@ -194,7 +194,7 @@ def test_an_expert_rejects(team: Team) -> None:
     item = expert_item(team)
     claim_and_submit(team.senior, item, "reject", reason="Nobody asks this.")
     assert fresh(item).status == DialogueStatus.REJECTED
-    assert "the dialogue was rejected" in Feedback.objects.get(person=team.annotator).text
+    assert "The dialogue was rejected" in Feedback.objects.get(person=team.annotator).text
 
 
 # --- other tables -----------------------------------------------------------------------------------------------------

@@ -74,19 +74,19 @@ def test_who_may_not_and_what_cannot_be_marked(team: Team) -> None:
     with pytest.raises(Hidden):
         mark_example(actor=team.outsider, project=team.project, dialogue=item, comment="Look.")
     for given, words in (
-        ({"comment": "  "}, "Say what the example shows"),
+        ({"comment": "  "}, "Enter what the example shows"),
         ({"comment": "x" * 4001}, "at most 4,000"),
-        ({"stages": ["nowhere"]}, "no stage called “nowhere”"),
-        ({"policies": ["magic"]}, "no policy called “magic”"),
+        ({"stages": ["nowhere"]}, "no stage “nowhere”"),
+        ({"policies": ["magic"]}, "no policy “magic”"),
         ({"task": "t9"}, "no such task"),
     ):
         with pytest.raises(Invalid, match=words):
             mark(team, item, **given)
-    with pytest.raises(Conflict, match="not been verified"):
+    with pytest.raises(Conflict, match="not verified yet"):
         mark(team, make_item(team, "cross_check"))
     example = mark(team, item)
     assert mark(team, item) == example
-    with pytest.raises(Conflict, match="an example already"):
+    with pytest.raises(Conflict, match="already an example"):
         mark(team, item, comment="Something else.")
     item.gold_role = GoldRole.ANSWER
     item.save(update_fields=["gold_role"])

@@ -320,7 +320,7 @@ def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.Monk
         give_back(actor=claim.person, token=claim.token)
         slot = Slot.objects.get(pk=claim.slot_id)
         assert (slot.state, slot.is_gold) == (SlotState.OPEN, True)
-        with pytest.raises(Conflict, match="You gave this item back"):
+        with pytest.raises(Conflict, match="You have released this item"):
             load_slot_work(actor=claim.person, public_id=slot.public_id)
     prioritise(actor=team.administrator, dialogue=item.dialogue, priority=Priority.HIGH)
     monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
@@ -375,7 +375,7 @@ def test_given_back_it_never_comes_to_who_oversees_the_project_by_now(
     give_role(team.project, person, Role.SENIOR_REVIEWER)
     assert read_my_work(actor=person, project=team.project).total == 1
     assert offered(person, team, 2) == [waiting.pk] * 2
-    with pytest.raises(Denied, match="not given this item"):
+    with pytest.raises(Denied, match="can’t review this item"):
         claim_slot(actor=person, slot=claim.slot)
 
 
@@ -391,7 +391,7 @@ def test_who_comes_to_oversee_the_project_hands_in_no_gold_item(team: Team, monk
         grant_role(actor=team.administrator, project=team.project, user=claim.person, role=role)
         claim.refresh_from_db()
         assert (claim.state, Slot.objects.get(pk=claim.slot_id).state) == ("withdrawn", "open")
-        with pytest.raises(Conflict, match="was taken from you") as told:
+        with pytest.raises(Conflict, match="your role has changed") as told:
             answer_with(claim.person, claim, "approve")
         assert "gold" not in told.value.sentence
     # Nothing of it in the history, which an ordinary item would not have.

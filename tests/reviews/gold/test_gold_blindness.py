@@ -243,7 +243,7 @@ def test_warnings_are_waived_of_the_item_as_of_what_was_handed_in(team: Team, mo
         assert claim.slot.dialogue.gold_role == "gold"
         assert claim.slot.dialogue.warning_count
         page = signed_in(person).get(f"/p/{team.project.slug}/dialogues/{claim.slot.dialogue.public_id}/")
-        assert "A colleague has waived it" in one_line(page)
+        assert "Waived by a colleague" in one_line(page)
         answer_with(person, claim, "approve")
     planted = Waiver.objects.filter(dialogue__gold_role="gold", anchor="/tasks/t1/steps/s1/text")
     assert [one.author for one in planted] == [team.annotator] * planted.count()

@@ -68,7 +68,7 @@ def test_comments_stand_in_the_history_and_can_be_resolved(team: Team) -> None:
         resolve_comment(actor=team.outsider, public_id=comment.public_id)
 
 
-@pytest.mark.parametrize(("text", "words"), [("  ", "Write something"), ("x" * 4001, "at most 4,000"), ("\0", "NUL")])
+@pytest.mark.parametrize(("text", "words"), [("  ", "Enter a comment"), ("x" * 4001, "at most 4,000"), ("\0", "NUL")])
 def test_comments_that_cannot_be_kept(team: Team, text: str, words: str) -> None:
     item = make_item(team, "self_check_single")
     with pytest.raises(Invalid, match=words):

@@ -504,7 +504,7 @@ def test_the_page_checks_by_a_job_and_names_what_is_missing(
     Event.objects.filter(dialogue=first, number=2).delete()
     Event.objects.filter(project=team.project, kind="protocol.adopted").update(after={"number": 1})
     page = check()
-    assert "2 places in" in page
+    assert "2 problems in" in page
     assert "Dialogue d-one: event 2 was removed." in page
     assert "of the project (protocol.adopted" in page
     client.force_login(team.senior)

@@ -183,7 +183,7 @@ def test_a_stage_takes_its_role(team: Team) -> None:
     assert claim_next(actor=team.administrator, project=team.project) is None
     with pytest.raises(Denied, match="“Expert verification”"):
         claim_next(actor=team.annotator, project=team.project, stage="expert")
-    with pytest.raises(Invalid, match="no stage called “nonsense”; it has: self_check_single"):
+    with pytest.raises(Invalid, match=r"no stage “nonsense”. Its stages are: self_check_single"):
         claim_next(actor=team.annotator, project=team.project, stage="nonsense")
     assert take(team.senior, team).slot.stage == "expert"
 
@@ -191,10 +191,10 @@ def test_a_stage_takes_its_role(team: Team) -> None:
 def test_owner_and_author_do_not_cross_check_their_own(team: Team) -> None:
     item = make_item(team, "cross_check")
     assert claim_next(actor=team.annotator, project=team.project) is None
-    with pytest.raises(Denied, match="Nobody reviews a dialogue they own"):
+    with pytest.raises(Denied, match="A dialogue can’t be reviewed by its owner"):
         claim_slot(actor=team.annotator, slot=open_slot(item))
     Slot.objects.filter(dialogue=item).update(owner=None, revision_author=team.annotator)
-    with pytest.raises(Denied, match="Nobody reviews a version they wrote"):
+    with pytest.raises(Denied, match="A version can’t be reviewed by its author"):
         claim_slot(actor=team.annotator, slot=open_slot(item))
     assert claim_next(actor=team.annotator, project=team.project) is None
 
@@ -219,7 +219,7 @@ def test_one_person_gives_one_of_two_independent_reviews(team: Team) -> None:
     item = make_item(team, "cross_check")
     claim = take(team.annotators[1], team)
     other = Slot.objects.get(dialogue=item, stage="cross_check", state=SlotState.OPEN)
-    with pytest.raises(Denied, match="one of them is this person already"):
+    with pytest.raises(Denied, match="already one of the reviewers"):
         claim_slot(actor=team.annotators[1], slot=other)
     claim_and_submit(team.annotators[1], item, "approve")
     assert claim.slot_id != other.pk
@@ -252,7 +252,7 @@ def test_an_expert_has_not_reviewed_the_item_before(team: Team) -> None:
 def test_a_slot_somebody_holds_is_not_to_be_had(team: Team) -> None:
     items(team, 1)
     claim = take(team.annotator, team)
-    with pytest.raises(Conflict, match="A colleague is at work"):
+    with pytest.raises(Conflict, match="A colleague is working"):
         claim_slot(actor=team.annotators[1], slot=claim.slot)
     assert claim_slot(actor=team.annotator, slot=claim.slot).pk == claim.pk
 
@@ -296,7 +296,10 @@ def test_opening_its_page_prolongs_it_and_says_until_when_and_counts_no_time(tea
         text = client.get(f"/work/{claim.slot.public_id}/{page}").content.decode()
         held = Claim.objects.get()
         assert timedelta(minutes=29) < held.expires_at - timezone.now() <= claim.lease
-        assert f'you hold this item until <time datetime="{held.expires_at.astimezone(UTC).isoformat()}"' in text
+        assert (
+            f'this item is reserved for you until <time datetime="{held.expires_at.astimezone(UTC).isoformat()}"'
+            in text
+        )
         assert (held.heartbeat_at, held.active_seconds) == (claim.heartbeat_at, 0)
     # What htmx asks for is no page that somebody has opened: there the heart beats.
     overdue(claim)
@@ -361,7 +364,7 @@ def test_a_certain_slot_can_be_taken_over_as_well(team: Team) -> None:
     claim = take(team.annotator, team)
     overdue(claim)
     assert claim_slot(actor=team.annotators[1], slot=claim.slot).person == team.annotators[1]
-    with pytest.raises(Conflict, match="You do not hold this item any more"):
+    with pytest.raises(Conflict, match="no longer reserved for you"):
         heartbeat(actor=team.annotator, token=claim.token)
 
 
@@ -418,7 +421,7 @@ def test_who_skipped_an_item_gets_what_they_left_of_it_again_and_not_its_other_p
     assert take(me, team).slot.dialogue_id == second.pk
     claim_and_submit(me, second, "approve")
     beside = Slot.objects.get(stage_run=claim.slot.stage_run_id, index=1 - claim.slot.index)
-    with pytest.raises(Conflict, match=f"in its place {claim.slot.public_id}"):
+    with pytest.raises(Conflict, match=f"in slot {claim.slot.public_id}"):
         claim_slot(actor=me, slot=beside)
     # The other place is a colleague's; nor is it taken over when their time has run out.
     other = take(team.annotators[2], team)
@@ -473,7 +476,7 @@ def test_overdue_work_is_said_to_be_so_while_nobody_else_has_it(team: Team) -> N
     expire_overdue()
     assert load_slot_work(actor=team.annotator, public_id=claim.slot.public_id).expired
     take(team.annotators[1], team)
-    with pytest.raises(Conflict, match="a colleague has it now"):
+    with pytest.raises(Conflict, match="a colleague has claimed this item"):
         load_slot_work(actor=team.annotator, public_id=claim.slot.public_id)
 
 
@@ -482,7 +485,7 @@ def test_what_became_of_ones_work_is_said(team: Team) -> None:
     claim = take(team.annotator, team)
     public_id = claim.slot.public_id
     release(actor=team.annotator, token=claim.token)
-    with pytest.raises(Conflict, match="You gave this item back"):
+    with pytest.raises(Conflict, match="You have released this item"):
         load_slot_work(actor=team.annotator, public_id=public_id)
     claim_and_submit(team.annotator, dialogue)
     with pytest.raises(Conflict, match="You have submitted your review"):
@@ -506,9 +509,9 @@ def test_who_loses_an_item_finds_one_notice_of_it_on_my_work(team: Team, client:
     assert take(team.annotators[1], team).slot_id == lapsed.slot_id
     [notice] = Notice.objects.filter(person=person)
     name = lapsed.slot.dialogue.external_id
-    assert notice.text.startswith(f"Your time on {name} ran out: it goes to a colleague")
+    assert notice.text.startswith(f"Your reservation of {name} expired")
     client.force_login(person)
-    assert f"Your time on {name}" in client.get("/").content.decode()
+    assert f"Your reservation of {name}" in client.get("/").content.decode()
     assert client.get(notice.target).status_code == 409
     # Of what goes as well they are not told once more before they have read it.
     other = take(person, team)
@@ -523,11 +526,11 @@ def test_who_decides_that_others_go_on_tells_whoever_was_at_it(team: Team) -> No
     claim = take(team.annotator, team)
     reassign(actor=team.administrator, slot=claim.slot, to=team.annotators[1])
     notice = Notice.objects.get(person=team.annotator)
-    assert notice.text.startswith(f"{claim.slot.dialogue.external_id} is no longer yours to work on")
+    assert notice.text.startswith(f"{claim.slot.dialogue.external_id} is no longer assigned to you")
     assert not any(str(one) in notice.text for one in team.annotators)
     free_claim(actor=team.administrator, slot=claim.slot)
-    assert Notice.objects.filter(person=team.annotators[1], text__contains="no longer yours").count() == 1
+    assert Notice.objects.filter(person=team.annotators[1], text__contains="no longer assigned to you").count() == 1
     again = take(team.annotators[2], team)
     submit_review(actor=team.annotators[2], slot=again.slot, token=again.token)
     hand_over(actor=team.administrator, dialogue=again.slot.dialogue, to=team.annotator)
-    assert Notice.objects.filter(person=team.annotators[2], text__contains="no longer yours").count() == 1
+    assert Notice.objects.filter(person=team.annotators[2], text__contains="no longer assigned to you").count() == 1

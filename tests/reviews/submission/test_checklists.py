@@ -49,15 +49,13 @@ def test_an_unanswered_item_blocks_a_stage_that_wants_answers() -> None:
     assert len(unanswered(stage_of(slot), current(item), {})) == 11
     answers = all_yes("t1", "t2")
     del answers["t2"]["facts"]
-    with pytest.raises(
-        Invalid, match=r"Task 2 has no answer to “Arguments, observations and answer are correct"
-    ) as caught:
+    with pytest.raises(Invalid, match=r"Arguments, observations and answer are correct.*\(task 2\)") as caught:
         claim_and_submit(team.annotator, item, "approve", checklist=answers)
     assert caught.value.details["unanswered"] == [["t2", "facts"]]
     answers["t2"]["facts"] = None  # type: ignore[assignment]
-    with pytest.raises(Invalid, match="no answer"):
+    with pytest.raises(Invalid, match="Answer every question"):
         claim_and_submit(team.annotator, item, "approve", checklist=answers)
-    with pytest.raises(Invalid, match="10 more have none either"):
+    with pytest.raises(Invalid, match="11 are still open"):
         claim_and_submit(team.annotator, item, "approve")
     review = claim_and_submit(team.annotator, item, "approve", checklist=all_yes("t1", "t2"))
     assert review.checklist["t2"]["facts"] is True
@@ -86,7 +84,7 @@ def test_a_no_says_what_is_wrong(more: dict[str, Any], fine: bool) -> None:
     if fine:
         assert claim_and_submit(team.annotator, item, "escalate", checklist=answers, **more).checklist == answers
     else:
-        with pytest.raises(Invalid, match=r"says no to “Arguments.*for task 1: say in its note"):
+        with pytest.raises(Invalid, match=r"your “No” to “Arguments.*\(task 1\) in a note"):
             claim_and_submit(team.annotator, item, "escalate", checklist=answers, **more)
     # Of the dialogue as a whole any error will do.
     other = make_item(team, "self_check_single")
@@ -103,7 +101,7 @@ def test_notes_that_make_no_sense_are_refused() -> None:
         ({"t1": []}, "must be an object of texts"),
         ({"t1": {"nonsense": "x"}}, "no item “nonsense”"),
         ({"t1": {"facts": "x" * 1001}}, "at most 1,000"),
-        ({"t1": {"facts": "It rained."}}, "says yes to “Arguments.*for task 1, and a note says what is wrong"),
+        ({"t1": {"facts": "It rained."}}, r"answered “Yes” to “Arguments.*\(task 1\) with a note"),
     ):
         with pytest.raises(Invalid, match=words):
             claim_and_submit(team.annotator, item, "approve", notes=notes, checklist={"t1": {"facts": True}})
@@ -121,7 +119,7 @@ def test_answers_in_words() -> None:
     )
     assert [(row.place, row.text, row.answer, row.note) for row in rows] == [
         ("task 1", "Arguments, observations and answer are correct and consistent", False, "N"),
-        ("the dialogue", "gone", True, ""),
+        ("the whole dialogue", "gone", True, ""),
     ]
 
 
@@ -164,7 +162,7 @@ def test_the_form_keeps_answers_and_notes(client: Client) -> None:
     assert refused.status_code == 422
     text = refused.content.decode()
     assert "It rained." in text
-    assert "The dialogue has no answer to “The tasks differ" in text
+    assert "the first: “The tasks differ" in text
     rest = {f"check:t1:{key}": "yes" for key in PER_TASK if key != "facts"} | {"check:dialogue:variety": "yes"}
     assert client.post(url, form | rest).status_code == 302
     assert Review.objects.get().checklist_notes == {"t1": {"facts": "It rained."}}
@@ -205,7 +203,7 @@ def test_an_error_without_a_kind_and_answers_for_any_task_are_kept_until_they_ca
     assert "The city is wrong." in client.get(url).content.decode()
     refused = client.post(url, form)
     assert refused.status_code == 422
-    assert "Choose what error type it is that you noted: “The city is wrong.”" in refused.content.decode()
+    assert "Choose an error type for your note “The city is wrong.”" in refused.content.decode()
     assert client.post(url, form | {"error-type": "wrong_argument_value"}).status_code == 302
     review = Review.objects.get()
     assert (review.checklist, review.checklist_notes) == ({"t:1": {"facts": False}}, {"t:1": {"facts": "It rained."}})

@@ -410,7 +410,7 @@ def test_a_faulty_validator_holds_nobody_up_before_the_stage_that_is_there_for_i
     for person in (one, two):
         claim_and_submit(person, item, "approve")
     assert open_slot(item).stage == "validators"
-    with pytest.raises(Invalid, match="1 error must be mended before it can be approved"):
+    with pytest.raises(Invalid, match="Fix 1 error before approving"):
         claim_and_submit(three, item, "approve")
     mended = current(item)
     mended["constraints"][4]["validator"]["code"] = CODE
