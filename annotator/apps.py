@@ -7,6 +7,6 @@ class AnnotatorConfig(AppConfig):
     def ready(self) -> None:
         from annotator.config.postgresql import encoding  # noqa: F401 - registers a check
 
-        # They register the kinds of jobs they run.
+        # These register their kinds of jobs.
         from annotator.services.dialogues import replay_runner, trials  # noqa: F401
         from annotator.services.integrity import history_checks  # noqa: F401

@@ -19,13 +19,13 @@ __all__ = [
     "write_checkpoints",
 ]
 
-#: Seconds after which a message sent by beat is thrown away unread: the next ones are on their way by then.
+#: Seconds after which a message from beat expires; the next one follows by then.
 MESSAGE_EXPIRES = 30
 
 
 @shared_task(name="annotator.tasks.resume_jobs")
 def resume_jobs() -> None:
-    """Wake workers for jobs that wait or whose worker has gone quiet."""
+    """Wake workers for waiting jobs and for jobs whose worker has stopped."""
     for job_id, kind in jobs.resumable_jobs():
         jobs.send(job_id, kind, expires=MESSAGE_EXPIRES)
     periodic_tasks.note_run(periodic_tasks.PULSE, {"folder": periodic_tasks.folder_mark()})
@@ -33,23 +33,23 @@ def resume_jobs() -> None:
 
 @shared_task(name="annotator.tasks.write_checkpoints")
 def write_checkpoints() -> None:
-    """Seal what has happened in every project since the last time."""
+    """Write a checkpoint for every project with new events."""
     checkpoints.write_checkpoints()
 
 
 @shared_task(name="annotator.tasks.send_digests")
 def send_digests() -> None:
-    """Mail everybody whose morning has come what they have not read."""
+    """Send the daily mails that are due."""
     digests.send_due_digests()
 
 
 @shared_task(name="annotator.tasks.forget_old_attempts")
 def forget_old_attempts() -> None:
-    """Forget tries to sign in that delay nobody any more."""
+    """Remove counted attempts without effect."""
     attempts.forget_old_attempts()
 
 
 @shared_task(name="annotator.tasks.tidy_up")
 def tidy_up() -> None:
-    """Remove what nothing needs any more, and say what that was."""
+    """Apply the retention rules."""
     retention.tidy_up()

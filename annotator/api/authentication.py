@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -13,17 +14,17 @@ from annotator.views.slow import take_a_turn
 
 
 class TokenAuthentication(BaseAuthentication):
-    """A live token acts as its owner. Raises Busy (see ``annotator.views.slow``)."""
+    """Authenticates the owner of a working token. Raises Busy (see ``annotator.views.slow``)."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         parts = get_authorization_header(request).split()
         if not parts or parts[0].lower() != b"bearer":
             return None
         if len(parts) != 2:
-            raise AuthenticationFailed("The Authorization header must be “Bearer” and one token.")
+            raise AuthenticationFailed(_("The Authorization header must be “Bearer” and a token."))
         token = find_live_token(parts[1].decode("latin-1"))
         if token is None:
-            raise AuthenticationFailed("The token is unknown, expired or revoked; make a new one under API tokens.")
+            raise AuthenticationFailed(_("The token is unknown, expired or revoked. Create one under “API tokens”."))
         take_a_turn(request._request, token.user)
         return token.user, token
 
@@ -32,10 +33,10 @@ class TokenAuthentication(BaseAuthentication):
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    """How the schema describes tokens."""
+    """The description of tokens in the schema."""
 
     target_class = TokenAuthentication
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
-        return {"type": "http", "scheme": "bearer", "description": "A token, made under API tokens."}
+        return {"type": "http", "scheme": "bearer", "description": "A token, created under “API tokens”."}

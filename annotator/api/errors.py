@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -12,7 +13,7 @@ from annotator.errors import Busy, DomainError
 
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
-    """Map domain errors and the framework's own to one shape. Others are left to Django (500)."""
+    """Map domain errors and those of the framework to one format. Django handles others (500)."""
     if isinstance(exception, DomainError):
         return Response(
             {"error": exception.code, "sentence": exception.sentence, "details": exception.details},
@@ -24,17 +25,17 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         return None
     details: Any = {}
     if isinstance(exception, Http404):
-        code, sentence = "not_found", "There is nothing here, or it is not yours to see."
+        code, sentence = "not_found", _("This does not exist, or you don’t have access to it.")
     elif isinstance(exception, PermissionDenied):
-        code, sentence = "denied", "You may not do this."
+        code, sentence = "denied", _("You are not allowed to do this.")
     elif isinstance(exception, ValidationError):
-        code, sentence, details = "invalid", "Some fields are missing or wrong; see details.", response.data
+        code, sentence, details = "invalid", _("Some fields are missing or wrong. See details."), response.data
     elif isinstance(exception, NotAuthenticated):
         code = exception.default_code
-        sentence = "Send a token as “Authorization: Bearer …”, or sign in; you make one under API tokens."
+        sentence = _("Sign in, or send a token as “Authorization: Bearer …”. Create tokens under “API tokens”.")
     elif isinstance(exception, APIException):
         code, sentence = str(exception.default_code), str(exception.detail)
     else:
-        code, sentence = "refused", "The request was refused."
+        code, sentence = "refused", _("The request was refused.")
     response.data = {"error": code, "sentence": sentence, "details": details}
     return response

@@ -1,4 +1,4 @@
-"""The API's door for query strings: an address takes the parameters that its schema names, and no others."""
+"""Query strings of the API: an address takes only the parameters in its schema."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class KnownParameters(BasePermission):
-    """Refuses parameters that an address does not have, of whoever may ask at all. Raises UnknownFilter (400)."""
+    """Refuses unknown parameters. Raises UnknownFilter (400)."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         method = "get" if request.method == "HEAD" else str(request.method).lower()
-        # A method that the address does not have is refused as that (405), whatever comes with it.
+        # An unknown method is refused as such (405), whatever its parameters.
         if request.query_params and method in ("get", "post") and hasattr(view, method):
             known = parameters_of(type(view), method)  # type: ignore[arg-type]
             refuse_unknown_names(request.query_params, known)
@@ -27,7 +27,7 @@ class KnownParameters(BasePermission):
 
 @cache
 def parameters_of(view: "type[APIView]", method: str) -> frozenset[str]:
-    """Names of the parameters that ``extend_schema`` declares for a method of a view, and those of its pages."""
+    """Return the parameters that ``extend_schema`` and pagination declare for a method of a view."""
     handler: Any = getattr(view, method, None)
     if handler is None:
         return frozenset()

@@ -1,25 +1,25 @@
-"""What every body that is sent to the API keeps to: no field that does not exist, no number where a text belongs."""
+"""Rules for all request bodies: no unknown fields, no numbers in place of texts."""
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 
 class Input(serializers.Serializer[Any]):
-    """Fields that are sent. One that does not exist is refused, so that a misspelt one cannot be lost in silence."""
+    """A request body. Unknown fields are refused, so that a misspelt one is not ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
             unknown = sorted(set(map(str, data)) - set(self.fields))
             if unknown:
-                raise serializers.ValidationError(
-                    {unknown[0][:100]: [f"There is no such field; there are: {', '.join(self.fields)}."]}
-                )
+                sentence = _("Unknown field. Use: %(fields)s.") % {"fields": ", ".join(self.fields)}
+                raise serializers.ValidationError({unknown[0][:100]: [sentence]})
         return super().to_internal_value(data)
 
 
 class StrictCharField(serializers.CharField):
-    """A text: no number that would be turned into one."""
+    """A text. Numbers are refused, not converted."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -34,14 +34,15 @@ class BoundedDictField(serializers.DictField):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and len(data) > self.most:
-            raise serializers.ValidationError(f"There are more than {self.most} entries; send fewer.")
+            sentence = _("There are more than %(most)d entries. Send fewer.")
+            raise serializers.ValidationError(sentence % {"most": self.most})
         return super().to_internal_value(data)
 
 
 class StrictBooleanField(serializers.BooleanField):
-    """true, false, or null where that may be: no "yes", no 1."""
+    """true, false, or null if allowed; not "yes" or 1."""
 
     def to_internal_value(self, data: Any) -> Any:
         if data is not None and not isinstance(data, bool):
-            raise serializers.ValidationError("This must be true, false or null.")
+            raise serializers.ValidationError(_("This must be true, false or null."))
         return data

@@ -1,8 +1,9 @@
-"""Pages by key: a cursor is the place of the last row, so page 1,000 costs what page 1 costs."""
+"""Pages by key: a cursor is the place of the last row, so page 1,000 costs as much as page 1."""
 
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +17,7 @@ MAX_SIZE = 200
 
 
 class KeysetPagination(BasePagination):
-    """``?cursor=`` (of the page to go on with) and ``?size=``; answers ``{"next": url or null, "results": […]}``."""
+    """``?cursor=`` (of the next page) and ``?size=``; returns ``{"next": url or null, "results": […]}``."""
 
     size = 50
     by: tuple[str, ...] = BY_TIME
@@ -27,10 +28,10 @@ class KeysetPagination(BasePagination):
         self.request = request
         size = _number(request, "size", self.size)
         if not 1 <= size <= MAX_SIZE:
-            raise Invalid(f"size must be from 1 to {MAX_SIZE}.")
+            raise Invalid(_("“size” must be from 1 to %(most)d.") % {"most": MAX_SIZE})
         cursor = request.query_params.get("cursor", "")
         if cursor and not is_cursor(cursor, self.by):
-            raise Invalid("This cursor does not come from this list; leave it out to begin at the start.")
+            raise Invalid(_("The cursor is not from this list. Leave it out to start at the first page."))
         page = read_page(queryset, after=cursor, size=size, by=self.by)
         self.next_cursor = page.after
         return page.rows
@@ -54,14 +55,14 @@ class KeysetPagination(BasePagination):
                 "name": "cursor",
                 "in": "query",
                 "schema": {"type": "string"},
-                "description": "From the last page’s next.",
+                "description": "From “next” of the previous page.",
             },
             {"name": "size", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}},
         ]
 
 
 class KeyPagination(KeysetPagination):
-    """The same for rows that have no public id of their own."""
+    """Pages of rows without public ids."""
 
     by = BY_KEY
 
@@ -71,5 +72,5 @@ def _number(request: Request, name: str, default: int) -> int:
     if raw in (None, ""):
         return default
     if not raw.isascii() or not raw.isdigit() or len(raw) > 18:
-        raise Invalid(f"{name} must be a whole number.")
+        raise Invalid(_("“%(name)s” must be a whole number.") % {"name": name})
     return int(raw)

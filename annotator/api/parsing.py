@@ -1,9 +1,10 @@
-"""Bodies of API requests: JSON, checked at the door for whatever no field could store."""
+"""JSON bodies of API requests, checked for content that no field could store."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import JSONParser
@@ -12,48 +13,49 @@ from annotator.core.schema import SchemaProblem
 from annotator.core.schema.canonical import encode_faithful, normalise
 from annotator.core.schema.exact_json import JsonError, holds_more_values, loads
 
-#: Commas and opening brackets of a body: eight megabytes of brackets would take 400 MB and seconds.
+#: Commas and opening brackets in a body: parsing eight megabytes of brackets would take seconds and 400 MB.
 MAX_VALUES = 1_000_000
 
 
 class TooLarge(APIException):
-    """The body is larger, or holds more, than the server reads into memory."""
+    """The body is larger or has more values than the server reads into memory."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
 
 
 class StrictJSONParser(JSONParser):
-    """JSON in UTF-8, of bounded size and depth, without NUL, half characters, NaN or a key twice in one object.
+    """Accepts JSON in UTF-8 with limited size and depth, without NUL, lone surrogates, NaN and duplicate keys.
 
-    With these refused here, once, no endpoint can hand them to the database or back to the sender.
+    So no endpoint can pass these to the database or return them.
     """
 
     def parse(
         self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The body as an object. Raises ParseError or TooLarge."""
+        """Parse the body as an object. Raises ParseError or TooLarge."""
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         raw: bytes = stream.read(limit + 1)
         if len(raw) > limit:
-            raise TooLarge(f"The body is larger than {limit // 2**20} MB; send less at once, or import it as a file.")
+            sentence = _("The body is larger than %(most)d MB. Send less at a time, or import it as a file.")
+            raise TooLarge(sentence % {"most": limit // 2**20})
         if holds_more_values(raw, MAX_VALUES):
-            raise TooLarge(
-                f"The body holds more than {MAX_VALUES:,} values; send less at once, or import it as a file."
-            )
+            sentence = _("The body has more than %(most)s values. Send less at a time, or import it as a file.")
+            raise TooLarge(sentence % {"most": f"{MAX_VALUES:,}"})
         try:
             value = loads(raw.decode("utf-8-sig"))
             if encode_faithful(value) is None:
                 value = normalise(value)
         except UnicodeDecodeError:
-            raise ParseError("The body is not UTF-8 text; encode it so.") from None
+            raise ParseError(_("The body is not encoded in UTF-8.")) from None
         except JsonError as error:
             raise ParseError(str(error)) from None
         except SchemaProblem as problem:
             first = problem.problems[0]
-            raise ParseError(f"At {first.pointer[:200] or '/'}: {first.message}") from None
+            words = {"place": first.pointer[:200] or "/", "problem": first.message}
+            raise ParseError(_("At %(place)s: %(problem)s") % words) from None
         except ValueError as error:
-            raise ParseError(f"The body is not JSON: {str(error)[:200]}.") from None
+            raise ParseError(_("The body is not valid JSON: %(error)s.") % {"error": str(error)[:200]}) from None
         if not isinstance(value, dict):
-            raise ParseError("The body must be one JSON object, such as {}.")
+            raise ParseError(_("The body must be a JSON object, such as {}."))
         return value

@@ -1,4 +1,4 @@
-"""Answers of the API as JSON. Stored documents are put in as the text they are, without being read."""
+"""JSON responses. Stored documents are included as text without being parsed."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,7 +11,7 @@ from annotator.core.schema.exact_json import dumps, load_stored
 
 
 class FastJSONRenderer(JSONRenderer):
-    """JSON by a fast encoder; what it does not know (lazy texts, decimals) is left to the framework’s."""
+    """Encodes JSON with orjson; other types, such as decimals, use the framework's encoder."""
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
@@ -21,18 +21,18 @@ class FastJSONRenderer(JSONRenderer):
         try:
             return orjson.dumps(data, default=_encode_rest, option=orjson.OPT_UTC_Z)
         except TypeError:
-            # Details of errors in a list have its indexes as keys; integers may be longer than the encoder takes.
+            # Errors in lists have integer keys, and integers may exceed orjson's range.
             return dumps(data, default=_encode_rest, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
 
 
 def stored_json(text: str) -> orjson.Fragment:
-    """Canonical text as a part of an answer."""
+    """Return canonical text as part of a response."""
     return orjson.Fragment(text)
 
 
 @lru_cache(maxsize=256)
 def stored_tools(content: str) -> orjson.Fragment:
-    """The list of tools of a toolset revision's content as a part of an answer."""
+    """Return the tools of a toolset revision's content as part of a response."""
     return orjson.Fragment(dumps(load_stored(content)["tools"]))
 
 

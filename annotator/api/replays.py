@@ -1,4 +1,4 @@
-"""Replays of constrained cases for machines. The same services as the pages, so the same rules."""
+"""Replays of constrained cases, with the same services as the pages."""
 
 from typing import Any
 
@@ -14,28 +14,28 @@ from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_
 from annotator.models import Replay
 from annotator.services.dialogues.replays import load_replay, start_replay
 
-_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many replays under way; wait until one has ended.")
-_INVALID = OpenApiResponse(ErrorSerializer, "It cannot be run; details say where in the trajectory, and why.")
-_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many running replays. Wait until one has ended.")
+_INVALID = OpenApiResponse(ErrorSerializer, "The trajectory can’t be run. Details give the place and the reason.")
+_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong. See details.")
 
 
 class ReplayInputSerializer(Input):
-    """What to run."""
+    """The trajectory to run."""
 
-    revision = StrictCharField(required=False, max_length=20, help_text="The version; without it the newest.")
+    revision = StrictCharField(required=False, max_length=20, help_text="The revision; default: the newest.")
     trajectory = serializers.JSONField(
         required=False,
         default=None,
         allow_null=True,
-        help_text="Rounds, or messages in the OpenAI format; without it the reference trajectory.",
+        help_text="Rounds, or messages in the OpenAI format; default: the reference trajectory.",
     )
 
 
 class ReplaySerializer(serializers.ModelSerializer[Replay]):
-    """A replay: how far it is, and what came of it."""
+    """A replay with its progress and result."""
 
     revision = serializers.CharField(source="revision.public_id", default=None, allow_null=True)
-    is_custom = serializers.SerializerMethodField(help_text="Whether the trajectory came with the request.")
+    is_custom = serializers.SerializerMethodField(help_text="Whether the trajectory was sent with the request.")
     job = JobStateSerializer()
     record = serializers.SerializerMethodField(help_text="Verdict, constraints and rounds; null until it is done.")
 
@@ -61,7 +61,7 @@ class ReplayStart(APIView):
         operation_id="replays_start",
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
-        """Run a trajectory through the code of the tools. It runs in the background: look until its job has ended."""
+        """Run a trajectory through the code of the tools. It runs in the background: poll until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
         sent = ReplayInputSerializer(data=request.data)
         sent.is_valid(raise_exception=True)

@@ -1,4 +1,4 @@
-"""The API's description: it refuses what the server refuses, where JSON Schema can say it, and knows each answer."""
+"""The OpenAPI description, with the server's rules as far as JSON Schema can express them."""
 
 from typing import Any
 
@@ -7,32 +7,32 @@ from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input
 
-#: A text that holds something to read, and no NUL.
+#: A text with visible characters and without NUL.
 _WORDS = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 _REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-#: Answers that every address may give; some of them only to requests with a body.
+#: Responses of every address.
 _ANYWHERE = {
-    "400": "The request cannot be read, or names a parameter or field that does not exist; the sentence says which.",
-    "401": "Nobody is signed in: send a token.",
-    "403": "You may see this but not do it.",
-    "406": "This comes in another format than the one asked for.",
+    "400": "The request is not valid, or it has an unknown parameter or field; the sentence says which.",
+    "401": "Not signed in. Send a token.",
+    "403": "You can see this but are not allowed to do it.",
+    "406": "The requested format is not available.",
 }
-#: Any address may also refuse for a moment: the site is busy, or something that it needs is out of order.
+#: The response of every address while the site is busy or part of it is unavailable.
 _LATER = {
-    "description": "Not now: too much is under way, or the database does not answer. Nothing was changed; try again "
-    "after the seconds that Retry-After says.",
+    "description": "Too many requests are running, or the database does not answer. Nothing was changed. Try again "
+    "after the seconds in Retry-After.",
     "headers": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
     "content": _REFUSAL,
 }
 _WITH_BODY = {
-    "413": "The body is larger, or holds more values, than the server takes.",
-    "415": "The body is in another format than the server reads.",
+    "413": "The body is too large or has too many values.",
+    "415": "The format of the body is not supported.",
 }
 _OF_PAGES = {"422": "The size or the cursor is not valid; the sentence says why."}
 
 
 class StrictSchema(AutoSchema):
-    """Adds to the shapes of requests what their serializers refuse."""
+    """Adds the rules of serializers to request schemas."""
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
         schema = super()._map_serializer(serializer, direction, bypass_extensions)
@@ -53,7 +53,7 @@ class StrictSchema(AutoSchema):
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Put the refusals that the framework makes before any view on every operation."""
+    """Add the refusals of the framework to every operation."""
     for methods in result["paths"].values():
         for operation in methods.values():
             in_pages = any(one["name"] == "cursor" for one in operation.get("parameters", ()))

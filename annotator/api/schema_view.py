@@ -1,4 +1,4 @@
-"""Where the API's description is read."""
+"""The address of the OpenAPI description."""
 
 from functools import cache
 from threading import Lock
@@ -17,8 +17,8 @@ _building = Lock()
 
 
 def description() -> dict[str, Any]:
-    """The description, built once in a process; it is the same for every request. Do not change it."""
-    # The framework loads a part of itself at the first time: two threads that began at once got an error each.
+    """Return the description, built once in a process. Do not change it."""
+    # The framework loads parts of itself on first use, which fails in two threads at the same time.
     with _building:
         return _built()
 
@@ -37,10 +37,10 @@ def _text(file_format: str) -> bytes:
 
 
 class SchemaView(SpectacularAPIView):
-    """YAML or JSON, by ``Accept`` or by ``?format=``, as a browser's address or a generator of clients asks for it."""
+    """Returns YAML or JSON, by ``Accept`` or ``?format=``."""
 
     def _get_schema_response(self, request: Request) -> HttpResponse:
-        """One of two texts, whatever else was asked for: to build one takes a tenth of a second."""
+        """Return one of two cached texts; building one takes a tenth of a second."""
         renderer = request.accepted_renderer
         return HttpResponse(
             _text(renderer.format),
@@ -49,11 +49,11 @@ class SchemaView(SpectacularAPIView):
         )
 
     def get_format_suffix(self, **kwargs: Any) -> str | None:
-        """The format that the address names; one that there is not is not found."""
+        """Return the format in the address; an unknown one is a 404."""
         return self.request.GET.get("format") or super().get_format_suffix(**kwargs)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """A refusal is no description: it comes as JSON, like every other of the API."""
+        """Render refusals as JSON, like all others of the API."""
         final = super().finalize_response(request, response, *args, **kwargs)
         if isinstance(final, Response) and final.exception:
             final.accepted_renderer, final.accepted_media_type = FastJSONRenderer(), FastJSONRenderer.media_type

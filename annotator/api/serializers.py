@@ -1,4 +1,4 @@
-"""Shapes of the API's answers. Read-only: what is written goes through services."""
+"""Serializers of responses. Read-only; services write."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from annotator.models import Dialogue, Finding, Project, Revision
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
-    """Every refusal."""
+    """A refusal."""
 
     error = serializers.CharField()
     sentence = serializers.CharField()
@@ -17,7 +17,7 @@ class ErrorSerializer(serializers.Serializer[Any]):
 
 
 class JobStateSerializer(serializers.Serializer[Any]):
-    """How far background work has got."""
+    """The progress of background work."""
 
     state = serializers.ChoiceField(choices=["queued", "running", "done", "failed", "cancelled"])
     done = serializers.IntegerField(source="progress_done")
@@ -32,7 +32,7 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
 
 
 class _Listed(serializers.Field[Any, Any, Any, Any]):
-    """``,a,b,`` as ["a", "b"]; an empty place (not annotated) as null."""
+    """``,a,b,`` as ["a", "b"]; an empty part (not annotated) as null."""
 
     def to_representation(self, value: str) -> list[str | None]:
         return [part or None for part in value[1:-1].split(",")] if value else []
@@ -44,7 +44,7 @@ class ListedField(_Listed):
 
 
 class DialogueSerializer(serializers.ModelSerializer[Dialogue]):
-    """A dialogue's row: where it stands and what it is labelled as."""
+    """A dialogue with its status and labels."""
 
     policies = ListedField()
     topologies = ListedField()
@@ -111,7 +111,7 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
 
 class RevisionContentSerializer(RevisionSerializer):
-    """A revision with its document and its tools."""
+    """A revision with its document and tools."""
 
     document = serializers.SerializerMethodField()
     tools = serializers.SerializerMethodField()
@@ -129,7 +129,7 @@ class RevisionContentSerializer(RevisionSerializer):
 
 
 class DialogueDetailSerializer(DialogueSerializer):
-    """A dialogue with its head revision and the findings of it."""
+    """A dialogue with its head revision and findings."""
 
     head = serializers.SerializerMethodField()
     findings = serializers.SerializerMethodField()
@@ -145,7 +145,7 @@ class DialogueDetailSerializer(DialogueSerializer):
 
     @extend_schema_field(FindingSerializer(many=True))
     def get_findings(self, dialogue: Dialogue) -> Any:
-        # Those beside follow from other dialogues, and are not stored.
+        # Findings about variants depend on other dialogues and are not stored.
         return FindingSerializer([*dialogue.findings.all(), *self.context.get("beside", ())], many=True).data
 
 

@@ -1,7 +1,8 @@
-"""Trials of validators for machines. The same services as the pages, so the same rules."""
+"""Trials of validators, with the same services as the pages."""
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -22,37 +23,37 @@ from annotator.services.dialogues.trials import (
     subjects_of_trial,
 )
 
-_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many trials under way; wait until one has ended.")
-_INVALID = OpenApiResponse(ErrorSerializer, "There is nothing to try; the sentence says why.")
-_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many running trials. Wait until one has ended.")
+_INVALID = OpenApiResponse(ErrorSerializer, "Nothing can be tried; the sentence says why.")
+_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong. See details.")
 
 
 class TrialInputSerializer(Input):
-    """What to try."""
+    """The validators to try."""
 
-    revision = StrictCharField(required=False, max_length=20, help_text="The version; without it the newest.")
+    revision = StrictCharField(required=False, max_length=20, help_text="The revision; default: the newest.")
     constraint = StrictCharField(
         required=False,
         default="",
         allow_blank=True,
         max_length=100,
-        help_text="Its validator alone; without it all of the case.",
+        help_text="Only its validator; default: all of the case.",
     )
     responses = serializers.ListField(
         child=serializers.CharField(allow_blank=True, trim_whitespace=False),
         required=False,
         default=list,
-        help_text="Responses of your own for the constraint’s validator to judge besides; nobody else sees them.",
+        help_text="More responses for the constraint’s validator to judge; only you see them.",
     )
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
-    """What a validator says of one response."""
+    """The verdict of a validator on one response."""
 
-    text = serializers.CharField(help_text="The response, its end cut off where it is long.")
+    text = serializers.CharField(help_text="The response; a long one is shortened.")
     length = serializers.IntegerField(help_text="Characters of the whole response.")
-    status = serializers.CharField(help_text="ok, or how it failed to answer (docs/sandbox.md).")
-    accepted = serializers.BooleanField(allow_null=True, help_text="Null where there is no verdict.")
+    status = serializers.CharField(help_text="ok, or the kind of failure (docs/sandbox.md).")
+    accepted = serializers.BooleanField(allow_null=True, help_text="Null without a verdict.")
     message = serializers.CharField()
 
 
@@ -60,40 +61,40 @@ class RowSerializer(VerdictSerializer):
     """One row of the matrix."""
 
     key = serializers.CharField()
-    title = serializers.CharField(help_text="What was done to the reference, in words.")
-    kind = serializers.CharField(help_text="The reference, a stored example, or what a mutation is to the constraint.")
-    expected = serializers.BooleanField(allow_null=True, help_text="What it must say; null where either is right.")
+    title = serializers.CharField(help_text="How the reference was changed.")
+    kind = serializers.CharField(help_text="The reference, a stored example, or the kind of mutation.")
+    expected = serializers.BooleanField(allow_null=True, help_text="The expected verdict; null if both are right.")
 
 
 class OutcomeSerializer(serializers.Serializer[Any]):
-    """A validator, and what is known of it as it stands."""
+    """A validator and its known outcome."""
 
     constraint = serializers.CharField()
-    validator = serializers.CharField(help_text="code, or the name of a ready form.")
-    trial_sha256 = serializers.CharField(help_text="Hash of all that decides the outcome.")
+    validator = serializers.CharField(help_text="code, or the name of a built-in form.")
+    trial_sha256 = serializers.CharField(help_text="Hash of everything that determines the outcome.")
     tried = serializers.BooleanField()
-    errors = serializers.ListField(  # type: ignore[assignment]  # what is wrong with the validator, not with a request
-        child=serializers.CharField(), help_text="Sentences; none when it passes."
+    errors = serializers.ListField(  # type: ignore[assignment]  # errors of the validator, not of a request
+        child=serializers.CharField(), help_text="Sentences; empty if it passes."
     )
     warnings = serializers.ListField(child=serializers.CharField())
 
 
 class TrialSerializer(serializers.Serializer[Any]):
-    """A trial: how far it is, and what is known of its validators."""
+    """A trial with its progress and the known outcomes of its validators."""
 
-    public_id = serializers.CharField(allow_null=True, help_text="Null where nothing was left to try.")
+    public_id = serializers.CharField(allow_null=True, help_text="Null if there was nothing to try.")
     job = JobStateSerializer(allow_null=True)
     validators = OutcomeSerializer(many=True)  # type: ignore[assignment]  # those of the case, not of this field
-    left = serializers.IntegerField(help_text="Validators its time did not reach; start another one for them.")
+    left = serializers.IntegerField(help_text="Validators not tried within the time limit; start another trial.")
     responses = VerdictSerializer(many=True, help_text="Verdicts on the responses you sent.")
 
 
 class ValidatorSerializer(serializers.Serializer[Any]):
     """The validator of one constraint."""
 
-    why_not = serializers.CharField(help_text="Why it cannot be tried; blank where it can.")
+    why_not = serializers.CharField(help_text="Why it can’t be tried; blank if it can.")
     outcome = OutcomeSerializer(allow_null=True)
-    rows = RowSerializer(many=True, help_text="The matrix; empty until it was tried.")
+    rows = RowSerializer(many=True, help_text="The matrix; empty until it is tried.")
 
 
 class TrialStart(APIView):
@@ -102,7 +103,7 @@ class TrialStart(APIView):
     @extend_schema(
         request=TrialInputSerializer,
         responses={
-            200: OpenApiResponse(TrialSerializer, "Everything was known already."),
+            200: OpenApiResponse(TrialSerializer, "All outcomes are already known."),
             202: TrialSerializer,
             400: _MALFORMED,
             404: NOT_FOUND,
@@ -112,7 +113,7 @@ class TrialStart(APIView):
         operation_id="trials_start",
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
-        """Try validators that were not tried as they stand. In the background: look until its job has ended."""
+        """Try validators without a known outcome. It runs in the background: poll until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
         sent = TrialInputSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
@@ -132,7 +133,7 @@ class TrialDetail(APIView):
 
     @extend_schema(responses={200: TrialSerializer, 404: NOT_FOUND}, operation_id="trials_read")
     def get(self, request: Request, slug: str, public_id: str, trial: str) -> Response:
-        """A trial of yours, with what is known of its validators by now."""
+        """One of your trials, with the known outcomes of its validators."""
         dialogue = requested_dialogue(request, slug, public_id)
         return Response(_trial(load_trial(actor=actor(request), dialogue=dialogue, public_id=trial)))
 
@@ -141,17 +142,17 @@ class ValidatorDetail(APIView):
     """The matrix of one validator."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("revision", description="The version; without it the newest.")],
+        parameters=[OpenApiParameter("revision", description="The revision; default: the newest.")],
         responses={200: ValidatorSerializer, 404: NOT_FOUND},
         operation_id="validators_read",
     )
     def get(self, request: Request, slug: str, public_id: str, constraint: str) -> Response:
-        """What a constraint's validator must say of each response, and what it says. Nothing is run."""
+        """The expected and actual verdicts of a constraint's validator on each response. Runs nothing."""
         dialogue = requested_dialogue(request, slug, public_id)
         document = requested_revision(request, dialogue, request.query_params.get("revision", "")).document()
         found = next((one for one in document.get("constraints", ()) if one["id"] == constraint), None)
         if found is None:
-            raise Hidden("There is no such constraint in this version of the dialogue.")
+            raise Hidden(_("This revision has no such constraint."))
         subject = subject_of(document, found)
         if isinstance(subject, str):
             return Response(ValidatorSerializer({"why_not": subject, "outcome": None, "rows": []}).data)

@@ -1,4 +1,4 @@
-"""Projects, dialogues and revisions for machines."""
+"""Projects, dialogues and revisions."""
 
 from functools import cache
 from typing import Any
@@ -30,23 +30,23 @@ from annotator.services.dialogues.listing import veil_owners
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import variant_findings
 
-NOT_FOUND = OpenApiResponse(ErrorSerializer, "There is no such thing, or it is not yours to see.")
+NOT_FOUND = OpenApiResponse(ErrorSerializer, "It does not exist, or you can’t see it.")
 
 
 def actor(request: Request) -> User:
-    """Who asks. The permission class has made sure that somebody does."""
+    """Return the person who asks; the permission class requires one."""
     assert isinstance(request.user, User)  # noqa: S101
     return request.user
 
 
 def requested_dialogue(request: Request, slug: str, public_id: str) -> Dialogue:
-    """The dialogue an address names. Raises Hidden."""
+    """Return the dialogue of an address. Raises Hidden."""
     project = load_project(actor=actor(request), slug=slug)
     return load_dialogue(actor=actor(request), project=project, public_id=public_id)
 
 
 def requested_revision(request: Request, dialogue: Dialogue, wanted: str) -> Revision:
-    """The version of the dialogue with this public id, without one the newest. Raises Hidden."""
+    """Return the revision of the dialogue with this public id; default: the newest. Raises Hidden."""
     return load_revision_or_head(actor=actor(request), dialogue=dialogue, public_id=wanted)
 
 
@@ -84,7 +84,7 @@ class DialogueDetail(APIView):
 
 
 class RevisionList(APIView):
-    """A dialogue's revisions that you may see, without their content."""
+    """A dialogue's revisions without their content."""
 
     pagination_class = KeysetPagination
 
@@ -111,7 +111,7 @@ class RevisionDetail(APIView):
 
 
 class RevisionDiff(APIView):
-    """What changed between two revisions of a dialogue."""
+    """The differences between two revisions of a dialogue."""
 
     @extend_schema(responses={200: ChangeSerializer(many=True), 404: NOT_FOUND}, operation_id="revisions_diff")
     def get(self, request: Request, slug: str, public_id: str, revision_id: str, other_id: str) -> Response:
@@ -126,14 +126,14 @@ class RevisionDiff(APIView):
 
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document as a page a person can read: no scripts, no outside resources."""
+    """The OpenAPI document as a page."""
     context = {"groups": _groups(), "schema_url": reverse("api-schema"), "info": description()["info"]}
     return render(request, "annotator/api_docs.html", context)
 
 
 @cache
 def _groups() -> dict[str, list[dict[str, Any]]]:
-    """What the page tells of each address, in groups; put together once, as strangers may open it."""
+    """Return the operations of the page in groups. Cached, since anybody may open the page."""
     schema = description()
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in sorted(schema["paths"].items()):
@@ -160,7 +160,7 @@ def _groups() -> dict[str, list[dict[str, Any]]]:
 
 
 def _group(path: str) -> str:
-    """What a path is about: “work”, or what of a project."""
+    """Return the group of a path: “work”, or a part of a project."""
     parts = [part for part in path.removeprefix("/api/").split("/") if part and not part.startswith("{")]
     return (parts[0] if len(parts) < 2 or parts[0] == "work" else parts[1]).replace("_", " ")
 

@@ -1,4 +1,4 @@
-"""What the commands for pipelines share: sentences instead of tracebacks, machine-readable lines on standard output."""
+"""Base of commands for pipelines: sentences instead of tracebacks, machine-readable lines on standard output."""
 
 import os
 import sys
@@ -27,14 +27,14 @@ class Stop(CommandError):
 
 
 class SentenceCommand(BaseCommand):
-    """A command that tells machines its results on standard output, and people all else on standard error."""
+    """A command with results on standard output and messages for people on standard error."""
 
     requires_system_checks: list[str] = []
     stealth_options = ("exit_code",)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        # argparse would end the process after its own kind of message.
+        # argparse would print its own message and end the process.
         setattr(parser, "error", _refuse(parser))  # noqa: B010 - as a plain assignment the checker cannot follow it
         return parser
 
@@ -54,47 +54,47 @@ class SentenceCommand(BaseCommand):
             self.say(unusable(error))
             sys.exit(NOTHING_DONE)
         except BrokenPipeError:
-            # Whoever read our output has left; Python would complain once more at its own end.
+            # The reader of the output has left; without this, Python would report it again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(NOTHING_DONE)
         except PermissionError as error:
-            self.say(f"This user may not read or write {error.filename}. Change who may, or name another file.")
+            self.say(f"This user may not read or write {error.filename}. Change its permissions, or use another file.")
             sys.exit(NOTHING_DONE)
         except OSError as error:
             if not full_disk(error):
                 raise
-            self.say(f"{full_disk(error)}. Make room, then start this again.")
+            self.say(f"{full_disk(error)}. Free some space and try again.")
             sys.exit(NOTHING_DONE)
         finally:
             connections.close_all()
 
     def say(self, sentence: str) -> None:
-        """Words, for people."""
+        """Write a message for people."""
         self.stderr.write(sentence, style_func=str)
 
 
 class ProjectsCommand(SentenceCommand):
-    """A command that goes through one project, or through all of them."""
+    """A command for one project or all projects."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", metavar="SLUG", help="this project alone")
+        parser.add_argument("--project", metavar="SLUG", help="only this project")
 
     def projects(self, slug: str | None) -> QuerySet[Project]:
-        """Those to go through, by slug. Raises Stop for one that there is not."""
+        """Return the projects by slug. Raises Stop if the project does not exist."""
         projects = Project.objects.order_by("slug")
         if slug is not None:
             projects = projects.filter(slug=slug)
             if not projects.exists():
-                raise Stop(f"There is no project {slug}.")
+                raise Stop(f"There is no project “{slug}”.")
         return projects
 
 
 def require_different_files(*paths: Path | None) -> None:
-    """Before anything is written over what is read, or over what is written beside it. Raises Stop."""
+    """Require that no output replaces an input or another output. Raises Stop."""
     given = [path for path in paths if path is not None]
     for one, other in combinations(given, 2):
         if one.resolve() == other.resolve():
-            raise Stop(f"{other} is given twice, and one would be written over the other; name another file.")
+            raise Stop(f"{other} is given twice. Use different files, so that none is overwritten.")
 
 
 def _refuse(parser: ArgumentParser) -> Callable[[str], NoReturn]:

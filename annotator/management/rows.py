@@ -1,4 +1,4 @@
-"""Commands that answer one JSON object a line, as the lines come, without a database."""
+"""Commands that answer each line with one JSON object, without a database."""
 
 import contextlib
 import json
@@ -13,16 +13,16 @@ from annotator.management.base import REFUSED, SentenceCommand, Stop
 
 
 class RowCommand(SentenceCommand):
-    """``FILE`` or standard input in, a row for each line out; a row with ``error`` counts as refused."""
+    """Reads ``FILE`` or standard input and writes a row for each line; a row with ``error`` counts as refused."""
 
-    #: What stands on a line, in the plural, and what is said where there is none.
+    #: The records of lines, in the plural, and the message for empty input.
     things: ClassVar[str]
     nothing: ClassVar[str]
-    #: What ``answer`` raises for a record it cannot take, with a sentence.
+    #: What ``answer`` raises for an invalid record, with a sentence.
     refusal: ClassVar[type[ValueError]]
 
     def answer(self, record: Any) -> dict[str, Any]:
-        """The row of one record."""
+        """Return the row of one record."""
         raise NotImplementedError
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,7 +37,7 @@ class RowCommand(SentenceCommand):
                 read += 1
                 row = self._row(number, line)
                 refused += "error" in row
-                # Not orjson: counts grow beyond 64 bits. A row is told as soon as it is known.
+                # Not orjson: counts may exceed 64 bits.
                 self.stdout.write(json.dumps(row, ensure_ascii=False))
                 self.stdout.flush()
         if not read:
@@ -48,7 +48,7 @@ class RowCommand(SentenceCommand):
 
     def _row(self, number: int, line: bytes) -> dict[str, Any]:
         try:
-            # Some editors begin a file with a byte order mark; importers pass over it, too.
+            # Some editors start files with a byte order mark; imports skip it too.
             record = loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
         except json.JSONDecodeError as error:
             return {"error": f"Line {number} is not JSON: {error.msg}."}
@@ -61,10 +61,10 @@ class RowCommand(SentenceCommand):
 
 
 def opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    """The lines of a file, or of standard input for ``-``."""
+    """Open a file, or standard input for ``-``."""
     if name == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     try:
         return Path(name).open("rb")
     except OSError as error:
-        raise Stop(f"{name} cannot be read: {error.strerror}.") from error
+        raise Stop(f"Can’t read {name}: {error.strerror}.") from error

@@ -8,11 +8,11 @@ from annotator.management.rows import RowCommand
 
 class Command(RowCommand):
     help = (
-        "Count the legal paths of tool graphs, one JSON object a line: names and dependencies in, counts or error out. "
-        "A count past the bound is null. Needs no database."
+        "Count the legal paths of tool graphs. Reads and writes one JSON object per line: names and dependencies in, "
+        "counts or an error out. A count over the limit is null. Needs no database."
     )
     things = "Graphs"
-    nothing = "There is no graph to report on: the input has no lines."
+    nothing = "The input has no lines."
     refusal = NotAGraph
 
     def answer(self, record: Any) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from annotator.management.rows import RowCommand
 
 class Command(RowCommand):
     help = (
-        "Replay trajectories against their constraints, one JSON object a line: constraints and turns in, the "
-        "violations of each turn or an error out. Needs no database."
+        "Replay trajectories against their constraints. Reads and writes one JSON object per line: constraints and "
+        "turns in, the violations of each turn or an error out. Needs no database."
     )
     things = "Trajectories"
-    nothing = "There is no trajectory to replay: the input has no lines."
+    nothing = "The input has no lines."
     refusal = NotATrajectory
 
     def answer(self, record: Any) -> dict[str, Any]:

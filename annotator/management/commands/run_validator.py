@@ -14,16 +14,16 @@ from annotator.core.sandbox import Call, Limits, Sandbox, SandboxUnavailable
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.management.rows import opened
 
-#: Responses handed to the sandbox at a time.
+#: Responses passed to the sandbox at a time.
 PORTION = 500
-#: Nobody else waits for this.
+#: No time limit in total, since nobody else waits.
 WAITING = Limits(total=math.inf)
 
 
 class Command(SentenceCommand):
     help = (
-        "Run a validator on responses, one JSON string a line: status, accepted and message out for each. It runs shut "
-        "in, without files, network or processes. Needs no database."
+        "Run a validator on responses. Reads a JSON string per line and writes status, accepted and message for each. "
+        "Runs in a sandbox: no files, no network, no processes. Needs no database."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,8 +48,8 @@ class Command(SentenceCommand):
         except SandboxUnavailable as why:
             raise Stop(str(why)) from None
         if not read:
-            raise Stop("There is no response to try: the input has no lines.")
-        self.say(f"Responses: {read:,}; accepted: {accepted:,}; not answered: {failed:,}.")
+            raise Stop("The input has no lines.")
+        self.say(f"Responses: {read:,}; accepted: {accepted:,}; failed: {failed:,}.")
         if failed:
             raise SystemExit(REFUSED)
 
@@ -57,7 +57,7 @@ class Command(SentenceCommand):
         try:
             return Path(name).read_text(encoding="utf-8", errors="surrogateescape")
         except OSError as error:
-            raise Stop(f"{name} cannot be read: {error.strerror}.") from None
+            raise Stop(f"Can’t read {name}: {error.strerror}.") from None
 
     def _responses(self, lines: Any) -> Iterator[str]:
         for number, line in enumerate(lines, 1):
@@ -68,5 +68,5 @@ class Command(SentenceCommand):
             except orjson.JSONDecodeError as error:
                 raise Stop(f"Line {number} is not JSON: {error.msg}.") from None
             if not isinstance(response, str):
-                raise Stop(f"Line {number} is no response: a JSON string is expected.")
+                raise Stop(f"Line {number} is not a JSON string.")
             yield response

@@ -9,8 +9,8 @@ from annotator.services.jobs.retention import tidy_up
 
 class Command(SentenceCommand):
     help = (
-        "Remove now what the retention settings let go, as beat does every six hours. Last line: a JSON object that "
-        "says how many of what."
+        "Apply the retention rules now; beat does this every six hours. The last line is a JSON object with the number "
+        "of removed items by kind."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

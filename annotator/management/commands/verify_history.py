@@ -10,9 +10,9 @@ from annotator.services.integrity.history_checks import history_problems
 
 class Command(ProjectsCommand):
     help = (
-        "Check that no event of a project (of every project) was removed, changed or slipped in, and no version, "
-        "review, outcome or status that events tell of was removed or changed; name what was. Exit 0: none; 1: some; "
-        "2: nothing was checked. Last line: a JSON summary."
+        "Check that no event of a project (default: all projects) was removed, changed or inserted, and that no "
+        "revision, review, outcome or status in the events was removed or changed. Lists all problems. Exit code 0: "
+        "none; 1: some; 2: nothing was checked. The last line is a JSON summary."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -53,7 +53,7 @@ def test_a_bad_header_is_refused_in_the_usual_shape(header: str) -> None:
 def test_without_any_sign_of_who_asks_nothing_is_told() -> None:
     response = ApiClient().get("/api/projects/")
     assert refusal(response) == (401, "not_authenticated")
-    assert "Send a token" in response.json()["sentence"]
+    assert "send a token" in response.json()["sentence"]
     assert refusal(ApiClient().get("/api/projects/", headers={"Authorization": "Basic YTpi"}))[0] == 401
 
 

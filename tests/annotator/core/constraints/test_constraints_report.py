@@ -100,4 +100,4 @@ class TestCommand:
         assert run("-").returncode == 2
         missing = run(tmp_path / "none.jsonl")
         assert missing.returncode == 2
-        assert "cannot be read" in missing.stderr
+        assert "Can’t read" in missing.stderr

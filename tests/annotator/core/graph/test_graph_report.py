@@ -119,9 +119,9 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (("/nowhere/graphs.jsonl",), "/nowhere/graphs.jsonl cannot be read: No such file or directory."),
+            (("/nowhere/graphs.jsonl",), "Can’t read /nowhere/graphs.jsonl: No such file or directory."),
             (("--what",), "Unrecognized arguments: --what."),
-            ((), "There is no graph to report on: the input has no lines."),
+            ((), "The input has no lines."),
         ],
     )
     def test_wrong_use_and_nothing_to_do(self, arguments: tuple[str, ...], said: str) -> None:

@@ -37,7 +37,7 @@ def test_each_response_gets_a_line(files):
         {"status": "ok", "accepted": True, "message": "5 characters"},
         {"status": "ok", "accepted": False, "message": "2 characters"},
     ]
-    assert words == "Responses: 2; accepted: 1; not answered: 0.\n"
+    assert words == "Responses: 2; accepted: 1; failed: 0.\n"
 
 
 def test_a_failing_validator_is_told_on_each_line_and_in_the_exit_code(files):
@@ -45,12 +45,12 @@ def test_a_failing_validator_is_told_on_each_line_and_in_the_exit_code(files):
     assert code == 1
     assert {row["status"] for row in rows} == {"missing_function"}
     assert {row["accepted"] for row in rows} == {None}
-    assert "not answered: 2." in words
+    assert "failed: 2." in words
 
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
-    [("7", "Line 1 is no response: a JSON string is expected."), ("{", "Line 1 is not JSON"), ("", "no lines")],
+    [("7", "Line 1 is not a JSON string."), ("{", "Line 1 is not JSON"), ("", "no lines")],
 )
 def test_wrong_input_is_a_sentence(files, line, sentence):
     files[1].write_text(line)
@@ -60,9 +60,9 @@ def test_wrong_input_is_a_sentence(files, line, sentence):
 
 
 def test_a_missing_file_is_a_sentence(files, tmp_path):
-    with pytest.raises(Stop, match="cannot be read"):
+    with pytest.raises(Stop, match="Can’t read"):
         run(tmp_path / "absent.py", files[1])
-    with pytest.raises(Stop, match="cannot be read"):
+    with pytest.raises(Stop, match="Can’t read"):
         run(files[0], tmp_path / "absent.jsonl")
 
 
