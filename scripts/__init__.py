@@ -1,4 +1,4 @@
-"""Everything `make` calls: starting, testing and checking the project.
+"""What `make` calls: start, test and check the project.
 
-Standard library only, so that it runs before anything is installed.
+Imports only the standard library, so that it runs before packages are installed.
 """

@@ -1,4 +1,4 @@
-"""``make check``: everything that can be said of the code without running it."""
+"""``make check``: linters, type checks and other static checks."""
 
 import argparse
 import os
@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.environment import ROOT, Environment, Stop, tell
+from scripts.environment import ROOT, Environment, Stop, print_line
 from scripts.template_rules import problems_below
 
 
 @dataclass(frozen=True)
 class Check:
-    """One command of the environment's Python, and the variables it needs beside the usual ones."""
+    """Arguments for the environment's Python, and the environment variables to add."""
 
     name: str
     arguments: tuple[str, ...]
@@ -25,7 +25,7 @@ class Check:
 
 
 def checks(scratch: Path) -> list[Check]:
-    """Return the checks; what they write goes into the folder `scratch`."""
+    """Return the checks. They write only to the folder `scratch`."""
     embedded = {"ASSAY_MODE": "embedded", "ASSAY_DATA": str(scratch / "embedded")}
     server = {
         "ASSAY_MODE": "server",
@@ -46,14 +46,14 @@ def checks(scratch: Path) -> list[Check]:
         Check("JavaScript lint", ("-m", "deno", "lint", "--quiet"), deno),
         Check("JavaScript types", ("-m", "deno", "check", "--quiet", "static/app", "tests/javascript"), deno),
         Check("import contracts", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),
-        Check("migrations are complete", (manage, "makemigrations", "--check", "--dry-run"), embedded),
-        Check("vendored files are as recorded", ("scripts/vendor.py", "check")),
+        Check("migrations", (manage, "makemigrations", "--check", "--dry-run"), embedded),
+        Check("vendored files", ("scripts/vendor.py", "check")),
         Check("deployment settings", (manage, "check", "--deploy", "--fail-level", "WARNING"), server),
     ]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run every check, also after one failed, and return 0 when all passed."""
+    """Run every check, even after a failure. Return 0 if all passed."""
     argparse.ArgumentParser(prog="make check", description="Check the code without running it.").parse_args(arguments)
     try:
         python = Environment().prepare(development=True)
@@ -66,17 +66,15 @@ def main(arguments: Sequence[str]) -> int:
             if not passes(python, check):
                 failed.append(check.name)
     problems = problems_below(ROOT)
-    tell(
-        "\n".join(["failed  templates keep the rules", *problems] if problems else ["ok      templates keep the rules"])
-    )
+    print_line("\n".join(["failed  template rules", *problems] if problems else ["ok      template rules"]))
     if problems:
-        failed.append("templates")
-    tell(f"\nFailed: {', '.join(failed)}." if failed else "\nEvery check passed.")
+        failed.append("template rules")
+    print_line(f"\nFailed: {', '.join(failed)}." if failed else "\nAll checks passed.")
     return 1 if failed else 0
 
 
 def passes(python: Path, check: Check) -> bool:
-    """Run one check and show its output only when it failed."""
+    """Run one check. Print its output if it fails."""
     begin = time.monotonic()
     outcome = subprocess.run(
         [str(python), *check.arguments],
@@ -87,7 +85,7 @@ def passes(python: Path, check: Check) -> bool:
         check=False,
     )
     passed = outcome.returncode == 0
-    tell(f"{'ok    ' if passed else 'failed'}  {check.name} ({time.monotonic() - begin:.1f} s)")
+    print_line(f"{'ok    ' if passed else 'failed'}  {check.name} ({time.monotonic() - begin:.1f} s)")
     if not passed:
-        tell((outcome.stdout + outcome.stderr).rstrip() + "\n")
+        print_line((outcome.stdout + outcome.stderr).rstrip() + "\n")
     return passed

@@ -1,4 +1,4 @@
-// What the browser's code editor needs of CodeMirror 6. `scripts/vendor.py bundle` makes one module of it.
+// The parts of CodeMirror 6 that the code editor needs. `scripts/vendor.py bundle` builds one module from them.
 export {basicSetup} from "codemirror";
 export {EditorView, keymap} from "@codemirror/view";
 export {EditorState} from "@codemirror/state";

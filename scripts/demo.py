@@ -1,6 +1,6 @@
-"""``make demo``: from a fresh checkout to a running application with a demo project, in one command.
+"""``make demo``: install everything and run Assay with a demo project.
 
-Web server and worker run in this command's own process group, with SQLite and a broker made of plain files.
+The web server and the workers run in this command's process group and use SQLite and a file-based broker.
 """
 
 import argparse
@@ -12,16 +12,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scripts.environment import ROOT, Environment, Stop, tell
+from scripts.environment import ROOT, Environment, Stop, print_line
 from scripts.supervisor import Supervisor, last_log_lines
 
 HOST = "127.0.0.1"
-"""The demo signs people in without a password, so nobody but this machine may reach it."""
+"""The demo signs people in without a password, so only this machine may reach it."""
 
 READY_SECONDS = 90.0
 
 SIGN_INS = "sign-ins.txt"
-"""Who can sign in, written into the data folder when the demo is whole."""
+"""File in the data folder that lists the people who can sign in. It exists once the demo is complete."""
 
 NOT_INHERITED = (
     "ALLOWED_HOSTS",
@@ -39,7 +39,7 @@ NOT_INHERITED = (
     "SECRET_KEY_FILE",
     "STATIC_ROOT",
 )
-"""Variables that would let the demo write into another installation's database, or start differently or slowly."""
+"""Variables that could point the demo to another installation's database, or change or slow down its start."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -55,14 +55,14 @@ def main(arguments: Sequence[str]) -> int:
         print(stop, file=sys.stderr, flush=True)
         return 1
     except KeyboardInterrupt:
-        tell("\nStopped.")
+        print_line("\nStopped.")
         return 130
 
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line: the port and the folder that holds the demo's data."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="make demo", description="Start Assay with a demo project.")
-    parser.add_argument("--port", default="8000", help="port of the web server; 0 takes a free one")
+    parser.add_argument("--port", default="8000", help="port of the web server; 0 chooses a free one")
     parser.add_argument(
         "--data", type=Path, default=ROOT / "var" / "demo", help="folder of the demo's database and files"
     )
@@ -71,16 +71,18 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
 
 @contextlib.contextmanager
 def listening_socket(wanted: str) -> Iterator[socket.socket]:
-    """Hold the port from the first moment on, so that nobody else takes it while packages are installed.
+    """Listen on the port from the start, so that no other program takes it while packages are installed.
 
-    Raises `Stop` with a sentence that names the port and how to choose another.
+    Raises `Stop` if the port can't be used.
     """
     if not wanted.isdigit() or int(wanted) > 65535:
-        raise Stop(f"“{wanted}” is not a port: choose a number from 1024 to 65535, for example make demo PORT=8001.")
+        raise Stop(f"“{wanted}” is not a port. Choose a number from 1024 to 65535, for example: make demo PORT=8001")
     port = int(wanted)
     other = f"Choose another one: make demo PORT={port + 1 if 1024 <= port < 65535 else 8001}"
-    # Where one program listens on all addresses and another on one of them, some systems allow both: ask first.
-    if port and any(answers(family, host, port) for family, host in ((socket.AF_INET, HOST), (socket.AF_INET6, "::1"))):
+    # Some systems let one program listen on all addresses and another on one of them, so connect first.
+    if port and any(
+        is_listening(family, host, port) for family, host in ((socket.AF_INET, HOST), (socket.AF_INET6, "::1"))
+    ):
         raise Stop(f"Port {port} is in use by another program. {other}")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -97,8 +99,8 @@ def listening_socket(wanted: str) -> Iterator[socket.socket]:
         listener.close()
 
 
-def answers(family: int, host: str, port: int) -> bool:
-    """Tell whether something accepts connections at an address of this machine."""
+def is_listening(family: int, host: str, port: int) -> bool:
+    """Return whether a program accepts connections on this port."""
     try:
         with socket.socket(family, socket.SOCK_STREAM) as client:
             client.settimeout(1)
@@ -108,7 +110,7 @@ def answers(family: int, host: str, port: int) -> bool:
 
 
 def demo_variables(data: Path, url: str) -> dict[str, str]:
-    """Return the environment of the demo's programs: embedded mode, its own data, sign-in buttons."""
+    """Return the environment variables of the demo's programs: embedded mode, its own data, sign-in buttons."""
     variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return variables | {
         "ASSAY_MODE": "embedded",
@@ -121,13 +123,13 @@ def demo_variables(data: Path, url: str) -> dict[str, str]:
 
 
 def serve(python: Path, listener: socket.socket, data: Path) -> int:
-    """Prepare the data, start web server and worker, and stay until a signal or the end of one of them."""
+    """Prepare the data, start the web server and the workers, and wait until a signal arrives or one of them exits."""
     data = data.resolve()
     try:
         data.mkdir(parents=True, exist_ok=True)
         (data / "logs").mkdir(exist_ok=True)
     except OSError as error:
-        raise Stop(f"{data} cannot be written to ({error.strerror}): use a checkout that belongs to you.") from None
+        raise Stop(f"Can't write to {data} ({error.strerror}). Use a checkout that belongs to you.") from None
     url = f"http://{HOST}:{listener.getsockname()[1]}"
     variables = demo_variables(data, url)
     with Supervisor() as supervisor:
@@ -135,39 +137,39 @@ def serve(python: Path, listener: socket.socket, data: Path) -> int:
             web = web_command(python, listener.fileno())
             log = data / "logs" / "web.log"
             supervisor.start("web server", web, env=variables, cwd=ROOT, log=log, pass_fds=[listener.fileno()])
-            # From here on only the web server holds the port: when it ends, so does the answer.
+            # If the web server exits, the port must be closed.
             listener.close()
             if supervisor.wait_until_ready(f"{url}/healthz", seconds=READY_SECONDS):
-                # Not earlier: while they start, both would want the same cores.
+                # Not earlier: they would compete with the web server for the cores.
                 start_workers(supervisor, python, variables, data / "logs")
-                tell(f"\nAssay is running: {url}/\n\n{(data / SIGN_INS).read_text()}")
-                tell(f"Logs are in {data / 'logs'}. Press Ctrl-C to stop.")
+                print_line(f"\nAssay is running: {url}/\n\n{(data / SIGN_INS).read_text()}")
+                print_line(f"Logs are in {data / 'logs'}. Press Ctrl-C to stop.")
                 supervisor.watch()
-        tell("\nStopping …")
-    tell("Stopped. Unfinished background work goes on at the next start.")
+        print_line("\nStopping …")
+    print_line("Stopped. Unfinished background jobs continue at the next start.")
     return 0
 
 
 def prepare(supervisor: Supervisor, python: Path, variables: Mapping[str, str], data: Path) -> bool:
-    """Bring database, static files and demo project up to date; False when a signal asked to stop first."""
+    """Update the database, the static files and the demo project. Return False if a signal arrived first."""
     first = not (data / SIGN_INS).exists()
-    tell(f"Preparing the demo project{' (the first time this takes up to a minute)' if first else ''} …")
+    print_line(f"Preparing the demo project{' (the first time this takes up to a minute)' if first else ''} …")
     command = [python, ROOT / "scripts" / "prepare_demo.py"]
     preparation = supervisor.start("preparation", command, env=variables, cwd=ROOT, log=data / "logs" / "prepare.log")
     code = supervisor.finish(preparation)
     if code:
         tail = "\n".join(f"    {line}" for line in last_log_lines(preparation.log))
         raise Stop(
-            f"{tail}\nThe demo's data could not be prepared; the log is {preparation.log}. "
-            "If the data is of an older version, begin anew: make demo-reset"
+            f"{tail}\nThe demo project could not be prepared; the log is {preparation.log}. "
+            "If its data is from an older version, delete it: make demo-reset"
         )
     return code is not None
 
 
 def web_command(python: Path, descriptor: int) -> list[str | Path]:
-    """Return the command of the web server: gunicorn with threads, on the socket that is held already.
+    """Return the command of the web server: gunicorn with threads, on the open socket.
 
-    No proxy stands before it, so its workers take requests in themselves: nobody who dawdles takes a thread.
+    There is no proxy, so its workers must buffer requests themselves: a slow client must not take a thread.
     """
     return [
         python, "-m", "gunicorn", "annotator.config.wsgi:application",
@@ -178,7 +180,7 @@ def web_command(python: Path, descriptor: int) -> list[str | Path]:
 
 
 def start_workers(supervisor: Supervisor, python: Path, variables: Mapping[str, str], logs: Path) -> None:
-    """Start two Celery workers: one that also beats, and one for untrusted data and code, which may be slow or die."""
+    """Start two Celery workers: one that also runs beat, and one for untrusted data and code, which may crash."""
     for name, options in (
         ("worker", ["--queues", "assay", "--beat"]),
         ("worker for untrusted code", ["--queues", "untrusted", "--hostname", "untrusted@%h"]),

@@ -1,4 +1,4 @@
-"""The project's virtual environment: made when missing, filled from the lock file, left alone when it is current."""
+"""The project's virtual environment: created if missing, and updated if the lock file changed."""
 
 import contextlib
 import hashlib
@@ -16,32 +16,32 @@ from scripts.python_version import MINIMUM, is_supported, version_of
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_UV = (0, 6)
 
-Say = Callable[[str], None]
+Printer = Callable[[str], None]
 
 
 class Stop(Exception):
-    """Ends a command with a sentence that says what is wrong and what to do."""
+    """Stops a command. The message says what is wrong and what to do."""
 
 
-def tell(sentence: str) -> None:
-    """Print a line for the person at the terminal, at once; there may be no terminal any more."""
+def print_line(line: str) -> None:
+    """Print a line immediately. Does nothing if the terminal is closed."""
     with contextlib.suppress(OSError):
-        print(sentence, flush=True)
+        print(line, flush=True)
 
 
 class Environment:
-    """A virtual environment of the project in `root`; `.venv` beside the lock file."""
+    """The virtual environment `.venv` of the project in `root`."""
 
-    def __init__(self, root: Path = ROOT, say: Say = tell) -> None:
+    def __init__(self, root: Path = ROOT, printer: Printer = print_line) -> None:
         self.root = root
         self.folder = root / ".venv"
         self.python = self.folder / "bin" / "python"
-        self.say = say
+        self.print = printer
 
     def prepare(self, *, development: bool) -> Path:
-        """Bring the environment up to date with the lock file and return its Python.
+        """Install what the lock file lists and return the environment's Python.
 
-        Costs a few milliseconds when nothing changed since the last time. Raises `Stop` with a sentence otherwise.
+        Takes a few milliseconds if nothing changed. Raises `Stop` if it fails.
         """
         fingerprint = self.fingerprint()
         if self.is_usable() and self._is_current(fingerprint, development=development):
@@ -50,23 +50,23 @@ class Environment:
         if not self.is_usable():
             self._create()
         self._install(development=development)
-        # A development environment holds everything the application needs, so it satisfies both.
+        # A development environment contains everything that the application needs.
         for name in ("application", "development") if development else ("application",):
             self._stamp(name).write_text(fingerprint)
         return self.python
 
     def is_usable(self) -> bool:
-        """Tell whether the environment's Python runs and is new enough (a moved or half-made environment is not)."""
+        """Return whether the environment's Python runs and is new enough. It does not run if the folder was moved."""
         version = version_of(str(self.python)) if self.python.exists() else None
         return version is not None and is_supported(version)
 
     def fingerprint(self) -> str:
-        """Return a hash of what decides which packages are installed."""
+        """Return a hash of the files that determine which packages are installed."""
         digest = hashlib.sha256()
         for name in ("uv.lock", "pyproject.toml"):
             file = self.root / name
             if not file.is_file():
-                raise Stop(f"{file} is missing: run this in a complete checkout.")
+                raise Stop(f"{file} is missing. Run this in a complete checkout.")
             digest.update(file.read_bytes())
         digest.update(str(self.folder).encode())
         return digest.hexdigest()
@@ -81,13 +81,13 @@ class Environment:
     def _require_writable(self) -> None:
         place = self.folder if self.folder.exists() else self.root
         if not os.access(place, os.W_OK):
-            raise Stop(f"{place} cannot be written to: use a checkout that belongs to you.")
+            raise Stop(f"Can't write to {place}. Use a checkout that belongs to you.")
 
     def _create(self) -> None:
         uv = self._system_uv()
         if self.folder.exists():
-            self.say(f"{self.folder} does not work any more (moved, or its Python is gone); making it anew.")
-        self.say("Making the virtual environment .venv …")
+            self.print(f"{self.folder} no longer works: it was moved, or its Python was removed.")
+        self.print("Creating the virtual environment .venv …")
         if uv is not None:
             command = [uv, "venv", "--clear", "--quiet", "--python", sys.executable, str(self.folder)]
         else:
@@ -95,7 +95,9 @@ class Environment:
             command = [sys.executable, "-m", "venv", "--clear", str(self.folder)]
         outcome = run_quietly(command, cwd=self.root)
         if outcome.returncode != 0:
-            raise Stop(f"{last_lines(outcome)}\nThe virtual environment {self.folder} could not be made (see above).")
+            raise Stop(
+                f"{last_lines(outcome)}\nThe virtual environment {self.folder} could not be created (see above)."
+            )
 
     def _system_uv(self) -> str | None:
         uv = shutil.which("uv")
@@ -106,10 +108,10 @@ class Environment:
         if found is not None:
             return found
         own = self.folder / "bin" / "uv"
-        # Started through Python's own path: a script's first line breaks in folders with spaces, this binary does not.
+        # uv is a binary; a script would not start in a folder with spaces.
         if own.exists() and is_new_enough_uv(str(own)):
             return str(own)
-        self.say("Installing uv, the package installer, into .venv …")
+        self.print("Installing uv, the package installer, into .venv …")
         if run_quietly([self.python, "-m", "pip", "--version"]).returncode != 0:
             run_quietly([self.python, "-m", "ensurepip", "--upgrade"])
         outcome = run_quietly(
@@ -133,7 +135,7 @@ class Environment:
 
     def _install(self, *, development: bool) -> None:
         uv = self._uv()
-        self.say("Installing the packages of uv.lock (the first time this takes up to a minute) …")
+        self.print("Installing packages (takes up to a minute the first time) …")
         command = [uv, "sync", "--frozen", "--inexact", "--compile-bytecode", "--no-progress"]
         if not development:
             command.append("--no-dev")
@@ -150,17 +152,17 @@ class Environment:
 
 
 def require_venv_module() -> None:
-    """Raise `Stop` when this Python cannot make virtual environments (Debian ships that part separately)."""
+    """Raise `Stop` if this Python lacks the venv module, which Debian packages separately."""
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         major, minor = sys.version_info[:2]
         raise Stop(
-            f"{sys.executable} cannot make a virtual environment: its venv module is not installed. "
-            f"On Debian and Ubuntu: apt-get install python3-venv (or python{major}.{minor}-venv), then run this again."
+            f"{sys.executable} can't create a virtual environment: its venv module is not installed. On Debian and "
+            f"Ubuntu: apt-get install python3-venv (or python{major}.{minor}-venv). Then run this command again."
         )
 
 
 def is_new_enough_uv(executable: str) -> bool:
-    """Tell whether a uv executable runs and is not older than `OLDEST_UV`."""
+    """Return whether a uv executable runs and is `OLDEST_UV` or newer."""
     try:
         answer = run_quietly([executable, "--version"])
     except OSError:
@@ -170,26 +172,26 @@ def is_new_enough_uv(executable: str) -> bool:
 
 
 def download_sentence(what: str) -> str:
-    """Return what to do when something could not be downloaded."""
+    """Return the message for a failed download."""
     return (
-        f"Installing {what} failed (see above). The first start downloads packages: check the network connection, "
-        "set HTTPS_PROXY where one is needed, and run this again; what was downloaded so far is kept."
+        f"Installing {what} failed (see above). The first start downloads packages. Check the network connection, "
+        "set HTTPS_PROXY if you need a proxy, and run this command again. It keeps what was downloaded."
     )
 
 
 def run_quietly(
     command: Sequence[str | Path], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end with its output kept, as text."""
+    """Run a command and capture its output as text."""
     return subprocess.run(
         list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False
     )
 
 
 def last_lines(outcome: subprocess.CompletedProcess[str], count: int = 8) -> str:
-    """Return the last lines a failed command printed, indented."""
+    """Return the last lines that a failed command printed, indented."""
     lines = (outcome.stdout + outcome.stderr).strip().splitlines()
     return "\n".join(f"    {line}" for line in lines[-count:]) or "    (it printed nothing)"
 
 
-__all__ = ["MINIMUM", "ROOT", "Environment", "Stop", "tell"]
+__all__ = ["MINIMUM", "ROOT", "Environment", "Stop", "print_line"]

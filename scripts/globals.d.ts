@@ -1,7 +1,7 @@
-// What the type check of static/app must know beside the browser's own interfaces.
+// Types for the check of static/app, in addition to the browser's interfaces.
 //
-// TypeScript cannot know which element a selector, an event or a form's name finds: there any element will do.
-// Everything else is checked: names, arguments, the browser's functions, and our own objects.
+// TypeScript cannot know which element a selector, an event or a form field returns, so these return any type.
+// Everything else is checked: names, arguments, browser functions and our own objects.
 
 interface ParentNode {
   querySelector(selectors: string): any;

@@ -1,7 +1,6 @@
-"""Bring the demo's database, static files and demo project up to date, in one Django process.
+"""Update the demo's database, static files and project, in one Django process of the project's environment.
 
-Runs in the project's environment. Each step looks first whether there is anything to do. Writes who can sign in
-to ``sign-ins.txt`` in the data folder.
+Skips steps that are already done. Lists the people who can sign in in ``sign-ins.txt`` in the data folder.
 """
 
 import hashlib
@@ -16,11 +15,11 @@ import django
 
 
 def main() -> None:
-    """Migrate, collect static files when they changed, load the demo project."""
+    """Migrate, collect static files if they changed, and load the demo project."""
     data = Path(os.environ["ASSAY_DATA"])
     unfinished = data / "unfinished"
     if unfinished.exists():
-        remove_half_made(data)
+        remove_unfinished(data)
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import CommandError, call_command
 
@@ -38,9 +37,9 @@ def main() -> None:
     unfinished.unlink(missing_ok=True)
 
 
-def remove_half_made(data: Path) -> None:
-    """Delete what a first start left that was stopped before the demo was whole; nobody can have worked in it."""
-    print("The first start was interrupted; making the demo anew.")
+def remove_unfinished(data: Path) -> None:
+    """Delete what an interrupted first start left. Nobody can have worked in it yet."""
+    print("The first start was interrupted. Creating the demo again.")
     for entry in data.iterdir():
         if entry.name == "logs":
             continue
@@ -51,18 +50,18 @@ def remove_half_made(data: Path) -> None:
 
 
 def sign_ins() -> str:
-    """Return who can sign in and what they do there, one person a line."""
+    """Return one line for each person who can sign in."""
     from annotator.services.accounts.accounts import demo_people
     from benchmark.demo.project import PASSWORD
 
     people = demo_people()
     width = max((len(person.username) for person in people), default=0)
     lines = [f"  {person.username:<{width}}  {person.demo_note}" for person in people]
-    return "\n".join([f"Sign in with a button, or by name with the password {PASSWORD}:", *lines, ""])
+    return "\n".join([f"Sign in with a button, or with a username and the password {PASSWORD}:", *lines, ""])
 
 
 def collect_static_files(data: Path) -> None:
-    """Collect the static files unless the same ones were collected before."""
+    """Collect the static files if they changed."""
     from django.conf import settings
     from django.contrib.staticfiles.finders import get_finders
     from django.core.management import call_command

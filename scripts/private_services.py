@@ -1,6 +1,6 @@
-"""Private PostgreSQL and Redis servers for tests and measurements, and where Chromium is.
+"""Start temporary PostgreSQL and Redis servers for tests and benchmarks, and find Chromium and Caddy.
 
-A server lives in a temporary folder, listens where only this machine reaches it, and ends with its `with` block.
+A server uses a temporary folder, accepts only local connections, and stops at the end of its `with` block.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrom
 
 
 def find_chromium() -> Path | None:
-    """Return the installed Chromium or Chrome; the variable CHROMIUM names another one."""
+    """Return the path in the variable CHROMIUM, or the installed Chromium or Chrome."""
     named = os.environ.get("CHROMIUM")
     for name in (named,) if named else CHROMIUM_NAMES:
         found = shutil.which(name)
@@ -32,13 +32,13 @@ def find_chromium() -> Path | None:
 
 
 def find_caddy() -> Path | None:
-    """Return the installed Caddy, the proxy of ``deploy/``."""
+    """Return the installed Caddy (see `deploy/Caddyfile`)."""
     found = shutil.which("caddy")
     return Path(found) if found is not None else None
 
 
 def find_postgresql() -> Path | None:
-    """Return the folder of PostgreSQL's server programs, the newest version's; Debian keeps them off the PATH."""
+    """Return the folder with the newest PostgreSQL server programs. On Debian, they are not on the PATH."""
     on_path = shutil.which("initdb")
     if on_path is not None:
         folder = Path(on_path).resolve().parent
@@ -65,7 +65,7 @@ def version_in_path(folder: Path) -> tuple[int, ...]:
 
 
 def find_redis() -> Path | None:
-    """Return the Redis server (or Valkey, which speaks the same protocol)."""
+    """Return the installed Redis server, or Valkey, which is compatible."""
     for name in ("redis-server", "valkey-server"):
         found = shutil.which(name)
         if found is not None:
@@ -74,21 +74,19 @@ def find_redis() -> Path | None:
 
 
 def unprivileged_user() -> pwd.struct_passwd | None:
-    """Return the user that runs PostgreSQL when we are root (it refuses root); None when we are not."""
+    """Return the user to run PostgreSQL as if we are root, which PostgreSQL refuses; None if we are not root."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
-    raise Stop(
-        "PostgreSQL refuses to run as root, and this machine has neither a user postgres nor nobody to run it as."
-    )
+    raise Stop("PostgreSQL can't run as root, and this machine has no user “postgres” or “nobody” to run it as.")
 
 
 @contextlib.contextmanager
 def private_folder(name: str, owner: pwd.struct_passwd | None = None) -> Iterator[Path]:
-    """Give a temporary folder, short enough for a socket's path, deleted at the end."""
-    # A socket's path may have 107 characters; some systems' own temporary folders are longer.
+    """Create a temporary folder with a path short enough for a socket, and delete it at the end."""
+    # A socket's path can have 107 characters; the default temporary folder is sometimes longer.
     parent = tempfile.gettempdir()
     folder = Path(tempfile.mkdtemp(prefix=f"assay-{name}-", dir=parent if len(parent) < 60 else "/tmp"))  # noqa: S108
     try:
@@ -101,9 +99,9 @@ def private_folder(name: str, owner: pwd.struct_passwd | None = None) -> Iterato
 
 @contextlib.contextmanager
 def private_postgresql(programs: Path) -> Iterator[str]:
-    """Run a PostgreSQL cluster on a Unix socket and give the URL of its database ``assay``.
+    """Run a PostgreSQL server on a Unix socket and return the URL of its database ``assay``.
 
-    It forgets everything in a power cut, on purpose: nothing here outlives the run.
+    Crash safety is off, because the data is temporary.
     """
     owner = unprivileged_user()
     identity = {} if owner is None else {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
@@ -114,9 +112,7 @@ def private_postgresql(programs: Path) -> Iterator[str]:
             cwd=folder, capture_output=True, text=True, check=False, **identity,  # type: ignore[call-overload]
         )  # fmt: skip
         if made.returncode != 0:
-            raise Stop(
-                f"{last_lines(made)}\nThe private PostgreSQL cluster could not be made with {programs / 'initdb'}."
-            )
+            raise Stop(f"{last_lines(made)}\n{programs / 'initdb'} could not create a temporary PostgreSQL server.")
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(folder),
@@ -130,18 +126,18 @@ def private_postgresql(programs: Path) -> Iterator[str]:
         command = [str(programs / "postgres"), "-D", str(data)]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
-        # A server that is still starting up has its socket, but takes no one in.
+        # While the server starts, its socket exists but refuses connections.
         asked: list[str | Path] = [programs / "pg_isready", "-h", folder, "-U", "assay", "-q"]
         with running_server(command, folder, "PostgreSQL", lambda: run_quietly(asked).returncode == 0, identity):
             created = run_quietly([programs / "createdb", "-h", folder, "-U", "assay", "assay"])
             if created.returncode != 0:
-                raise Stop(f"{last_lines(created)}\nThe private PostgreSQL cluster did not accept a new database.")
+                raise Stop(f"{last_lines(created)}\nThe temporary PostgreSQL server could not create a database.")
             yield f"postgres://assay@/{folder}/assay"
 
 
 @contextlib.contextmanager
 def private_redis(program: Path) -> Iterator[str]:
-    """Run a Redis server on a free port of 127.0.0.1, nothing kept on disk, and give its URL."""
+    """Run a Redis server in memory, on a free port of 127.0.0.1, and return its URL."""
     with private_folder("redis") as folder:
         port = free_port()
         command = [
@@ -157,7 +153,7 @@ def private_redis(program: Path) -> Iterator[str]:
             "--dir",
             str(folder),
         ]
-        with running_server(command, folder, "Redis", lambda: port_answers(port), {}):
+        with running_server(command, folder, "Redis", lambda: port_is_open(port), {}):
             yield f"redis://127.0.0.1:{port}/0"
 
 
@@ -165,7 +161,7 @@ def private_redis(program: Path) -> Iterator[str]:
 def running_server(
     command: list[str], folder: Path, name: str, is_ready: Callable[[], bool], identity: dict[str, object]
 ) -> Iterator[None]:
-    """Run a server for the length of a `with` block; raises `Stop` with its last words when it does not get ready."""
+    """Run a server during a `with` block. Raises `Stop` with the end of its log if it does not start."""
     log = folder / "log"
     with log.open("wb") as output:
         server = subprocess.Popen(
@@ -177,12 +173,12 @@ def running_server(
         while not is_ready():
             if server.poll() is not None or time.monotonic() > end:
                 tail = "\n".join(f"    {line}" for line in last_log_lines(log))
-                raise Stop(f"{tail}\nThe private {name} server did not start.")
+                raise Stop(f"{tail}\nThe temporary {name} server did not start.")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 server.wait(0.05)
         yield
     finally:
-        # PostgreSQL reads SIGINT as "fast": no waiting for clients that are gone anyway. Redis ends on it as well.
+        # SIGINT means a fast shutdown to PostgreSQL: it does not wait for clients. It stops Redis too.
         if server.poll() is None:
             server.send_signal(2)
         try:
@@ -192,14 +188,14 @@ def running_server(
             server.wait()
 
 
-def port_answers(port: int) -> bool:
-    """Tell whether a port of 127.0.0.1 accepts connections."""
+def port_is_open(port: int) -> bool:
+    """Return whether a port of 127.0.0.1 accepts connections."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_port() -> int:
-    """Return a port that nobody uses at this moment."""
+    """Return a port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

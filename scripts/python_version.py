@@ -1,7 +1,7 @@
 """Find a Python that can run Assay.
 
-This file must stay readable by every Python back to 2.7 (no annotations, no f-strings): it is what turns an old
-interpreter into a sentence instead of a syntax error.
+Keep its syntax valid in every Python since 2.7 (no annotations, no f-strings), so that an old interpreter prints an
+explanation instead of a syntax error.
 """
 
 import os
@@ -13,12 +13,12 @@ CANDIDATES = ("python3", "python3.14", "python3.13", "python3.12", "python3.11",
 
 
 def is_supported(version):
-    """Tell whether a version tuple such as ``sys.version_info`` is new enough."""
+    """Return whether a version tuple such as ``sys.version_info`` is new enough."""
     return tuple(version[:2]) >= MINIMUM
 
 
 def version_of(executable):
-    """Return (major, minor) of a Python executable, or None when it does not run."""
+    """Return (major, minor) of a Python executable, or None if it does not run."""
     command = [executable, "-c", "import sys; print('%d %d' % sys.version_info[:2])"]
     try:
         with open(os.devnull, "wb") as nowhere:
@@ -30,7 +30,7 @@ def version_of(executable):
 
 
 def find_supported_python(path=None):
-    """Return the first supported Python among `CANDIDATES` on a PATH (default: the environment's), or None."""
+    """Return the first of `CANDIDATES` on the PATH that is supported, or None."""
     folders = (os.environ.get("PATH", "") if path is None else path).split(os.pathsep)
     for name in CANDIDATES:
         for folder in folders:
@@ -43,16 +43,16 @@ def find_supported_python(path=None):
 
 
 def old_python_sentence(version, executable):
-    """Return what to tell a person whose Python is too old and who has no newer one."""
+    """Return the message for a Python that is too old, if there is no newer one."""
     return (
         "Assay needs Python %d.%d or newer. %s is Python %d.%d, and no newer one was found on the PATH. "
-        "Install one (Debian, Ubuntu: apt-get install python3 python3-venv) "
-        "or name one: make demo PYTHON=/path/to/python3.12"
+        "Install one (Debian, Ubuntu: apt-get install python3 python3-venv), "
+        "or set its path: make demo PYTHON=/path/to/python3.12"
     ) % (MINIMUM + (executable,) + tuple(version[:2]))
 
 
 def use_supported_python(version=None, path=None):
-    """Go on when this Python is new enough; otherwise start again with one that is, or end with a sentence."""
+    """If this Python is too old, run the same command with a newer one, or exit with a message."""
     version = sys.version_info if version is None else version
     if is_supported(version):
         return

@@ -1,4 +1,4 @@
-"""Run a command in the project's environment, made or brought up to date first: ``start.py run python manage.py …``."""
+"""Update the project's environment and run a command in it: ``start.py run python manage.py …``."""
 
 import os
 import sys
@@ -8,9 +8,9 @@ from scripts.environment import ROOT, Environment, Stop
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Replace this process by `arguments`, whose first word is a program of the environment."""
+    """Replace this process with the command `arguments`."""
     if not arguments:
-        print("Name a program of the environment: start.py run python manage.py check", file=sys.stderr)
+        print("Add a command, for example: start.py run python manage.py check", file=sys.stderr)
         return 2
     try:
         python = Environment().prepare(development=True)
@@ -18,6 +18,6 @@ def main(arguments: Sequence[str]) -> int:
         print(stop, file=sys.stderr, flush=True)
         return 1
     os.chdir(ROOT)
-    # Modules rather than the scripts beside Python: those carry an absolute first line that breaks in a moved folder.
+    # As modules: the scripts in .venv/bin contain an absolute path, which is wrong if the folder was moved.
     command = [str(python), *(arguments[1:] if arguments[0] == "python" else ["-m", *arguments])]
-    os.execv(command[0], command)  # noqa: S606 - the person's own command, no shell
+    os.execv(command[0], command)  # noqa: S606 - the developer's own command, no shell

@@ -1,6 +1,6 @@
-"""``make test``: the whole suite, on SQLite and on PostgreSQL, with Redis and Chromium where this machine has them.
+"""``make test``: run all tests, on SQLite and PostgreSQL, with Redis, Chromium and Caddy if they are installed.
 
-Servers are private and gone at the end. What could not be found is listed at the end as NOT TESTED.
+Starts temporary servers. The summary lists what is not installed as NOT TESTED.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from scripts.environment import ROOT, Environment, Stop, tell
+from scripts.environment import ROOT, Environment, Stop, print_line
 from scripts.private_services import (
     find_caddy,
     find_chromium,
@@ -27,48 +27,47 @@ from scripts.private_services import (
     private_postgresql,
     private_redis,
 )
-from scripts.suite_report import Outcome, closing_lines, read_outcome
+from scripts.suite_report import Outcome, read_outcome, summary_lines
 
 PARALLEL = ("-n", "2", "--dist", "worksteal")
-"""Two cores are what everybody has; a process with nothing left to do takes over from the other, as tests of some pages
-are long."""
+"""Two processes, because every machine has two cores. They share the remaining tests, because some are long."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One run of pytest: which tests, on which services."""
+    """One run of pytest: the tests to select and the services they need."""
 
     name: str
     markers: str
     options: tuple[str, ...] = ()
     postgresql: bool = False
     redis: bool = False
-    #: Whether it runs beside the other parts: its tests run one at a time and wait for programs most of that time.
-    beside: bool = False
+    #: Run at the same time as the other parts. Its tests run one at a time and mostly wait for other programs.
+    in_background: bool = False
 
 
 ALONE = "browser or servers or redis"
-"""Tests with processes of their own run one at a time: those of a part share the broker."""
+"""Tests that start processes run one at a time, because they share a broker."""
 
 PARTS = (
-    # A page waits for its browser part of the time. So these run while the parts beside have something to do as well.
+    # First, because browser tests often wait and so leave time for the parts in the background.
     Part("SQLite, browser", "browser and not (servers or postgres or redis)", (*PARALLEL, "--kinds=browser")),
     Part("SQLite", f"not postgres and not ({ALONE})", PARALLEL),
     Part("PostgreSQL", f"not ({ALONE})", (*PARALLEL, "--database-only"), postgresql=True),
-    Part("SQLite, real processes", "servers and not (postgres or redis)", ("--kinds=servers",), beside=True),
+    Part("SQLite, real processes", "servers and not (postgres or redis)", ("--kinds=servers",), in_background=True),
     Part(
         "PostgreSQL and Redis, real processes",
         "((servers or redis) and not browser) or (browser and (postgres or redis))",
         ("--database-only", "--kinds=browser,servers,redis"),
         postgresql=True,
         redis=True,
-        beside=True,
+        in_background=True,
     ),
 )
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run every part and return 0 when no test failed."""
+    """Run every part. Return 0 if no test failed."""
     options = read_options(arguments)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
@@ -76,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         python = Environment().prepare(development=True)
         with contextlib.ExitStack() as stack:
-            services = stack.enter_context(found_services())
+            services = stack.enter_context(start_services())
             results = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-results-")))
             stack.callback(drop_template, python)
             parts = run_parts(python, parts_for(services), services, results, options.pytest)
@@ -84,32 +83,34 @@ def main(arguments: Sequence[str]) -> int:
         print(stop, file=sys.stderr, flush=True)
         return 1
     except KeyboardInterrupt:
-        tell("\nStopped.")
+        print_line("\nStopped.")
         return 130
-    for line in closing_lines(parts, services.lacking, time.monotonic() - begin):
-        tell(line)
-    return exit_code(parts, services.lacking if options.require_all else {})
+    for line in summary_lines(parts, services.missing, time.monotonic() - begin):
+        print_line(line)
+    return exit_code(parts, services.missing if options.require_all else {})
 
 
 def drop_template(python: Path) -> None:
-    """Leave no database behind on a PostgreSQL server that stays (see tests/databases.py)."""
+    """Delete the template databases from a PostgreSQL server that is not temporary (see tests/databases.py)."""
     if os.environ.get("TEST_DATABASE_URL"):
         subprocess.run([str(python), "-m", "tests.databases"], cwd=ROOT, check=False)
 
 
-def exit_code(parts: Mapping[str, Outcome], unwelcome: Mapping[str, str]) -> int:
-    """Return 0 when tests passed, none failed and nothing is missing that must not be."""
+def exit_code(parts: Mapping[str, Outcome], missing: Mapping[str, str]) -> int:
+    """Return 0 if tests passed, none failed and no required service is missing."""
     passed = any(outcome.passed for outcome in parts.values())
     failed = any(outcome.failed for outcome in parts.values())
-    return 0 if passed and not failed and not unwelcome else 1
+    return 0 if passed and not failed and not missing else 1
 
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line; unknown options go to pytest."""
+    """Parse the command line. Unknown options go to pytest."""
     parser = argparse.ArgumentParser(
-        prog="make test", description="Run every test. Options are pytest's: make test ARGS='-k claims'."
+        prog="make test", description="Run all tests. Other options go to pytest: make test ARGS='-k claims'."
     )
-    parser.add_argument("--require-all", action="store_true", help="fail when a server or the browser is missing")
+    parser.add_argument(
+        "--require-all", action="store_true", help="fail if a server, the browser or the proxy is missing"
+    )
     options, rest = parser.parse_known_args(arguments)
     options.pytest = rest
     return options
@@ -117,17 +118,17 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Services:
-    """URLs of the servers to test with; `lacking` says what is missing and what that leaves untested."""
+    """URLs of the servers to test with. `missing`: service → what is not tested without it, and how to install it."""
 
     postgresql: str | None
     redis: str | None
-    lacking: dict[str, str]
+    missing: dict[str, str]
 
 
 @contextlib.contextmanager
-def found_services() -> Iterator[Services]:
-    """Give the servers the environment names, or private ones started from this machine's programs."""
-    lacking: dict[str, str] = {}
+def start_services() -> Iterator[Services]:
+    """Use the servers from the environment variables, or start temporary ones."""
+    missing: dict[str, str] = {}
     with contextlib.ExitStack() as stack:
         postgresql = os.environ.get("TEST_DATABASE_URL")
         if not postgresql and (programs := find_postgresql()) is not None:
@@ -136,24 +137,24 @@ def found_services() -> Iterator[Services]:
         if not redis and (server := find_redis()) is not None:
             redis = stack.enter_context(private_redis(server))
         if not postgresql:
-            lacking["PostgreSQL"] = (
-                "no test ran on it, races were not tested. Name a server in TEST_DATABASE_URL "
-                "or install one (Debian: apt-get install postgresql)."
+            missing["PostgreSQL"] = (
+                "no test used it, and concurrent writes were not tested. Set TEST_DATABASE_URL to a server, "
+                "or install it (Debian: apt-get install postgresql)."
             )
         if not redis:
-            lacking["Redis"] = (
-                "workers were tested on the broker made of files only. "
+            missing["Redis"] = (
+                "workers were tested with the file-based broker only. "
                 "Install it (Debian: apt-get install redis-server)."
             )
         if find_chromium() is None:
-            lacking["Chromium"] = "no page was tested in a browser. Install it (Debian: apt-get install chromium)."
+            missing["Chromium"] = "no page was tested in a browser. Install it (Debian: apt-get install chromium)."
         if find_caddy() is None:
-            lacking["Caddy"] = "the proxy's configuration was not tried. Install it (Debian: apt-get install caddy)."
-        yield Services(postgresql or None, redis or None, lacking)
+            missing["Caddy"] = "the proxy's settings were not tested. Install it (Debian: apt-get install caddy)."
+        yield Services(postgresql or None, redis or None, missing)
 
 
 def parts_for(services: Services) -> list[Part]:
-    """Return the parts that say something new with these services: none repeats SQLite for want of PostgreSQL."""
+    """Return the parts that can use these services. Without PostgreSQL, no part repeats the tests on SQLite."""
     there = {"postgresql": services.postgresql is not None, "redis": services.redis is not None}
     return [
         part
@@ -167,29 +168,31 @@ def parts_for(services: Services) -> list[Part]:
 def run_parts(
     python: Path, parts: Sequence[Part], services: Services, results: Path, options: Sequence[str]
 ) -> dict[str, Outcome]:
-    """Run the parts in their order, those that run beside others in a second row at the same time.
+    """Run the parts in order, those in the background at the same time as the others.
 
-    What the second row prints comes when a part of it has ended. No two parts share a database, a broker or a port.
+    The output of a background part appears when it has finished. Parts share no database, broker or port.
     """
     runs = Runs()
 
-    def run_beside() -> dict[str, Outcome]:
+    def run_in_background() -> dict[str, Outcome]:
         outcomes = {}
         for part in parts:
-            if part.beside and not runs.stopped:
+            if part.in_background and not runs.stopped:
                 with (results / f"{part.name}.txt").open("w+b") as output:
                     outcomes[part.name] = run_part(python, part, services, results, options, runs, output)
                     output.seek(0)
-                    tell(output.read().decode(errors="replace"))
+                    print_line(output.read().decode(errors="replace"))
         return outcomes
 
-    with concurrent.futures.ThreadPoolExecutor(1) as second_row:
-        others = second_row.submit(run_beside)
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        background = executor.submit(run_in_background)
         try:
             outcomes = {
-                part.name: run_part(python, part, services, results, options, runs) for part in parts if not part.beside
+                part.name: run_part(python, part, services, results, options, runs)
+                for part in parts
+                if not part.in_background
             }
-            outcomes |= others.result()
+            outcomes |= background.result()
         except BaseException:
             runs.stop()
             raise
@@ -197,7 +200,7 @@ def run_parts(
 
 
 class Runs:
-    """The runs of pytest that are under way, so that all of them end when the command does."""
+    """The pytest processes that are running, so that the command can stop them."""
 
     END_SECONDS = 20
 
@@ -207,7 +210,7 @@ class Runs:
         self._live: set[subprocess.Popen[bytes]] = set()
 
     def run(self, command: Sequence[str], variables: Mapping[str, str], output: IO[bytes] | None) -> int:
-        """Run a command to its end and return its exit code; after `stop` nothing is started."""
+        """Run a command and return its exit code. Starts nothing after `stop`."""
         with self._lock:
             if self.stopped:
                 return -signal.SIGINT
@@ -221,7 +224,7 @@ class Runs:
         return code
 
     def stop(self) -> None:
-        """Interrupt what runs, as Ctrl-C does: fixtures end the processes they started."""
+        """Interrupt all processes as Ctrl-C does, so that fixtures stop the processes they started."""
         with self._lock:
             self.stopped = True
             live = list(self._live)
@@ -243,10 +246,10 @@ def run_part(
     runs: Runs | None = None,
     output: IO[bytes] | None = None,
 ) -> Outcome:
-    """Run pytest once and read what came of it; it prints to `output`, by default to the terminal."""
+    """Run pytest once and read its results. It prints to `output`, by default to the terminal."""
     heading = f"\n=== {part.name} ==="
     if output is None:
-        tell(heading)
+        print_line(heading)
     else:
         output.write(f"{heading}\n".encode())
         output.flush()
@@ -255,16 +258,16 @@ def run_part(
         variables["TEST_DATABASE_URL"] = services.postgresql
     if part.redis and services.redis is not None:
         variables["TEST_REDIS_URL"] = services.redis
-    # The parts share what the first of them has migrated (see tests/databases.py).
+    # The parts share migrated databases (see tests/databases.py).
     templates = results / "databases"
     templates.mkdir(exist_ok=True)
     variables["ASSAY_TEST_TEMPLATES"] = str(templates)
-    # Each part remembers its own failures: two that end together would overwrite each other's.
-    remembered = f"cache_dir=.pytest_cache/{part.name.replace(', ', '-').replace(' ', '-')}"
+    # A cache for each part, because parts that end at the same time would overwrite each other's failures.
+    cache = f"cache_dir=.pytest_cache/{part.name.replace(', ', '-').replace(' ', '-')}"
     file = results / f"{part.name}.xml"
-    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", remembered]
+    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", cache]
     return read_outcome(file, (runs or Runs()).run([*command, *part.options, *options], variables, output))
 
 
 NOT_INHERITED = ("TEST_DATABASE_URL", "TEST_REDIS_URL", "PYTHONDONTWRITEBYTECODE")
-"""The servers are chosen for each part; modules that are compiled anew in every process cost a third of the run."""
+"""Each part sets its own servers. Without compiled modules, the tests take half as long again."""

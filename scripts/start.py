@@ -1,6 +1,6 @@
 """Run one of the project's commands: ``python3 scripts/start.py demo``.
 
-Like `scripts/python_version.py` this file stays readable by every Python back to 2.7.
+Keep the syntax of this file and of `scripts/python_version.py` valid in every Python since 2.7.
 """
 
 import os
@@ -15,6 +15,6 @@ COMMANDS = ("demo", "run_tests", "check", "run")
 if __name__ == "__main__":
     use_supported_python()
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        sys.exit("Use: python3 scripts/start.py " + "|".join(COMMANDS) + " [options]")
+        sys.exit("Usage: python3 scripts/start.py " + "|".join(COMMANDS) + " [options]")
     command = __import__("scripts." + sys.argv[1], fromlist=["main"])
     sys.exit(command.main(sys.argv[2:]))

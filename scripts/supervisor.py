@@ -1,4 +1,4 @@
-"""Run several programs as one: ready together, ended together, nothing left behind."""
+"""Run several programs together: start them, wait until they are ready, and stop all of them."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ from types import FrameType
 from scripts.environment import Stop
 
 GRACE = 8.0
-"""Seconds that programs get to end by themselves before they are killed."""
+"""Seconds that programs have to exit before they are killed."""
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -25,7 +25,7 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 @dataclass
 class Child:
-    """One started program: what people call it, its process and the file its output goes to."""
+    """A program that was started: its name in messages, its process and its log file."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -33,10 +33,10 @@ class Child:
 
 
 class Supervisor:
-    """Starts programs in this process's own group and ends all of them, with everything they started.
+    """Starts programs in this process's group, and stops them and everything they started.
 
-    Use as a context manager; leaving it stops whatever runs. On Linux a killed supervisor takes its programs along,
-    and programs whose parent ended come back to it, so that they are found and ended too.
+    Use it as a context manager: all programs stop at its end. On Linux, they also stop if the supervisor is killed, and
+    processes whose parent has exited become its children, so that it can stop them too.
     """
 
     def __init__(self) -> None:
@@ -50,14 +50,14 @@ class Supervisor:
         if sys.stdin is not None and sys.stdin.isatty():
             self._poll.register(sys.stdin.fileno(), 0)
         self._before: dict[int, object] = {}
-        # A server that this process started for itself, and all that becomes of it, is not ours to end.
-        self._others = descendants(os.getpid())
+        # Processes that were already running are not ours to stop.
+        self._not_ours = descendants(os.getpid())
 
     def __enter__(self) -> "Supervisor":
         control_process(PR_SET_CHILD_SUBREAPER, 1)
         for number in STOP_SIGNALS:
             self._before[number] = signal.signal(number, self._remember_stop)
-        # Without a handler of its own an ended child would not wake the pipe.
+        # Without a handler, the exit of a child would not write to the pipe.
         self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         return self
@@ -83,7 +83,7 @@ class Supervisor:
         log: Path,
         pass_fds: Sequence[int] = (),
     ) -> Child:
-        """Start a program; its output goes to the file `log`, emptied first."""
+        """Start a program. Its output replaces the content of the file `log`."""
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -101,7 +101,7 @@ class Supervisor:
         return child
 
     def finish(self, child: Child) -> int | None:
-        """Wait until one program has ended by itself; return its exit code, or None when a signal asked to stop."""
+        """Wait until a program exits. Return its exit code, or None if a signal arrived first."""
         while child.process.poll() is None and self.stopped_by is None:
             self._wait(60.0)
         if self.stopped_by is not None:
@@ -110,49 +110,49 @@ class Supervisor:
         return child.process.returncode
 
     def wait_until_ready(self, url: str, *, seconds: float) -> bool:
-        """Ask `url` until it answers 200; False when a signal asked to stop first.
+        """Request `url` until it returns 200. Return False if a signal arrived first.
 
-        Raises `Stop` when a program ends or the time runs out.
+        Raises `Stop` if a program exits or the time is up.
         """
         end = time.monotonic() + seconds
         while self.stopped_by is None:
             self._require_alive()
-            answer = probe(url)
-            if answer is None:
+            problem = probe(url)
+            if problem is None:
                 return True
             if time.monotonic() > end:
-                raise Stop(f"{url} did not get ready within {seconds:.0f} seconds: {answer}.\n{self._where_logs_are()}")
+                raise Stop(f"{url} was not ready after {seconds:.0f} seconds: {problem}.\n{self._log_paths()}")
             self._wait(0.1)
         return False
 
     def watch(self) -> None:
-        """Wait until a signal asks to stop. Raises `Stop` when a program ends by itself."""
+        """Wait until a signal arrives. Raises `Stop` if a program exits."""
         while self.stopped_by is None:
             self._require_alive()
             self._wait(60.0)
 
     def stop(self) -> None:
-        """End every program and everything it started: asked first, killed after `GRACE` seconds."""
-        family = self._family()
+        """Stop every program and everything it started. Kill what still runs after `GRACE` seconds."""
+        pids = self._pids()
         for child in self.children:
             signal_process(child.process.pid, signal.SIGTERM)
         end = time.monotonic() + GRACE
-        while (family := self._living(family)) and time.monotonic() < end:
+        while (pids := self._running(pids)) and time.monotonic() < end:
             self._wait(0.1)
-        while family := self._living(family):
-            for number in family:
+        while pids := self._running(pids):
+            for number in pids:
                 signal_process(number, signal.SIGKILL)
             self._wait(0.05)
         self.children.clear()
 
-    def _family(self) -> set[int]:
-        return descendants(os.getpid(), without=self._others)
+    def _pids(self) -> set[int]:
+        return descendants(os.getpid(), without=self._not_ours)
 
-    def _living(self, family: set[int]) -> set[int]:
-        """Return those of `family`, and what they started since, that still run; ended ones are reaped."""
+    def _running(self, pids: set[int]) -> set[int]:
+        """Return those of `pids` and of their new children that still run. Reaps the others."""
         own = {child.process.pid: child.process for child in self.children}
         living = set()
-        for number in family | self._family():
+        for number in pids | self._pids():
             runs = own[number].poll() is None if number in own else is_running(number)
             if runs:
                 living.add(number)
@@ -163,48 +163,48 @@ class Supervisor:
             code = child.process.poll()
             if code is not None:
                 tail = "\n".join(f"    {line}" for line in last_log_lines(child.log))
-                raise Stop(f"{tail}\nThe {child.name} ended by itself ({exit_words(code)}); its log is {child.log}.")
+                raise Stop(f"{tail}\nThe {child.name} stopped ({describe_exit(code)}); its log is {child.log}.")
 
-    def _where_logs_are(self) -> str:
+    def _log_paths(self) -> str:
         return "\n".join(f"The log of the {child.name} is {child.log}." for child in self.children)
 
     def _wait(self, seconds: float) -> None:
-        """Wait for a signal, an ended child among them, or the end of the terminal, for at most `seconds`."""
+        """Wait for a signal (the exit of a child is one) or the end of the terminal, for at most `seconds`."""
         for descriptor, event in self._poll.poll(seconds * 1000):
             if descriptor == self._wake_read:
                 os.read(self._wake_read, 4096)
             elif event & (select.POLLHUP | select.POLLNVAL):
-                # Without a shell in between, only make hears that the terminal is gone, and it waits for us.
+                # If no shell is involved, only make is told that the terminal is closed, and it waits for us.
                 self._poll.unregister(descriptor)
                 self.stopped_by = signal.SIGHUP
 
 
 def probe(url: str) -> str | None:
-    """Return None when `url` answers 200, otherwise what happened instead."""
-    # A proxy from the environment has no business between this process and its own port.
+    """Return None if `url` returns 200, otherwise the problem."""
+    # Ignores proxy variables, because the address is on this machine.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=2) as answer:
-            return None if answer.status == 200 else f"it answered {answer.status}"
+        with opener.open(url, timeout=2) as response:
+            return None if response.status == 200 else f"status {response.status}"
     except urllib.error.HTTPError as error:
-        return f"it answered {error.code}"
+        return f"status {error.code}"
     except OSError as error:
-        return f"no answer ({error})"
+        return f"no response ({error})"
 
 
 def control_process(option: int, value: int) -> None:
-    """Call Linux's prctl for this process; does nothing elsewhere."""
+    """Call Linux's prctl for this process. Does nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def end_with_parent() -> None:
-    """Make the kernel end this process when its parent is gone, even killed (Linux)."""
+    """Make the kernel stop this process when its parent exits, even if it is killed (Linux)."""
     control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def signal_process(number: int, what: int) -> None:
-    """Send a signal to a process that may be gone already."""
+    """Send a signal to a process. Does nothing if it has exited."""
     try:
         os.kill(number, what)
     except ProcessLookupError:
@@ -212,7 +212,7 @@ def signal_process(number: int, what: int) -> None:
 
 
 def is_running(number: int) -> bool:
-    """Tell whether a process runs; reaps it when it was ours to reap."""
+    """Return whether a process runs. Reaps it if it is our child and has exited."""
     try:
         return os.waitpid(number, os.WNOHANG)[0] == 0
     except ChildProcessError:
@@ -225,13 +225,13 @@ def is_running(number: int) -> bool:
 
 
 def parents_of_all() -> dict[int, int]:
-    """Return process number → parent's number, for every process of the machine."""
+    """Return process id → parent's id, for every process on the machine."""
     table: dict[int, int] = {}
     if Path("/proc/self/stat").exists():
         for entry in os.listdir("/proc"):
             if entry.isdigit():
                 try:
-                    # The name in parentheses may itself hold spaces and parentheses.
+                    # The name in parentheses may contain spaces and parentheses.
                     fields = Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")[2].split()
                 except OSError:
                     continue
@@ -247,7 +247,7 @@ def parents_of_all() -> dict[int, int]:
 def descendants(
     root: int, table: Callable[[], dict[int, int]] = parents_of_all, *, without: Collection[int] = ()
 ) -> set[int]:
-    """Return the numbers of every process that `root` started, directly or not; but not `without` and theirs."""
+    """Return the ids of all processes that `root` started, directly or not, except `without` and their descendants."""
     children: dict[int, list[int]] = {}
     for number, parent in table().items():
         children.setdefault(parent, []).append(number)
@@ -262,10 +262,10 @@ def descendants(
 
 
 def last_log_lines(log: Path, count: int = 15) -> list[str]:
-    """Return the last lines of a log, or none when it is empty."""
+    """Return the last lines of a log."""
     return log.read_text(errors="replace").strip().splitlines()[-count:] if log.exists() else []
 
 
-def exit_words(code: int) -> str:
-    """Say how a program ended: ``exit code 3`` or ``signal SIGKILL``."""
+def describe_exit(code: int) -> str:
+    """Describe how a program ended: ``exit code 3`` or ``signal SIGKILL``."""
     return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

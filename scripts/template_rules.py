@@ -1,8 +1,8 @@
-"""Rules that every template keeps, and that HTML is written in templates alone.
+"""Check the rules for templates, and that only templates contain HTML.
 
-The content security policy or the browser would break what does not: no inline script or style, no event attribute, no
-file of another server, no htmx attribute that needs eval. The text of a field begins on a line of its own, since a
-browser drops the first line end there. No line is longer than 120 characters. All text is marked for translation.
+The content security policy forbids inline scripts and styles, event attributes, files from other servers and htmx
+attributes that need eval. The text of a textarea begins on a new line, because browsers drop its first line break.
+Lines have at most 120 characters. All text is marked for translation.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 RULES = (
     (
         re.compile(r"<script(?![^>]*\ssrc=)", re.I),
-        "an inline script: put it in a file under static/ and name it with src",
+        "an inline script: put it in a file under static/ and use src",
     ),
     (re.compile(r"<style\b", re.I), "an inline style sheet: put it in a file under static/"),
     (re.compile(r"<[^>]*\sstyle\s*=", re.I), "a style attribute: use a class"),
@@ -23,16 +23,16 @@ RULES = (
     (re.compile(r"\b(?:href|src|action)\s*=\s*[\"']\s*javascript:", re.I), "a javascript: address"),
     (
         re.compile(r"<textarea\b[^>]*>(?!\n|</textarea>)", re.I),
-        "a text field whose text stands beside its tag: begin a new line, for a browser drops the text's own first one",
+        "a textarea with text next to its tag: begin a new line, because browsers drop the first line break",
     ),
     (
         re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)\s*=\s*[\"'](?:https?:)?//", re.I),
-        "a file of another server",
+        "a file from another server: put it under static/",
     ),
 )
-UNESCAPED = ((re.compile(r"\|\s*safe(?:seq)?\b|\{%-?\s*autoescape\s+(?:off|false)\b"), "a text that is not escaped"),)
+UNESCAPED = ((re.compile(r"\|\s*safe(?:seq)?\b|\{%-?\s*autoescape\s+(?:off|false)\b"), "text that is not escaped"),)
 APPLICATIONS = ("annotator", "benchmark", "reviews")
-# Modules that may say that a text is safe, with their reason.
+# Modules that may mark text as safe, with the reason.
 SAFE = {
     "annotator/presentation/components/jinja.py": "a template engine rendered it",
     "annotator/presentation/markdown.py": "nh3 has cleaned it",
@@ -47,7 +47,7 @@ ELEMENT = re.compile(
 MAX_LENGTH = 120
 # Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
 NOT_YET = ("templates/reviews",)
-# Served in debug mode only, to those who write pages.
+# Only developers see these, in debug mode.
 UNTRANSLATED = ("templates/styleguide",)
 UNMARKED = "is not marked for translation: use translate or blocktranslate, or _() in a tag"
 READ_ATTRIBUTES = {"alt", "aria-description", "aria-label", "aria-roledescription", "aria-valuetext"}
@@ -59,7 +59,7 @@ MARKED = re.compile(
     r"\{%\s*blocktrans(?:late)?\b.*?%\}.*?\{%\s*endblocktrans(?:late)?\s*%\}|\{%\s*trans(?:late)?\b.*?%\}", re.S
 )
 EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.S)
-# Tags whose texts are names and values, not words.
+# Tags whose quoted texts are names and values.
 NAMING = re.compile(r"\{%\s*(?:load|url|static|extends|page_url|if|elif|kbd|cycle|constant|now)\b")
 QUOTED = re.compile(r"""(?P<before>(?:\b_\(|\bdate:|\btime:)?)(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 WORDS = re.compile(r"(?=.*[a-z])(?:[A-Z]|.*\s\w|.*\w\s)", re.S)
@@ -69,24 +69,24 @@ COMMENTS = re.compile(r"\{#.*?#\}|\{% comment %\}.*?\{% endcomment %\}|<!--.*?--
 
 
 def broken(rules: Iterable[tuple[re.Pattern[str], str]], text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, sentence) for every place that a rule's pattern matches."""
+    """Yield (line, message) for every match of a rule."""
     for pattern, sentence in rules:
         for found in pattern.finditer(text):
             yield text.count("\n", 0, found.start()) + 1, sentence
 
 
 def template_problems(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, sentence) for every place of a template that breaks a rule."""
-    # What is commented out may name anything; its line breaks stay, so that lines keep their numbers.
+    """Yield (line, message) for every broken rule in a template."""
+    # Comments may contain anything. Their line breaks stay, so that line numbers are right.
     visible = COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), text)
     yield from broken(RULES, visible)
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MAX_LENGTH:
-            yield number, f"{len(line)} characters in a line: at most {MAX_LENGTH}"
+            yield number, f"a line of {len(line)} characters: use at most {MAX_LENGTH}"
 
 
 def code_problems(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, sentence) for every place of a module that builds HTML or says that a text is safe."""
+    """Yield (line, message) for every place in a module that builds HTML or marks text as safe."""
     tree = ast.parse(text)
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -104,7 +104,7 @@ def blanked(found: re.Match[str]) -> str:
 
 
 def quoted_words(expression: str) -> Iterator[str]:
-    """Yield the texts in a template tag or variable that people read."""
+    """Yield the quoted texts in a template tag or variable that people read."""
     if NAMING.match(expression):
         return
     for found in QUOTED.finditer(expression):
@@ -114,12 +114,12 @@ def quoted_words(expression: str) -> Iterator[str]:
 
 
 class Reader(HTMLParser):
-    """Collects (line, text) of what people read on a page."""
+    """Collects (line, text) for all text that people read on a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.read: list[tuple[int, str]] = []
-        self.hidden: list[str] = []  # The open elements from one that is not translated inwards.
+        self.hidden: list[str] = []  # Open elements, from the outermost one that is not translated.
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -154,7 +154,7 @@ class Reader(HTMLParser):
 
 
 def unmarked_text(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line, sentence) for every text of a template that people read and that is not marked for translation."""
+    """Yield (line, message) for every text in a template that is not marked for translation."""
     visible = MARKED.sub(blanked, COMMENTS.sub(blanked, text))
     for found in EXPRESSIONS.finditer(visible):
         for words in quoted_words(found[0]):
@@ -167,7 +167,7 @@ def unmarked_text(text: str) -> Iterator[tuple[int, str]]:
 
 
 def problems_below(root: Path) -> list[str]:
-    """Return a line for every broken rule in the templates and the code of the applications."""
+    """Return a line for every broken rule in the templates and the applications."""
     lines = []
     for application in APPLICATIONS:
         for file in sorted((root / application).rglob("*.py")):
@@ -190,5 +190,5 @@ def problems_below(root: Path) -> list[str]:
             elif unmarked:
                 waiting.add(folder)
             lines += [f"{file.relative_to(root)}:{line}: {sentence}" for line, sentence in sorted(problems)]
-    lines += [f"{folder}: all text is marked: take it out of NOT_YET" for folder in NOT_YET if folder in seen - waiting]
+    lines += [f"{folder}: all text is marked: remove it from NOT_YET" for folder in NOT_YET if folder in seen - waiting]
     return lines

@@ -1,10 +1,10 @@
-"""The browser's libraries: pinned npm packages, kept in ``static/vendor`` so that nobody who runs Assay needs Node.
+"""JavaScript libraries from npm, stored in ``static/vendor`` so that running Assay does not need Node.
 
-    vendor.py check    compare the files with vendor.lock.json; needs neither npm nor a network
-    vendor.py sync     fetch the pinned packages again and copy their files
-    vendor.py bundle   build the code editor's module again from the pinned packages (``--update``: from newer ones)
+    vendor.py check    compare the files with vendor.lock.json; needs no npm and no network
+    vendor.py sync     download the pinned packages and copy their files
+    vendor.py bundle   build the code editor from the pinned packages (``--update``: from the newest ones)
 
-To move a library to another version, change it in vendor.lock.json, remove its ``integrity``, and sync or bundle.
+To change a library's version, edit it in vendor.lock.json, remove its ``integrity``, and run sync or bundle.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "vendor.lock.json"
 FOLDER = ROOT / "static" / "vendor"
-#: Source maps are not shipped, and static file storage refuses a reference to a file that is not there.
+#: Source maps are not included, and static file storage refuses references to missing files.
 SOURCE_MAP = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 TARGET = "es2022"
 
@@ -30,11 +30,11 @@ Lock = dict[str, Any]
 
 
 class Stop(Exception):
-    """Ends the command with a sentence."""
+    """Stops the command. The message says what is wrong."""
 
 
 def integrity(content: bytes) -> str:
-    """SHA-512 in the spelling of package locks and of the ``integrity`` attribute."""
+    """Return the SHA-512 hash as npm and the ``integrity`` attribute write it."""
     return "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()
 
 
@@ -48,7 +48,7 @@ def write_lock(lock: Lock) -> None:
 
 
 def expected_files(lock: Lock) -> dict[str, str]:
-    """Name below ``static/vendor`` -> integrity, for everything that should be there."""
+    """Return path below ``static/vendor`` → integrity, for all expected files."""
     files: dict[str, str] = {}
     for package in lock["packages"].values():
         files.update({file["to"]: file["integrity"] for file in package["files"].values()})
@@ -58,19 +58,19 @@ def expected_files(lock: Lock) -> dict[str, str]:
 
 
 def check(lock: Lock) -> list[str]:
-    """What differs between the lock file and ``static/vendor``, as sentences; empty when nothing does."""
+    """Return a sentence for each difference between the lock file and ``static/vendor``."""
     wanted = expected_files(lock)
     found = {
         path.relative_to(FOLDER).as_posix(): integrity(path.read_bytes())
         for path in sorted(FOLDER.rglob("*"))
         if path.is_file()
     }
-    problems = [f"{name} is missing; run vendor.py sync or bundle." for name in sorted(wanted.keys() - found.keys())]
+    problems = [f"{name} is missing. Run vendor.py sync or bundle." for name in sorted(wanted.keys() - found.keys())]
     problems += [
-        f"{name} is not in vendor.lock.json; remove it or add it." for name in sorted(found.keys() - wanted.keys())
+        f"{name} is not in vendor.lock.json. Remove it or add it." for name in sorted(found.keys() - wanted.keys())
     ]
     problems += [
-        f"{name} is not the file that vendor.lock.json names."
+        f"{name} differs from the file in vendor.lock.json."
         for name in sorted(wanted.keys() & found.keys())
         if wanted[name] != found[name]
     ]
@@ -78,7 +78,7 @@ def check(lock: Lock) -> list[str]:
 
 
 def sync(lock: Lock) -> None:
-    """Fetch every plain package at its pinned version and copy the files the lock file names."""
+    """Download each package at its pinned version and copy the files that the lock file lists."""
     for name, package in lock["packages"].items():
         with tempfile.TemporaryDirectory() as folder:
             specifier = f"{name}@{package['version']}"
@@ -86,17 +86,17 @@ def sync(lock: Lock) -> None:
             archive = next(Path(folder).glob("*.tgz"))
             found = integrity(archive.read_bytes())
             if package.setdefault("integrity", found) != found:
-                raise Stop(f"{specifier}: the package fetched is not the one pinned ({found}). Nothing was changed.")
+                raise Stop(f"{specifier}: the downloaded package is not the pinned one ({found}). Nothing was changed.")
             with tarfile.open(archive) as members:
                 for source, file in package["files"].items():
                     member = members.extractfile(f"package/{source}")
                     if member is None:
-                        raise Stop(f"{specifier} has no file {source}; correct vendor.lock.json.")
+                        raise Stop(f"{specifier} has no file {source}. Correct vendor.lock.json.")
                     file["integrity"] = _write(file["to"], SOURCE_MAP.sub(b"\n", member.read()))
 
 
 def bundle(lock: Lock, *, update: bool) -> None:
-    """Build each bundle of the lock file with esbuild, from packages whose hashes are pinned."""
+    """Build each bundle in the lock file with esbuild, from packages with pinned hashes."""
     for name, entry in lock["bundles"].items():
         pinned = {} if update else {key: value["version"] for key, value in entry["resolved"].items()}
         with tempfile.TemporaryDirectory() as temporary:
@@ -122,27 +122,27 @@ def bundle(lock: Lock, *, update: bool) -> None:
 
 
 def _resolved(folder: Path) -> dict[str, dict[str, str]]:
-    """What npm installed: package -> version and integrity. Builds of esbuild for other systems are left out."""
+    """Return package → version and integrity of what npm installed, without esbuild for other systems."""
     packages = json.loads((folder / "package-lock.json").read_text())["packages"]
     resolved = {}
     for path, package in sorted(packages.items()):
         name = path.removeprefix("node_modules/")
         if path and not package.get("optional"):
             if "node_modules/" in name:
-                raise Stop(f"{path}: two versions of one package; pin a common one in vendor.lock.json.")
+                raise Stop(f"{path}: two versions of one package. Pin one in vendor.lock.json.")
             resolved[name] = {"version": package["version"], "integrity": package["integrity"]}
     return resolved
 
 
 def _licences(folder: Path, resolved: dict[str, dict[str, str]], tools: list[str]) -> str:
-    """Every bundled package's licence, equal texts once."""
+    """Return the licences of all bundled packages; a text that several share appears once."""
     by_text: dict[str, list[str]] = {}
     for package, found in resolved.items():
         if package in tools:
             continue
         text = next((folder / "node_modules" / package).glob("LICEN[SC]E*"), None)
         if text is None:
-            raise Stop(f"{package} ships no licence text; add it by hand before bundling it.")
+            raise Stop(f"{package} has no licence file. Add the text yourself before you bundle it.")
         by_text.setdefault(text.read_text().strip(), []).append(f"{package} {found['version']}")
     return "\n\n".join("\n".join(names) + "\n\n" + text for text, names in by_text.items()) + "\n"
 
@@ -158,15 +158,15 @@ def _npm(*arguments: str, cwd: Path) -> None:
     try:
         done = subprocess.run(["npm", *arguments, "--silent"], cwd=cwd, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise Stop("npm is not on this machine; only sync and bundle need it.") from None
+        raise Stop("npm is not installed. Only sync and bundle need it.") from None
     if done.returncode:
         raise Stop(f"npm {arguments[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Keep the browser's libraries as vendor.lock.json pins them.")
+    parser = argparse.ArgumentParser(description="Check or update the JavaScript libraries in static/vendor.")
     parser.add_argument("command", choices=["check", "sync", "bundle"])
-    parser.add_argument("--update", action="store_true", help="bundle: take the newest packages that fit")
+    parser.add_argument("--update", action="store_true", help="bundle: use the newest compatible packages")
     options = parser.parse_args(arguments)
     lock = read_lock()
     try:

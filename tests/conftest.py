@@ -59,17 +59,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    lacking = {}
+    missing = {}
     if not os.environ.get("TEST_DATABASE_URL", "").startswith("postgres"):
-        lacking["postgres"] = "PostgreSQL: set TEST_DATABASE_URL, or run make test, which starts one"
+        missing["postgres"] = "PostgreSQL: set TEST_DATABASE_URL, or run make test, which starts one"
     if not os.environ.get("TEST_REDIS_URL"):
-        lacking["redis"] = "Redis: set TEST_REDIS_URL, or run make test, which starts one"
+        missing["redis"] = "Redis: set TEST_REDIS_URL, or run make test, which starts one"
     if find_chromium() is None:
-        lacking["browser"] = "Chromium: install it (Debian: apt-get install chromium)"
+        missing["browser"] = "Chromium: install it (Debian: apt-get install chromium)"
     if find_caddy() is None:
-        lacking["proxy"] = "Caddy: install it (Debian: apt-get install caddy)"
+        missing["proxy"] = "Caddy: install it (Debian: apt-get install caddy)"
     for item in items:
-        for marker, reason in lacking.items():
+        for marker, reason in missing.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"NOT TESTED: {reason}"))
     if config.getoption("--database-only"):

@@ -41,7 +41,7 @@ def test_all_well(monkeypatch, capsys):
     monkeypatch.setattr(check, "checks", lambda scratch: [Check("only", ("-c", ""))])
     monkeypatch.setattr(check, "problems_below", lambda root: [])
     assert check.main([]) == 0
-    assert capsys.readouterr().out.endswith("Every check passed.\n")
+    assert capsys.readouterr().out.endswith("All checks passed.\n")
 
 
 def test_what_has_to_be_checked_is_checked(tmp_path):

@@ -62,7 +62,7 @@ def test_two_demos_never_share_a_port():
 
 @pytest.mark.parametrize("wanted", ["eight", "", "-1", "70000", "80 80"])
 def test_what_is_no_port_is_a_sentence(wanted):
-    with pytest.raises(Stop, match="is not a port: choose a number from 1024 to 65535"), listening_socket(wanted):
+    with pytest.raises(Stop, match=r"is not a port\. Choose a number from 1024 to 65535"), listening_socket(wanted):
         pass
 
 
@@ -70,7 +70,7 @@ def test_reserved_port_is_a_sentence(monkeypatch):
     def refuse(self, address):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(demo, "answers", lambda family, host, port: False)
+    monkeypatch.setattr(demo, "is_listening", lambda family, host, port: False)
     monkeypatch.setattr(socket.socket, "bind", refuse)
     with pytest.raises(Stop, match=r"Port 80 is reserved .* make demo PORT=8001"), listening_socket("80"):
         pass
@@ -95,7 +95,7 @@ def test_web_server_takes_the_socket_that_is_held():
 
 def test_data_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").write_text("")
-    with listening_socket("0") as listener, pytest.raises(Stop, match="cannot be written to"):
+    with listening_socket("0") as listener, pytest.raises(Stop, match="Can't write to"):
         demo.serve(Path(sys.executable), listener, tmp_path / "file" / "data")
 
 

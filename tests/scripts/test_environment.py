@@ -62,19 +62,19 @@ def test_broken_environment_is_made_anew(project, installs, monkeypatch):
         environment, "run_quietly", lambda command, **options: subprocess.CompletedProcess(command, 0, "", "")
     )
     Environment(project, said.append).prepare(development=False)
-    assert "does not work any more" in said[0]
+    assert "no longer works" in said[0]
     assert installs == [False]
 
 
 def test_incomplete_checkout_is_a_sentence(project):
     (project / "uv.lock").unlink()
-    with pytest.raises(Stop, match=r"uv\.lock is missing: run this in a complete checkout"):
+    with pytest.raises(Stop, match=r"uv\.lock is missing\. Run this in a complete checkout"):
         Environment(project).prepare(development=False)
 
 
 def test_folder_without_write_permission_is_a_sentence(project, installs, monkeypatch):
     monkeypatch.setattr(environment.os, "access", lambda place, mode: False)
-    with pytest.raises(Stop, match="cannot be written to: use a checkout that belongs to you"):
+    with pytest.raises(Stop, match=r"Can't write to .* Use a checkout that belongs to you"):
         Environment(project).prepare(development=False)
 
 
@@ -91,7 +91,7 @@ def test_failed_download_shows_the_reason_and_a_sentence(project, monkeypatch):
     with pytest.raises(Stop) as stopped:
         Environment(project, lambda sentence: None).prepare(development=False)
     assert "    error: could not resolve the host" in str(stopped.value)
-    assert "check the network connection" in str(stopped.value)
+    assert "Check the network connection" in str(stopped.value)
     assert not (project / ".venv" / "assay-application.sha256").exists()
 
 

@@ -74,4 +74,4 @@ def test_unknown_command_is_a_sentence():
         [sys.executable, ROOT / "scripts" / "start.py", "dance"], capture_output=True, text=True, check=False
     )
     assert outcome.returncode == 1
-    assert outcome.stderr == "Use: python3 scripts/start.py demo|run_tests|check|run [options]\n"
+    assert outcome.stderr == "Usage: python3 scripts/start.py demo|run_tests|check|run [options]\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripts import run_tests
-from scripts.run_tests import PARTS, Services, exit_code, found_services, parts_for
+from scripts.run_tests import PARTS, Services, exit_code, parts_for, start_services
 from scripts.suite_report import Outcome
 
 MARKERS = ("browser", "postgres", "redis", "servers", "slow")
@@ -28,7 +28,7 @@ def test_every_test_is_in_a_part_that_has_what_it_needs(marked):
     for option in (option for part in chosen for option in part.options if option.startswith("--kinds=")):
         assert marked & set(option.removeprefix("--kinds=").split(","))
     # What starts processes runs one test at a time, in the second row.
-    assert "servers" not in marked or not any("-n" in part.options or not part.beside for part in chosen)
+    assert "servers" not in marked or not any("-n" in part.options or not part.in_background for part in chosen)
 
 
 def test_all_parts_run_where_everything_is_there():
@@ -48,11 +48,11 @@ def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch):
     monkeypatch.delenv("TEST_REDIS_URL", raising=False)
     for find in ("find_postgresql", "find_redis", "find_chromium", "find_caddy"):
         monkeypatch.setattr(run_tests, find, lambda: None)
-    with found_services() as services:
+    with start_services() as services:
         assert services.postgresql is None
         assert services.redis is None
-        assert set(services.lacking) == {"PostgreSQL", "Redis", "Chromium", "Caddy"}
-        assert all("apt-get install" in why for why in services.lacking.values())
+        assert set(services.missing) == {"PostgreSQL", "Redis", "Chromium", "Caddy"}
+        assert all("apt-get install" in why for why in services.missing.values())
 
 
 def test_named_servers_are_used(monkeypatch):
@@ -60,12 +60,12 @@ def test_named_servers_are_used(monkeypatch):
     monkeypatch.setenv("TEST_REDIS_URL", "redis://server/0")
     monkeypatch.setattr(run_tests, "find_chromium", lambda: "/usr/bin/chromium")
     monkeypatch.setattr(run_tests, "find_caddy", lambda: "/usr/bin/caddy")
-    with found_services() as services:
+    with start_services() as services:
         assert services == Services("postgres://server/db", "redis://server/0", {})
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "unwelcome", "code"),
+    ("outcomes", "missing", "code"),
     [
         ([Outcome(passed=3)], {}, 0),
         ([Outcome(passed=3), Outcome(failed=1)], {}, 1),
@@ -73,8 +73,8 @@ def test_named_servers_are_used(monkeypatch):
         ([Outcome(passed=3)], {"Redis": "none"}, 1),
     ],
 )
-def test_exit_code(outcomes, unwelcome, code):
-    assert exit_code({str(number): outcome for number, outcome in enumerate(outcomes)}, unwelcome) == code
+def test_exit_code(outcomes, missing, code):
+    assert exit_code({str(number): outcome for number, outcome in enumerate(outcomes)}, missing) == code
 
 
 FAILS_ONCE = """
@@ -95,7 +95,7 @@ def test_a_test_that_would_pass_the_second_time_has_failed(monkeypatch, tmp_path
     (tmp_path / "test_it.py").write_text(FAILS_ONCE.format(seen=str(tmp_path / "seen")))
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
     part = run_tests.Part("unsteady", "not redis")
-    services = Services(postgresql=None, redis=None, lacking={})
+    services = Services(postgresql=None, redis=None, missing={})
     options = ["--rootdir", str(tmp_path), "-p", "no:randomly", "-p", "no:django", str(tmp_path)]
     outcome = run_tests.run_part(Path(sys.executable), part, services, tmp_path, options)
     assert outcome.failures == ["test_it::test_unsteady"]
@@ -122,10 +122,10 @@ def test_a_second_row_runs_beside_the_first_and_prints_at_its_end(monkeypatch, t
         (tmp_path / f"test_{mine}.py").write_text(code)
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
     parts = [
-        run_tests.Part(name, "not redis", ("-k", f"test_{name}.py"), beside=name == "second")
+        run_tests.Part(name, "not redis", ("-k", f"test_{name}.py"), in_background=name == "second")
         for name in ("second", "first")
     ]
-    services = Services(postgresql=None, redis=None, lacking={})
+    services = Services(postgresql=None, redis=None, missing={})
     options = ["--rootdir", str(tmp_path), "-p", "no:randomly", "-p", "no:django", str(tmp_path)]
     outcomes = run_tests.run_parts(Path(sys.executable), parts, services, tmp_path, options)
     assert {name: outcome.passed for name, outcome in outcomes.items()} == {"second": 1, "first": 1}

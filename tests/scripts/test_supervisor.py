@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.supervisor import descendants, exit_words, last_log_lines, probe
+from scripts.supervisor import descendants, describe_exit, last_log_lines, probe
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +117,7 @@ def test_death_of_one_ends_the_other_with_a_sentence(start, tmp_path):
     first, _, second, other = family_numbers(tmp_path)
     os.kill(first, signal.SIGKILL)
     words = process.stdout.read()
-    assert f"The first ended by itself (signal SIGKILL); its log is {tmp_path / 'first.log'}." in words
+    assert f"The first stopped (signal SIGKILL); its log is {tmp_path / 'first.log'}." in words
     process.wait()
     assert not any(map(is_there, (first, second, other)))
 
@@ -132,7 +132,7 @@ def test_last_words_of_a_dead_program_are_shown(start, tmp_path):
     """)
     process = start(second=failing)
     words = process.stdout.read()
-    assert "    the cellar is flooded\nThe second ended by itself (exit code 3)" in words
+    assert "    the cellar is flooded\nThe second stopped (exit code 3)" in words
 
 
 def test_descendants_are_found_through_every_generation():
@@ -169,7 +169,7 @@ def test_own_processes_are_found():
 
 
 def test_probe_tells_what_happened_instead(unused_port):
-    assert "no answer" in probe(f"http://127.0.0.1:{unused_port}/healthz")
+    assert "no response" in probe(f"http://127.0.0.1:{unused_port}/healthz")
 
 
 @pytest.fixture
@@ -180,8 +180,8 @@ def unused_port():
 
 
 def test_exit_words():
-    assert exit_words(3) == "exit code 3"
-    assert exit_words(-9) == "signal SIGKILL"
+    assert describe_exit(3) == "exit code 3"
+    assert describe_exit(-9) == "signal SIGKILL"
 
 
 def test_last_log_lines_of_a_missing_log(tmp_path):

@@ -15,7 +15,7 @@ from scripts.template_rules import code_problems, problems_below, template_probl
         ('<a href="javascript:go()">', "a javascript: address"),
         ('<div hx-on:click="go()">', "an hx-on attribute"),
         ('<textarea name="a" rows="2">{{ text }}</textarea>', "begin a new line"),
-        ('<script src="https://cdn.example/a.js"></script>', "a file of another server"),
+        ('<script src="https://cdn.example/a.js"></script>', "a file from another server"),
         (f"<p>{'a' * 118}", "at most 120"),
     ],
 )
@@ -149,5 +149,5 @@ def test_unmarked_text_is_named_by_file_and_line_except_in_folders_that_wait(tmp
     (tmp_path / "templates/new/page.html").write_text("<p>\n  {{ name }}\n</p>\n<p>\n  Save\n</p>")
     assert problems_below(tmp_path) == [
         f"templates/new/page.html:5: “Save” {template_rules.UNMARKED}",
-        "templates/done: all text is marked: take it out of NOT_YET",
+        "templates/done: all text is marked: remove it from NOT_YET",
     ]
