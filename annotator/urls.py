@@ -2,11 +2,14 @@
 
 from django.conf import settings
 from django.urls import path
+from django.views.decorators.cache import cache_control
+from django.views.i18n import JavaScriptCatalog
 
 from annotator.views import account, notices, projects, site
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
+    path("jsi18n/", cache_control(private=True, max_age=3600)(JavaScriptCatalog.as_view()), name="javascript-catalog"),
     path("theme/", site.set_theme, name="theme"),
     path("signed-in/", site.signed_in, name="signed-in"),
     path("notices/", notices.notice_list, name="notice-list"),

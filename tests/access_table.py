@@ -86,6 +86,7 @@ import-list                           in  404 404 403 403 403 200   in  404 404 
 import-report                         in  404 404 403 403 403 200   in  404 404 405 405 405 405
 invitation                            200 200 200 200 200 200 200   302 302 302 409 409 302 302
 invitation-revoke                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+javascript-catalog                    200 200 200 200 200 200 200   405 405 405 405 405 405 405
 job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
 member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
 member-list                           in  404 404 200 200 200 200   in  404 404 403 403 403 200
@@ -160,6 +161,7 @@ OPEN_TO_ALL = {
     "healthz",
     "home",
     "invitation",
+    "javascript-catalog",
     "notice-list",
     "notice-settings",
     "project-create",

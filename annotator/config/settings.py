@@ -16,6 +16,7 @@ from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse
 from django.utils.translation import gettext_noop as _
+from django.utils.translation import to_locale
 from kombu.entity import Exchange, Queue
 
 from annotator.config import environment as given
@@ -420,7 +421,9 @@ LANGUAGE_CODE = "en"
 #: Translations: a folder in locale/ for each language besides English. A person gets the one that their browser asks for.
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGES = [
-    (code, name) for code, name in global_settings.LANGUAGES if code == "en" or (BASE_DIR / "locale" / code).is_dir()
+    (code, name)
+    for code, name in global_settings.LANGUAGES
+    if code == "en" or (BASE_DIR / "locale" / to_locale(code)).is_dir()
 ]
 # What people type to come here. Links in mails and invitations begin with it, whatever a request's Host header says.
 _host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")

@@ -16,6 +16,8 @@
 //   data-keep="URL"            on a form that htmx saves after a pause: what was typed last is sent when the page is left
 //   details.menu               closes on Escape, on a click elsewhere and when focus leaves it
 
+import {gettext} from "./translation.js";
+
 const NOTICE_SECONDS = 8;
 
 function emit(name, detail) {
@@ -48,7 +50,8 @@ function refuseForeign(event) {
   if (!isSomebodyElses()) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  emit("toast", {tone: "bad", text: "Somebody else has signed in in this browser meanwhile, so nothing was sent. Sign in again in another window, then go on here; or load this page anew."});
+  const text = gettext("Somebody else has signed in to this browser, so nothing was sent. Sign in again in another window and continue here, or reload this page.");
+  emit("toast", {tone: "bad", text});
 }
 
 addEventListener("submit", (event) => event.target.method === "post" && refuseForeign(event), true);
@@ -74,8 +77,8 @@ addEventListener(
     if (asking.has(form)) return;
     asking.add(form);
     const answer = await whetherSignedIn(person.dataset.signedIn);
-    if (answer === "no") emit("toast", {tone: "bad", text: "You are signed out, so nothing was sent. Sign in again in another window, then go on here."});
-    else if (!answer) emit("toast", {tone: "bad", text: "The server does not answer, so nothing was sent. Try again."});
+    if (answer === "no") emit("toast", {tone: "bad", text: gettext("You are signed out, so nothing was sent. Sign in again in another window and continue here.")});
+    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server does not respond, so nothing was sent. Try again.")});
     else {
       allowed.add(form);
       form.requestSubmit(submitter);
@@ -125,12 +128,12 @@ document.addEventListener("htmx:after:request", (event) => {
     event.preventDefault();
     // kept-forms.js marks what it sends again, and says so itself.
     if (status >= 500 && ctx.keptForm) return;
-    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : "The server failed. Try again."});
+    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : gettext("Server error. Try again.")});
   } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
     // It only saves itself: the page stays, with what was typed.
     event.preventDefault();
     unsaved.add(ctx.sourceElement.closest("form"));
-    emit("toast", {tone: "bad", text: "You are signed out, so this is not saved. Sign in again in another window, then go on here."});
+    emit("toast", {tone: "bad", text: gettext("You are signed out, so this was not saved. Sign in again in another window and continue here.")});
   } else if (isPage && !ctx.select) {
     // A redirect was followed to a whole page: go there instead of putting it into a corner of this one.
     event.preventDefault();
@@ -143,8 +146,10 @@ document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   if (!ctx || ctx.edit || polls || ctx.keptForm || !(error instanceof TypeError || error?.name === "AbortError")) return;
   // What is typed meanwhile is kept: of what was only asked for there is nothing to say but that it did not come.
   const asked = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
-  const sentence = asked ? "This could not be loaded" : "Nothing was changed";
-  emit("toast", {tone: "bad", text: `There is no connection to the server. ${sentence}; try again.`});
+  const text = asked
+    ? gettext("No connection to the server. This could not be loaded. Try again.")
+    : gettext("No connection to the server. Nothing was changed. Try again.");
+  emit("toast", {tone: "bad", text});
 });
 
 // If two pages are asked for one place, the later one stays there, whichever is answered first.
@@ -169,7 +174,7 @@ for (const type of ["input", "focusin"]) {
 function sentenceOf(html) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const sentence = page.querySelector("[data-sentence]") ?? page.querySelector("main h1");
-  return sentence?.textContent.trim() || "The server refused. Nothing was changed.";
+  return sentence?.textContent.trim() || gettext("The server refused the request. Nothing was changed.");
 }
 
 // --- focus after a swap -----------------------------------------------------------------------------------------------
@@ -301,9 +306,9 @@ async function copy(button) {
   const text = source ? (source.value ?? source.textContent) : button.dataset.copyText;
   try {
     await navigator.clipboard.writeText(text ?? "");
-    emit("toast", {tone: "good", text: "Copied."});
+    emit("toast", {tone: "good", text: gettext("Copied")});
   } catch {
-    emit("toast", {tone: "warn", text: "This browser does not let pages copy here. Select the text and copy it by hand."});
+    emit("toast", {tone: "warn", text: gettext("This browser does not let this page copy text. Select the text and copy it yourself.")});
   }
 }
 

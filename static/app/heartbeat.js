@@ -12,6 +12,8 @@
 // heart stops when the status is 403, 404, 409 or 410. A fragment with status 200 is shown and the heart goes on; so it
 // does when the answer is a redirect: somebody is signed out, and may sign in again in another window.
 
+import {gettext} from "./translation.js";
+
 const STOPS = new Set([403, 404, 409, 410]);
 const STEP_SECONDS = 5;
 const SIGNS_OF_LIFE = ["keydown", "pointerdown", "pointermove", "wheel"];
@@ -103,7 +105,7 @@ class Heartbeat extends HTMLElement {
       if (this.#signedOut) this.textContent = "";
       this.#signedOut = response.redirected;
       if (response.redirected) {
-        this.textContent = "You have been signed out. What you typed is kept in this browser; sign in again in another tab.";
+        this.textContent = gettext("You are signed out. Your text is kept in this browser. Sign in again in another tab.");
       } else if (response.status !== 204) {
         this.#stopped = STOPS.has(response.status);
         this.innerHTML = await response.text();

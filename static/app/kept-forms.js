@@ -4,6 +4,8 @@
 //
 // Enter in a field with data-sent-apart presses the button beside it, not the form's first one, which keeps.
 
+import {gettext} from "./translation.js";
+
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
 const waiting = new Set(); // forms with something that is not sent yet
 let failures = 0;
@@ -17,7 +19,7 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
 
 function wait(form, why) {
   if (!waiting.size) {
-    const text = `${why} What you filled in stays in this browser, and is sent when the server is back.`;
+    const text = `${why} ${gettext("Your input is kept in this browser. It will be sent when the server is available again.")}`;
     document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
   }
   waiting.add(form);
@@ -35,13 +37,13 @@ function takeUp() {
 
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const form = (error instanceof TypeError || error?.name === "AbortError") && ctx?.keptForm;
-  if (form) wait(form, "There is no connection to the server.");
+  if (form) wait(form, gettext("No connection to the server."));
 });
 
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   const form = ctx.keptForm;
   if (!form) return;
-  if (ctx.response.status >= 500) return wait(form, "The server failed.");
+  if (ctx.response.status >= 500) return wait(form, gettext("Server error."));
   waiting.delete(form);
   if (waiting.size) return;
   failures = 0;

@@ -125,7 +125,7 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     # The form sends itself after an outage; what a button in it was to do, it does not.
     page.context.set_offline(True)
     page.get_by_role("button", name="Waive", exact=True).click()
-    expect(page.locator(".toasts")).to_contain_text("Nothing was changed; try again.")
+    expect(page.locator(".toasts")).to_contain_text("Nothing was changed. Try again.")
     expect(page.locator(".toasts")).not_to_contain_text("What you filled in")
     page.context.set_offline(False)
     page.get_by_role("button", name="Waive", exact=True).click()
@@ -175,7 +175,7 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, pag
     expect(page.locator("#settle-note")).to_have_text("Saved")
     page.context.set_offline(True)
     page.locator("#place-2 input[value=right]").check()
-    expect(page.locator(".toasts")).to_contain_text("There is no connection to the server.")
+    expect(page.locator(".toasts")).to_contain_text("No connection to the server.")
     expect(page.locator("#settle-note")).to_be_empty()
     page.locator("#place-2 select").first.select_option("other")
     expect(page.locator("#settle-progress strong")).to_have_text("0 of 3")
@@ -189,8 +189,8 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, pag
     # A server that fails says so once, and the form is sent again as well.
     page.route("**/settle/keep/", lambda route: route.fulfill(status=502))
     page.locator("#place-3 input[value=right]").check()
-    failed = "The server failed. What you filled in stays in this browser"
-    expect(page.locator(".toasts").get_by_text("The server failed.")).to_have_count(1)
+    failed = "Server error. Your input is kept in this browser"
+    expect(page.locator(".toasts").get_by_text("Server error.")).to_have_count(1)
     expect(page.locator(".toasts")).to_contain_text(failed)
     page.unroute("**/settle/keep/")
     page.evaluate("dispatchEvent(new Event('online'))")
