@@ -13,7 +13,7 @@ from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecor
 from benchmark.services.imports.report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
 from benchmark.services.releases.items import released_as
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
-from reviews.services.cycles.start import at_work_on, under_review
+from reviews.services.cycles.start import claimed_message, reviewed_message
 
 GROUP_STAYS = "import.variant_group"
 
@@ -318,12 +318,12 @@ class Sorter:
         for pk in reviewed.values_list("dialogue_id", flat=True):
             name, one = asked[pk]
             one.refusal = (
-                f"{under_review(name)} A dry run then lists it, and “reopen” revises it. To import "
+                f"{reviewed_message(name)} A dry run then lists it, and “reopen” revises it. To import "
                 "the record now, give it its own id."
             )
         for pk in claimed.values_list("slot__dialogue_id", flat=True):
             name, one = asked[pk]
-            one.refusal = at_work_on(name)
+            one.refusal = claimed_message(name)
         free = {pk: name for pk, (name, one) in asked.items() if not one.refusal}
         named = named_before(self._batch, free.values()) if self._batch.reopen and free else frozenset()
         for pk, what in (work_done_on(free) if free else {}).items():

@@ -1,9 +1,8 @@
-"""Moving cycles under way to another version of the project's protocol: an explicit step that keeps what was done.
+"""Moves active cycles to another version of the project's protocol.
 
-Adopting a protocol changes nothing of what has begun. ``preview_migration`` says what would become of each item under
-the version in force; ``start_migration`` does it, in a job that takes one item a transaction, so that people go on
-working meanwhile and a stopped job leaves each item either as it was or moved. Where each goes is decided by
-``reviews.core.protocols.version_mapping``.
+A new version does not change cycles that have started. ``preview_migration`` shows what would happen to each item under
+the current version. ``start_migration`` does it in a job, one item per transaction, so people can keep working and a
+stopped job leaves no item half moved. ``reviews.core.protocols.version_mapping`` decides where each item goes.
 """
 
 from collections import Counter as Tally
@@ -12,7 +11,9 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
+from annotator.core.text import gettext_noop
 from annotator.errors import Conflict
 from annotator.models import Job, JobState, Project, User
 from annotator.models.content import GoldRole
@@ -49,9 +50,9 @@ _UNFINISHED = (StageRunState.OPEN, StageRunState.POOLED, StageRunState.DRAWN)
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """What becomes of the items of one stage of one earlier version."""
+    """What happens to the items in one stage of an earlier version."""
 
-    #: Number of the version under which they are now, the stage's key and title there.
+    #: The number of their present version; the stage's key and title in it.
     version: int
     stage: str
     title: str
@@ -60,40 +61,40 @@ class MigrationStep:
     escalated: bool
     items: int
     action: Action
-    #: Key and title of where they then stand; blank where they are verified.
+    #: Key and title of the stage they go to; blank if they are verified.
     to: str
     to_title: str
-    #: A sentence for whoever decides.
+    #: The reason, as a sentence for the administrator.
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationPreview:
-    """What moving a project to the version would do, as things stand now."""
+    """What would happen if the project moved to the version now."""
 
     version: ProtocolVersion
     steps: list[MigrationStep] = field(default_factory=list)
-    #: Items on which somebody is at work now and whose stage begins anew: their drafts are kept, their claims end.
+    #: Claimed items whose stage restarts. Their drafts are kept, their claims end.
     interrupted: int = 0
-    #: Items in a draw that is being carried out: they cannot be moved until it is.
+    #: Items in a draw that is in progress. They can't be moved until it ends.
     in_draw: int = 0
 
     @property
     def items(self) -> int:
-        """All that would be moved or stay under the new version."""
+        """Return the number of items that move to the new version, including those that stay in their stage."""
         return sum(step.items for step in self.steps)
 
     def count(self, action: str) -> int:
-        """Items of one action: ``stay``, ``restart``, ``move`` or ``verify``."""
+        """Return the number of items with an action: ``stay``, ``restart``, ``move`` or ``verify``."""
         return sum(step.items for step in self.steps if step.action == action)
 
 
 def preview_migration(*, actor: User, project: Project, version: ProtocolVersion | None = None) -> MigrationPreview:
-    """What would become of the items under way, stage by stage; changes nothing.
+    """Return what would happen to the active items, stage by stage; change nothing.
 
-    ``version``: any of the project's, or one that has not been stored yet; without it the one in force. Counts the
-    unfinished items once: for a page that an administrator asks for, not for a dashboard. Raises Denied, or Conflict
-    where the project has no protocol.
+    ``version``: any of the project's versions, or one that is not stored yet; by default the current one. Counts all
+    unfinished items, so call it when an administrator asks, not on a dashboard. Raises Denied, or Conflict if the
+    project has no protocol.
     """
     require_administrator(actor=actor, project=project)
     version = version or require_version(project)
@@ -139,31 +140,33 @@ def preview_migration(*, actor: User, project: Project, version: ProtocolVersion
 
 
 def start_migration(*, actor: User, project: Project, version: ProtocolVersion | None = None, reason: str = "") -> Job:
-    """Move every cycle under way to the version in force, in a job; returns the job, whose page shows how far it is.
+    """Move every active cycle to the current version in a job; return the job.
 
-    ``version``: the one that was previewed; Conflict where another has come into force since. ``reason``: for the
-    record, at most 500 characters. The job's result counts items by action, and ``skipped`` ones that ended or were in
-    a draw meanwhile. Cancelling it leaves what has been moved; starting again goes on. Raises Denied, or Conflict where
-    there is nothing to move, a draw is being carried out, or a migration is under way.
+    ``version``: the one that was previewed; raises Conflict if it is no longer the current one. ``reason``: for the
+    record, at most 500 characters. The job's result counts items by action; ``skipped`` counts items that ended or
+    entered a draw meanwhile. A cancelled job keeps what it has moved, and a new one continues. Raises Denied, or
+    Conflict if there is nothing to move, or a draw or another migration is in progress.
     """
     require_administrator(actor=actor, project=project)
     current = require_version(project)
     if version is not None and version.pk != current.pk:
         raise Conflict(
-            f"Version {current.number} of the protocol is in force, not version {version.number}; preview again."
+            _("Version %(current)s of the protocol is current, not version %(previewed)s. Preview again.")
+            % {"current": current.number, "previewed": version.number}
         )
     asked = {"version": current.pk, "reason": reason[:500]}
     running = Job.objects.filter(project=project, kind=JOB, state__in=[JobState.QUEUED, JobState.RUNNING]).first()
     if running is not None:
         if (running.requester, running.parameters) == (actor, asked):
-            # A second click.
+            # A double click.
             return running
-        raise Conflict("Items are being moved to a version of the protocol already; wait until that job has ended.")
+        raise Conflict(_("Another job is moving items to a version of the protocol. Wait until it has ended."))
     under_way = _under_way(project, current)
     if under_way.filter(state=StageRunState.DRAWN).exists():
-        raise Conflict("A draw is being carried out; move the items when it is done.")
+        raise Conflict(_("A draw is in progress. Move the items when it is done."))
     if not under_way.exists():
-        raise Conflict(f"Everything under way is under version {current.number} of the protocol already.")
+        message = _("All active items are already under version %(number)s of the protocol.")
+        raise Conflict(message % {"number": current.number})
     with transaction.atomic():
         append_event(
             actor=actor,
@@ -175,7 +178,7 @@ def start_migration(*, actor: User, project: Project, version: ProtocolVersion |
         return start_job(actor=actor, project=project, kind=JOB, parameters=asked)
 
 
-@job_kind(JOB, "Moving items to the protocol in force")
+@job_kind(JOB, gettext_noop("Move items to the current protocol"))
 def _run(running: Running) -> dict[str, int]:
     project = running.job.project
     version = ProtocolVersion.objects.get(pk=running.job.parameters["version"])
@@ -184,7 +187,7 @@ def _run(running: Running) -> dict[str, int]:
     last: int = running.checkpoint.get("last", 0)
     total = left.filter(cycle_id__gt=last).count() + counts.total()
     while True:
-        # Anew each time: what is opened meanwhile under an old version is moved as well.
+        # Query again each time, to include runs that were opened under an old version meanwhile.
         portion = list(left.filter(cycle_id__gt=last).order_by("cycle_id").values_list("cycle_id", flat=True)[:200])
         for cycle_id in portion:
             with running.chunk() as chunk:
@@ -200,11 +203,11 @@ def _run(running: Running) -> dict[str, int]:
 
 
 def _under_way(project: Project, version: ProtocolVersion) -> QuerySet[StageRun]:
-    """The unfinished runs of published items whose cycle is under another version."""
+    """Return the unfinished runs of published items whose cycle has another version."""
     runs = StageRun.objects.filter(
         project=project, state__in=_UNFINISHED, cycle__state=CycleState.ACTIVE, cycle__dialogue__published=True
     )
-    # A gold item goes nowhere, whatever the protocol says.
+    # A gold item does not move through the protocol.
     runs = runs.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     return runs.exclude(cycle__protocol=version.pk) if version.pk else runs
 
@@ -218,7 +221,7 @@ def _interrupted(project: Project, disturbed: list[tuple[int, str, bool]]) -> in
 
 
 def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason: str) -> str:
-    """Move one item, in the caller's transaction; returns the action, or "skipped"."""
+    """Move one item in the caller's transaction; return the action, or "skipped"."""
     cycle = Cycle.objects.select_related("protocol").defer("protocol__definition").get(pk=cycle_id)
     dialogue = lock_dialogue(cycle.dialogue_id)
     cycle.refresh_from_db(fields=["state", "protocol"])
@@ -247,7 +250,7 @@ def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason
     else:
         blind = set_aside_runs(journal, cycle)
         context = CycleContext(journal, cycle, new) if priority is None else CycleContext(journal, cycle, new, priority)
-        _place(context, run, where)
+        _move(context, run, where)
         unseal_set_aside(dialogue, blind)
         dialogue.save(update_fields=["status", "stage"])
     journal.event(
@@ -262,7 +265,7 @@ def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason
     return where.action.value
 
 
-def _place(context: CycleContext, run: StageRun, where: Destination) -> None:
+def _move(context: CycleContext, run: StageRun, where: Destination) -> None:
     revision = run.entry_revision
     if where.action is Action.VERIFY:
         verify(context, revision)
@@ -272,7 +275,7 @@ def _place(context: CycleContext, run: StageRun, where: Destination) -> None:
         open_run(context, stage, revision, entered_as="escalated", escalated_from=run.escalated_from)
     elif where.action is Action.RESTART and not stage.in_rounds and _was_drawn(run):
         again = open_run(context, stage, revision, entered_as=run.entered_as)
-        # It is still that draw's: nobody can leave a sample by a change of the protocol.
+        # The item stays in its draw: a change of the protocol must not remove it from the sample.
         DrawItem.objects.filter(stage_run=run).update(stage_run=again)
     elif stage.entry.mode is EntryMode.ALL:
         open_run(context, stage, revision)
@@ -281,7 +284,7 @@ def _place(context: CycleContext, run: StageRun, where: Destination) -> None:
 
 
 def _was_drawn(run: StageRun) -> bool:
-    """Whether an item under way came to the stage by a draw, or is what an expert made of one that did."""
+    """Return whether a draw brought the item to its stage, directly or before an expert reviewed it."""
     if run.state != StageRunState.OPEN or run.entered_as == "escalated":
         return False
     return StageRun.objects.filter(cycle=run.cycle_id, stage=run.stage, entered_as="sampled").exists()

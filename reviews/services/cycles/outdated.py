@@ -1,8 +1,8 @@
-"""Work that a new guideline outdates: marked by an administrator, looked at beforehand, sent back together.
+"""Work that a new guideline version makes outdated: preview, mark, send back, withdraw.
 
-A change of a guideline says: what was reviewed under an earlier version is outdated, where a task has one of these
-policies or a reviewer named one of these error types (with neither: everywhere). Marked dialogues are flagged until
-they begin the protocol anew or the change is withdrawn.
+A change of the guideline outdates dialogues that were reviewed under an earlier version and have one of the given
+policies, or an error of one of the given types (or all of them, if neither is given). A marked dialogue stays flagged
+until it restarts the protocol or the change is withdrawn.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ from django.db import transaction
 from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.schema.documents import Policy
+from annotator.core.text import gettext_noop
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import (
     Dialogue,
@@ -40,14 +42,14 @@ from reviews.services.protocols.versions import current_protocol
 from reviews.services.transitions.outdated_flags import Scope, flag, flagged, touched
 
 JOB = "send_back_outdated"
-#: Dialogues that the job looks up at a time.
+#: Dialogues that the job loads at a time.
 CHUNK = 20
 MAX_SHOWN = 20
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a change would touch, or sending back would move: how many by status, and the first few."""
+    """What marking or sending back would affect: the number by status, and the first few."""
 
     total: int
     statuses: list[tuple[str, int]]
@@ -56,7 +58,7 @@ class Preview:
 
 @dataclass(frozen=True)
 class ChangeLine:
-    """A change and how many of its dialogues are flagged still."""
+    """A change, with how many dialogues it flagged and how many are still flagged."""
 
     change: GuidelineChange
     touched: int
@@ -64,47 +66,47 @@ class ChangeLine:
 
 
 def read_scope(*, project: Project, number: int, policies: Sequence[str], error_types: Sequence[str]) -> Scope:
-    """A scope from a form's values. Raises Hidden (no such version), Invalid (unknown policy or error type)."""
+    """Return the scope of a form. Raises Hidden (no such version), Invalid (unknown policy or error type)."""
     guideline = Guideline.objects.filter(project=project, number=number).first()
     if guideline is None:
-        raise Hidden("There is no such version of the guideline.")
+        raise Hidden(_("The guideline has no such version."))
     known = {policy.value for policy in Policy}
     protocol = current_protocol(project)
     known_types = protocol.error_type_keys() if protocol else frozenset()
     for value in policies:
         if value not in known:
-            raise Invalid(f"There is no policy called “{value}”.")
+            raise Invalid(_("There is no policy “%(policy)s”.") % {"policy": value})
     for value in error_types:
         if value not in known_types:
-            raise Invalid(f"There is no error type called “{value}”.")
+            raise Invalid(_("There is no error type “%(type)s”.") % {"type": value})
     return Scope(guideline, tuple(sorted(set(policies))), tuple(sorted(set(error_types))))
 
 
 def preview_change(*, actor: User, project: Project, scope: Scope) -> Preview:
-    """What the change would touch. Raises Denied."""
+    """Return what the change would affect. Raises Denied."""
     require_administrator(actor=actor, project=project)
     return _preview(touched(project, scope))
 
 
 def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -> GuidelineChange:
-    """Flag what a guideline version outdates; the same asked again is the change that is there.
+    """Flag what a guideline version makes outdated; return the existing change if the same one is requested again.
 
-    Raises Denied, Invalid without a reason, Conflict where nothing is outdated.
+    Raises Denied, Invalid without a reason, Conflict if nothing is outdated.
     """
     require_administrator(actor=actor, project=project)
     reason = reason.strip()
     if not reason:
-        raise Invalid("Say what has changed: it is shown on every dialogue that is marked.", field="reason")
+        raise Invalid(_("Say what has changed. The reason is shown on every marked dialogue."), field="reason")
     if len(reason) > 500:
-        raise Invalid("The reason is longer than 500 characters; shorten it.", field="reason")
+        raise Invalid(_("The reason is longer than 500 characters. Shorten it."), field="reason")
     with transaction.atomic():
-        # Whoever marks waits here for whoever is marking.
+        # Two administrators who mark at the same time wait for each other here.
         Guideline.objects.select_for_update(no_key=True).get(pk=scope.guideline.pk)
         last = GuidelineChange.objects.filter(guideline=scope.guideline).order_by("-pk").first()
         said = (actor, list(scope.policies), list(scope.error_types), reason)
         if last is not None and (last.author, last.policies, last.error_types, last.reason) == said:
             fitting = touched(project, scope)
-            # A second click, unless there is something new to flag.
+            # A double click, unless there are new dialogues to flag.
             if fitting.exists() and not fitting.exclude(pk__in=flagged(last).values("pk")).exists():
                 return last
         change = GuidelineChange.objects.create(
@@ -117,7 +119,7 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
         flag(change, touched(project, scope))
         count = flagged(change).counted().count()
         if not count:
-            raise Conflict("Nothing that was reviewed under an earlier guideline fits this; there is nothing to mark.")
+            raise Conflict(_("No dialogue that was reviewed under an earlier guideline matches. Nothing to mark."))
         append_event(
             actor=actor,
             project=project,
@@ -137,7 +139,8 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
             project=project,
             people=list(owners.values_list("owner", flat=True).distinct()),
             kind=NoticeKind.GUIDELINE,
-            text=f"Guideline {scope.guideline.number} outdates work of yours: {reason}",
+            text=_("Guideline %(number)s makes work of yours outdated: %(reason)s")
+            % {"number": scope.guideline.number, "reason": reason},
             target=reverse("dialogue-list", args=[project.slug]) + "?outdated=1",
             subject=change.public_id,
         )
@@ -145,7 +148,7 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
 
 
 def list_changes(*, actor: User, project: Project) -> list[ChangeLine]:
-    """The project's marks, newest first. Raises Denied."""
+    """Return the project's changes, newest first. Raises Denied."""
     require_administrator(actor=actor, project=project)
     rows = GuidelineChange.objects.filter(guideline__project=project).select_related("guideline", "author")
     counted = ~Q(dialogues__dialogue__gold_role=GoldRole.GOLD)
@@ -157,24 +160,24 @@ def list_changes(*, actor: User, project: Project) -> list[ChangeLine]:
 
 
 def load_change(*, actor: User, project: Project, public_id: str) -> GuidelineChange:
-    """A change of one of the project's guidelines. Raises Denied, Hidden."""
+    """Return a change of one of the project's guidelines. Raises Denied, Hidden."""
     require_administrator(actor=actor, project=project)
     change = GuidelineChange.objects.filter(guideline__project=project, public_id=public_id).first()
     if change is None:
-        raise Hidden("There is no such change.")
+        raise Hidden(_("There is no such change."))
     return change
 
 
 def preview_send_back(*, actor: User, project: Project, change: GuidelineChange) -> Preview:
-    """What sending back would move: all of the change's dialogues that are flagged still. Raises Denied."""
+    """Return what sending back would move: the change's dialogues that are still flagged. Raises Denied."""
     require_administrator(actor=actor, project=project)
     return _preview(flagged(change))
 
 
 def start_send_back(*, actor: User, project: Project, change: GuidelineChange) -> Job:
-    """Let all that is flagged begin the protocol anew, as a job; while that is under way, it is no other one.
+    """Start a job that restarts the protocol for all flagged dialogues, or return the one in progress.
 
-    Raises Denied, Conflict where nothing is flagged.
+    Raises Denied, Conflict if nothing is flagged.
     """
     require_administrator(actor=actor, project=project)
     unfinished = [JobState.QUEUED, JobState.RUNNING]
@@ -182,14 +185,14 @@ def start_send_back(*, actor: User, project: Project, change: GuidelineChange) -
     if (under_way := jobs.first()) is not None:
         return under_way
     if not flagged(change).counted().exists():
-        raise Conflict("Nothing is marked any more.")
+        raise Conflict(_("No dialogue is marked any more."))
     return start_job(actor=actor, project=project, kind=JOB, parameters={"change": change.pk})
 
 
 def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -> int:
-    """Say that what is flagged still may stay as it is; returns how many. The same said again changes nothing.
+    """Remove the change's flags; return how many. Repeating it changes nothing.
 
-    Raises Denied, Conflict where nothing is flagged.
+    Raises Denied, Conflict if nothing is flagged.
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
@@ -200,7 +203,7 @@ def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -
             withdrawn = project.events.filter(kind="guideline.flag_withdrawn", actor=actor)
             said = withdrawn.filter(before__change=change.public_id).order_by("pk").last()
             if said is None:
-                raise Conflict("Nothing is marked any more.")
+                raise Conflict(_("No dialogue is marked any more."))
             return int(said.before["dialogues"])
         append_event(
             actor=actor,
@@ -212,9 +215,9 @@ def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -
     return count
 
 
-@job_kind(JOB, "Sending back what a guideline outdates")
+@job_kind(JOB, gettext_noop("Send outdated dialogues back"))
 def _run(running: Running) -> dict[str, Any]:
-    """Each dialogue that nobody is at work on begins a new cycle; the others keep their flag and are counted."""
+    """Start a new cycle for each dialogue that nobody has claimed; count the others, which keep their flag."""
     change = GuidelineChange.objects.select_related("guideline").get(pk=running.job.parameters["change"])
     total: int = running.checkpoint.get("total") or flagged(change).counted().count()
     done: int = running.checkpoint.get("done", 0)
@@ -224,16 +227,16 @@ def _run(running: Running) -> dict[str, Any]:
     while True:
         rows = list(flagged(change).filter(pk__gt=last).order_by("pk")[:CHUNK])
         for dialogue in rows:
-            # One dialogue in each transaction: a person has one unread notice of losses, so whoever tells them waits
-            # for us, and must not hold what we lock next.
+            # One dialogue per transaction: a person has one unread notice of lost claims, so other transactions that
+            # update it wait for this one, and they must not hold rows that we lock next.
             with running.chunk() as chunk:
                 last = dialogue.pk
                 if dialogue.gold_role == GoldRole.GOLD:
-                    # Alone in its stage it would be known by having stayed.
+                    # If only the gold item stayed in the stage, people could tell that it is one.
                     sources = GoldItem.objects.filter(dialogue=dialogue).values_list("source", flat=True)
                     retire_with(actor=running.job.requester, dialogue_ids=list(sources), reason=reason)
                     clear_outdated([dialogue.pk])
-                elif _begins_anew(running.job.requester, dialogue, reason):
+                elif _restart(running.job.requester, dialogue, reason):
                     done += 1
                 else:
                     busy += 1
@@ -243,7 +246,7 @@ def _run(running: Running) -> dict[str, Any]:
             return {"sent_back": done, "busy": busy}
 
 
-def _begins_anew(actor: User | None, dialogue: Dialogue, reason: str) -> bool:
+def _restart(actor: User | None, dialogue: Dialogue, reason: str) -> bool:
     try:
         with transaction.atomic():
             supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)

@@ -1,7 +1,7 @@
-"""An owner's other items go back where the audit of a draw shows that too many of them are wrong.
+"""Sends an owner's other items back if the audit of a draw finds too many errors.
 
-The evidence is a settable rate of errors among at least a settable number of audited items of one owner in one draw.
-What was passed over by that draw then begins the protocol anew, with its owner. Once for each draw and owner.
+The protocol sets the error rate and the least number of audited items of one owner in one draw. Items that the draw did
+not select then restart the protocol with their owner, once for each draw and owner.
 """
 
 from collections import Counter as Tally
@@ -9,8 +9,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import ngettext
 
-from annotator.core.wording import counted
+from annotator.core.text import gettext_noop
 from annotator.errors import Conflict
 from annotator.models import User
 from annotator.services.dialogues.revisions import lock_dialogue
@@ -27,21 +28,21 @@ JOB = "send_items_back"
 
 
 def is_evidence(evidence: Evidence, *, audited: int, errors: int) -> bool:
-    """Whether so many errors in so many audited items send the rest back."""
-    # The rate as it is written (0.2 is a fifth), not as its nearest binary number.
+    """Return whether this many errors in this many audited items send the rest back."""
+    # Compare with the rate as written (0.2 is one fifth), not with its nearest binary number.
     return audited >= evidence.audited and errors > Fraction(Decimal(repr(evidence.above))) * audited
 
 
 def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: Review) -> SentBack | None:
-    """After an audited item has settled: send its owner's other items of the draw back if the evidence is there.
+    """After an audited item has settled, send its owner's other items of the draw back if there are too many errors.
 
-    In the caller's transaction, which holds the dialogue; the items themselves go back in a job.
+    Runs in the caller's transaction, which has locked the dialogue. A job sends the items back.
     """
     evidence = stage.entry.send_back
     item = DrawItem.objects.filter(stage_run=run).first() if evidence is not None else None
     if evidence is None or item is None or not item.stratum:
         return None
-    # The audits of a draw are judged one after another: of two at one moment the second sees the first.
+    # Lock the draw: if two of its audits settle at the same time, the second sees the result of the first.
     draw = Draw.objects.select_for_update(no_key=True).get(pk=item.draw_id)
     owner = User.objects.get(pseudonym=item.stratum)
     looked_at = StageRun.objects.filter(
@@ -61,11 +62,28 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
     report_sent_back(
         review=review,
         owner_id=owner.pk,
-        text=(
-            f"{errors} of your {counted(audited, 'dialogue')} that were audited in draw {draw.number} held an error "
-            f"({share}; more than {100 * evidence.above:g} % is too many). "
-            f"{counted(items, 'other', 'others')} of yours that this draw passed over "
-            f"{'comes' if items == 1 else 'come'} back to you: look at them again with these errors in mind."
+        text=" ".join(
+            [
+                ngettext(
+                    "Your dialogue audited in draw %(draw)s had errors (%(share)s; the limit is %(limit)s).",
+                    "%(errors)s of your %(audited)s dialogues audited in draw %(draw)s had errors "
+                    "(%(share)s; the limit is %(limit)s).",
+                    audited,
+                )
+                % {
+                    "draw": draw.number,
+                    "audited": audited,
+                    "errors": errors,
+                    "share": share,
+                    "limit": f"{100 * evidence.above:g} %",
+                },
+                ngettext(
+                    "Your other dialogue that was not drawn comes back to you. Check it for these errors.",
+                    "Your other %(items)s dialogues that were not drawn come back to you. Check them for these errors.",
+                    items,
+                )
+                % {"items": items},
+            ]
         ),
     )
     append_event(
@@ -81,10 +99,10 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
     return sent
 
 
-@job_kind(JOB, "Sending an owner’s items back")
+@job_kind(JOB, gettext_noop("Send an owner’s items back"))
 def _run(running: Running) -> dict[str, int]:
     sent = SentBack.objects.select_related("draw", "owner").get(pk=running.job.parameters["sent_back"])
-    reason = f"Draw {sent.draw.number}: {sent.errors} of {sent.audited} audited dialogues of this owner held an error."
+    reason = f"Draw {sent.draw.number}: {sent.errors} of {sent.audited} audited dialogues of this owner had errors."
     counts: Tally[str] = Tally(running.checkpoint.get("counts", {}))
     last: int = running.checkpoint.get("last", 0)
     while True:
@@ -108,18 +126,18 @@ def _run(running: Running) -> dict[str, int]:
 def _send_back(item: DrawItem, reason: str) -> bool:
     lock_dialogue(item.dialogue_id)
     if not _rest(item.draw, item.stratum).filter(pk=item.pk).exists():
-        # Reopened since the portion was read; somebody may be at work on it.
+        # It was restarted after the portion was read, and may be claimed.
         return False
     try:
         supersede_cycle(actor=None, dialogue=item.dialogue, reason=reason, force=True, for_owner=True)
     except Conflict:
-        # In another draw, or a gold item meanwhile: it is looked at there.
+        # It is in another draw or has become a gold item, and is reviewed there.
         return False
     return True
 
 
 def _rest(draw: Draw, stratum: str) -> QuerySet[DrawItem]:
-    """What the draw passed over of an owner's items and nothing has reopened since."""
+    """Return the owner's items that the draw did not select and that have not restarted since."""
     later = Cycle.objects.filter(dialogue=OuterRef("dialogue"), number__gt=OuterRef("stage_run__cycle__number"))
     return DrawItem.objects.filter(
         ~Exists(later),

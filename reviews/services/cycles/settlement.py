@@ -1,4 +1,4 @@
-"""Settling a stage: when its last review is in, its outcome is looked up and the dialogue goes on."""
+"""Settles a stage: after its last review, looks up the outcome and moves the dialogue on."""
 
 from functools import partial
 from itertools import combinations
@@ -26,10 +26,10 @@ from reviews.services.transitions.sealing import unseal_stage
 
 
 def settle_if_complete(context: CycleContext, run: StageRun, stage: Stage, latest: Review) -> Outcome | None:
-    """Settle the run if ``latest`` was its last review; None while others are out.
+    """Settle the run if ``latest`` was its last review; return None while others are missing.
 
-    The dialogue is locked, so of two reviewers who hand in at one moment the second sees the first's slot done, and
-    exactly one settles.
+    The dialogue is locked: if two reviewers submit at the same time, the second sees that the first slot is done, so
+    exactly one settles the run.
     """
     if stage.reviewers == 1:
         outcome = _settle(context, run, stage, [latest])
@@ -61,7 +61,7 @@ def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Re
         outcome = Outcome.CONFIRM
     if run.blind:
         fixes = [review.made_revision for review in reviews if review.made_revision]
-        # What was sealed in an earlier run, which was set aside, is opened with it.
+        # Also unseals reviews of an earlier run that was cancelled.
         unseal_stage(dialogue, fixes, only=run.round == 1 and context.cycle.number == 1)
         journal.unseal()
     revision = entry
@@ -106,7 +106,7 @@ def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Re
     round_of = count_settled(context, run, stage, changed)
     advance(context, run, outcome, revision)
     if round_of:
-        # Once this is committed: of several that settle at one moment the last one finds all done.
+        # After the commit: if several settle at the same time, the last one sees that all are done.
         tend = partial(tend_rounds, project_id=run.project_id, stage=round_of)
         transaction.on_commit(tend, robust=True)
     dialogue.updated_at = run.settled_at
@@ -114,7 +114,7 @@ def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Re
 
 
 def contents_equal(reviews: list[Review], same: list[Revision]) -> bool:
-    """Whether all who approve, with or without changes, hand in content that means the same. ``same``: such fixes."""
+    """Return whether all who approve, with or without a fix, submit equivalent content. ``same``: such fixes."""
     fixes = _fixes(reviews)
     if fixes and any(review.verdict == Verdict.APPROVE for review in reviews):
         return False
@@ -122,7 +122,7 @@ def contents_equal(reviews: list[Review], same: list[Revision]) -> bool:
 
 
 def same_fixes(reviews: list[Review]) -> list[Revision]:
-    """The largest group of fixes that mean the same; of two as large the one whose first fix came first."""
+    """Return the largest group of equivalent fixes; of two equally large, the one with the earliest fix."""
     groups: list[list[Revision]] = []
     for one in sorted(_fixes(reviews), key=lambda revision: revision.pk):
         for group in groups:
@@ -139,18 +139,18 @@ def _fixes(reviews: list[Review]) -> list[Revision]:
 
 
 def _fix_to_take(outcome: Outcome, reviews: list[Review], equal: bool, same: list[Revision]) -> Revision | None:
-    """The fix with which the item goes on: what passes, or what a restarted stage is to look at."""
+    """Return the fix that becomes the dialogue's content: one that passes, or the base of a restarted stage."""
     again = outcome in (Outcome.RESTART, Outcome.RETURN)
     takes = outcome is Outcome.PASS_WITH_FIX or (again and (equal or len(_fixes(reviews)) == 1))
     return same[0] if takes and same else None
 
 
 def _count_discrepancies(entry: Revision, reviews: list[Review]) -> int:
-    # Versions with the same bytes say the same; most reviewers approve what they saw.
+    # Versions with the same bytes need no comparison; most reviewers approve what they saw.
     submitted = [review.made_revision or entry for review in reviews]
     versions = [one.document() for one in {one.content_hash: one for one in submitted}.values()]
     places = {place.anchor for left, right in combinations(versions, 2) for place in discrepancies(left, right)}
-    # Approve and approve with changes say the same of the item; what the changes are is counted above.
+    # A fix counts as an approval here: its changes are counted above.
     said = {"pass" if review.verdict in (Verdict.APPROVE, Verdict.FIX) else review.verdict for review in reviews}
     return len(places) + (1 if len(said) > 1 else 0)
 

@@ -1,4 +1,4 @@
-"""Cycles: a dialogue's ways through the protocol begin here, one at a time or by the thousand."""
+"""Starts cycles, for one dialogue or for thousands."""
 
 from collections import Counter as Tally
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Count, Max
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Project, User
@@ -43,14 +44,14 @@ from reviews.services.transitions.transition_log import Journal
 
 @dataclass(slots=True)
 class _Entering:
-    """A dialogue that enters a cycle, as the rows need it."""
+    """The values of a dialogue that enters a cycle."""
 
     dialogue_id: int
     revision_id: int
     revision_author_id: int | None = None
     owner_id: int | None = None
     number: int = 1
-    #: Under which it is counted so far; blank for one that nobody has counted yet.
+    #: The status under which it is counted now; blank if it is not counted yet.
     status: str = ""
 
 
@@ -61,12 +62,12 @@ def begin_cycles(
     dialogues: Sequence[Dialogue] | Sequence[Written],
     hidden: bool,
 ) -> int:
-    """Begin a cycle under the protocol in force for each of these dialogues; returns how many.
+    """Start a cycle under the current protocol for each of these dialogues; return how many.
 
     ``dialogues``: published rows without an active cycle, or what ``write_dialogues`` has just written in this
-    transaction. ``hidden``: their slots can be claimed by nobody, and nothing counts them, until ``publish_batch``.
-    Runs in the caller's transaction or its own. Raises Conflict where the project has no protocol, IntegrityError
-    where a dialogue has an active cycle.
+    transaction. ``hidden``: nobody can claim their slots, and they are not counted, until ``publish_batch``. Runs in
+    the caller's transaction or its own. Raises Conflict if the project has no protocol, IntegrityError if a dialogue
+    has an active cycle.
     """
     if not dialogues:
         return 0
@@ -126,16 +127,16 @@ def begin_cycles(
 
 
 def publish_batch(*, job: Job) -> int:
-    """Make the dialogues a job brought in visible and their slots open; returns how many. In the caller's transaction.
+    """Publish the dialogues of an import and open their slots; return how many. Runs in the caller's transaction.
 
-    A project without a protocol keeps them as candidates. Does nothing for what is published already.
+    In a project without a protocol they stay candidates. Dialogues that are already published do not change.
     """
     unpublished = Dialogue.objects.filter(batch=job, published=False)
     retire_where_variants_come(actor=job.requester, project=job.project, coming=unpublished)
     hidden = Slot.objects.filter(state=SlotState.HIDDEN, dialogue__batch=job)
     stages = dict(hidden.values_list("stage").annotate(Count("id")).order_by())
     deltas: Tally[str] = Tally({f"left:{stage}": count for stage, count in stages.items()})
-    # One stage, unless another protocol was adopted while the import ran.
+    # Usually one stage; more only if another protocol was adopted during the import.
     for stage in stages:
         begun = unpublished.filter(pk__in=hidden.filter(stage=stage).values("dialogue"))
         deltas["status:in_review"] += begun.update(published=True, status=DialogueStatus.IN_REVIEW, stage=stage)
@@ -154,17 +155,18 @@ def supersede_cycle(
     if_idle: bool = False,
     for_owner: bool = False,
 ) -> Cycle:
-    """Let the dialogue, as its head is now, begin the protocol anew; what its earlier cycle found stays on record.
+    """Restart the protocol for the dialogue with its current content; keep the records of its earlier cycle.
 
-    For a revised import, an erratum, or a dialogue that goes back after its end. Raises Conflict where somebody is at
-    work on it or has reviewed it in the active cycle, unless ``force``; their drafts and reviews are kept.
-    ``if_idle``: reviews are set aside as well, but only while nobody holds the item, which is asked under its lock.
-    ``for_owner``: a self-check with which it begins is reserved for the dialogue's owner.
+    Used for a revised import, a correction, or a dialogue that is sent back after its cycle ended. Raises Conflict if
+    somebody has claimed or reviewed it in the active cycle, unless ``force``; their drafts and reviews are kept.
+    ``if_idle``: allow reviews, but not claims, which are checked under the dialogue's lock. ``for_owner``: if the first
+    stage is a self-check, reserve it for the owner.
     """
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         if dialogue.gold_role == GoldRole.GOLD:
-            raise Conflict(f"{dialogue.external_id} is a gold item, which stays as it is; retire it instead.")
+            message = _("%(dialogue)s is a gold item and can’t restart the protocol. Retire it instead.")
+            raise Conflict(message % {"dialogue": dialogue.external_id})
         if dialogue.gold_role == GoldRole.ANSWER:
             retire_with(actor=actor, dialogue_ids=[dialogue.pk], reason="The known answer is in review again.")
         version = require_version(dialogue.project)
@@ -225,15 +227,16 @@ def _announce(project: Project, stage: str, slots: int, entering: list[_Entering
 
 
 def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
-    """Close what is unfinished of a cycle: claims end, slots and runs are cancelled, what was handed in is kept.
+    """Cancel the unfinished slots and runs of a cycle and end their claims; keep submitted reviews.
 
-    Returns the keys of the blind stages among it, for ``unseal_set_aside`` once the dialogue stands elsewhere. The
-    caller has locked the dialogue. Raises Conflict for an item in a draw that is being carried out.
+    Returns the keys of the cancelled blind stages, for ``unseal_set_aside`` after the dialogue has moved. The caller
+    has locked the dialogue. Raises Conflict if the item is in a draw that is in progress.
     """
     slots = _unfinished_slots(cycle)
     runs = StageRun.objects.filter(cycle=cycle)
     if runs.filter(state=StageRunState.DRAWN).exists():
-        raise Conflict(f"{journal.dialogue.external_id} is in a draw that is being carried out; try again in a moment.")
+        message = _("%(dialogue)s is in a draw that is in progress. Try again in a moment.")
+        raise Conflict(message % {"dialogue": journal.dialogue.external_id})
     live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
     notify_restart(actor=journal.actor, dialogue=journal.dialogue, people=live.values_list("person", flat=True))
     live.update(state=ClaimState.WITHDRAWN, ended_at=Now())
@@ -249,21 +252,21 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
     return blind
 
 
-def at_work_on(name: str) -> str:
-    """Why a dialogue that somebody has claimed gets no new cycle, and what to do."""
-    return (
-        f"Somebody is at work on {name}. Wait until they have handed it in, or take it from them on the page "
-        "Assignments (“Open to everybody”); then try again."
-    )
+def claimed_message(name: str) -> str:
+    """Return why a claimed dialogue can't start a new cycle, and what to do."""
+    return _(
+        "Somebody has claimed %(dialogue)s. Wait until they have submitted it, or open it to everyone on the "
+        "Assignments page. Then try again."
+    ) % {"dialogue": name}
 
 
-def under_review(name: str) -> str:
-    """Why a dialogue with reviews in its present cycle gets no new one, and what to do."""
-    return (
-        f"{name} is under review, and has been reviewed in its present cycle: a new one would set those reviews aside. "
-        "Let its review end first: its page says where it stands, the page Assignments who has it, and what waits in "
-        "a pool goes on when the project’s page draws. Then try again."
-    )
+def reviewed_message(name: str) -> str:
+    """Return why a dialogue with reviews in its current cycle can't start a new one, and what to do."""
+    return _(
+        "%(dialogue)s has reviews in its current cycle, and a new cycle would set them aside. Finish its review "
+        "first: its page shows the stage, and the Assignments page shows who has it. If it waits in a pool, draw a "
+        "sample on the project’s page. Then try again."
+    ) % {"dialogue": name}
 
 
 def _unfinished_slots(cycle: Cycle) -> list[Slot]:
@@ -276,13 +279,13 @@ def _abandon(journal: Journal, cycle: Cycle, reason: str, *, force: bool, if_idl
     if not force:
         slots = _unfinished_slots(cycle)
         live = Claim.objects.filter(slot__in=slots, state=ClaimState.LIVE)
-        # Somebody who returns to an overdue item renews their claim, and locks only the claim.
+        # A person who returns to an overdue item renews the claim, and locks only the claim.
         list(live.select_for_update().order_by("pk").values_list("pk"))
         if live.filter(expires_at__gt=Now()).exists():
-            raise Conflict(at_work_on(dialogue.external_id))
+            raise Conflict(claimed_message(dialogue.external_id))
         idle = all(slot.state != SlotState.CLAIMED for slot in slots)
         if not (if_idle and idle) and Review.objects.filter(stage_run__cycle=cycle).exists():
-            raise Conflict(under_review(dialogue.external_id))
+            raise Conflict(reviewed_message(dialogue.external_id))
     blind = set_aside_runs(journal, cycle)
     context = CycleContext(journal, cycle, parse(ProtocolVersion.objects.get(pk=cycle.protocol_id)))
     end_cycle(context, CycleState.SUPERSEDED, None, reason)

@@ -374,7 +374,7 @@ def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
     if draw.algorithm != ROUNDS:
         run.entered_as = "sampled"
     run.save(update_fields=["state", "entered_as"])
-    context.place(DialogueStatus.IN_REVIEW, run.stage)
+    context.set_status(DialogueStatus.IN_REVIEW, run.stage)
     open_slots(context, run, stage, run.entry_revision, people=people)
     context.journal.event("draw.selected", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
     context.dialogue.save(update_fields=["status", "stage"])

@@ -39,7 +39,7 @@ class CycleContext:
     def dialogue(self) -> Dialogue:
         return self.journal.dialogue
 
-    def place(self, status: DialogueStatus, stage: str) -> None:
+    def set_status(self, status: DialogueStatus, stage: str) -> None:
         """Say where the dialogue stands now."""
         self.journal.status(self.dialogue.status, status)
         self.dialogue.status, self.dialogue.stage = status, stage
@@ -81,7 +81,7 @@ def open_run(
     """
     run = _new_run(context, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
     status = DialogueStatus.ESCALATED if entered_as == "escalated" else DialogueStatus.IN_REVIEW
-    context.place(status, stage.key)
+    context.set_status(status, stage.key)
     open_slots(context, run, stage, revision, confirms=confirms, for_owner=for_owner)
     return run
 
@@ -144,7 +144,7 @@ def end_cycle(context: CycleContext, state: CycleState, revision: Revision | Non
 def verify(context: CycleContext, revision: Revision) -> None:
     """The cycle ends: this content is verified."""
     end_cycle(context, CycleState.VERIFIED, revision)
-    context.place(DialogueStatus.VERIFIED, "")
+    context.set_status(DialogueStatus.VERIFIED, "")
     context.journal.event(
         "cycle.verified", after={"cycle": context.cycle.number, "content_hash": revision.content_hash}
     )
@@ -152,7 +152,7 @@ def verify(context: CycleContext, revision: Revision) -> None:
 
 def _reject(context: CycleContext, run: StageRun, revision: Revision) -> None:
     end_cycle(context, CycleState.REJECTED, None)
-    context.place(DialogueStatus.REJECTED, "")
+    context.set_status(DialogueStatus.REJECTED, "")
     context.journal.event("cycle.rejected", after={"cycle": context.cycle.number, "stage": run.stage})
 
 
@@ -212,7 +212,7 @@ _MOVES: dict[Outcome, Callable[[CycleContext, StageRun, Revision], None]] = {
 def pool(context: CycleContext, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
     """Let the dialogue wait for the stage's draw. ``seen``: this version was looked at there, without conflict."""
     _new_run(context, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
-    context.place(DialogueStatus.POOLED, stage.key)
+    context.set_status(DialogueStatus.POOLED, stage.key)
     context.journal.count(f"pooled:{stage.key}")
 
 

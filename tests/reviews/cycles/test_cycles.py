@@ -188,10 +188,10 @@ def test_an_untouched_cycle_is_set_aside_without_asking(team: Team) -> None:
 def test_live_work_and_reviews_are_not_set_aside_unasked(team: Team) -> None:
     item = make_item(team, "self_check_single")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
-    with pytest.raises(Conflict, match="Somebody is at work on"):
+    with pytest.raises(Conflict, match="Somebody has claimed"):
         supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.")
     claim_and_submit(team.annotator, item)
-    with pytest.raises(Conflict, match="has been reviewed in its present cycle"):
+    with pytest.raises(Conflict, match="has reviews in its current cycle"):
         supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.")
     claim = claim_slot(actor=team.annotator, slot=open_slot(item))
     supersede_cycle(actor=team.administrator, dialogue=item, reason="Revised.", force=True)

@@ -375,7 +375,7 @@ def test_a_job_whose_worker_died_goes_on(team: Team) -> None:
 
 def test_there_must_be_something_to_move(team: Team) -> None:
     make_item(team, "self_check_single")
-    with pytest.raises(Conflict, match="under version 1 of the protocol already"):
+    with pytest.raises(Conflict, match="already under version 1 of the protocol"):
         start_migration(actor=team.administrator, project=team.project)
 
 
@@ -383,7 +383,7 @@ def test_what_was_previewed_is_what_is_done(team: Team) -> None:
     make_item(team, "self_check_single")
     seen = adopt(team, edited(0, lease_minutes=45))
     adopt(team, edited(0, lease_minutes=46))
-    with pytest.raises(Conflict, match="Version 3 of the protocol is in force, not version 2"):
+    with pytest.raises(Conflict, match="Version 3 of the protocol is current, not version 2"):
         start_migration(actor=team.administrator, project=team.project, version=seen)
 
 
@@ -392,7 +392,7 @@ def test_one_migration_at_a_time(team: Team) -> None:
     adopt(team, edited(0, lease_minutes=45))
     begun = start_migration(actor=team.administrator, project=team.project)
     assert start_migration(actor=team.administrator, project=team.project) == begun
-    with pytest.raises(Conflict, match="being moved to a version of the protocol already"):
+    with pytest.raises(Conflict, match="Another job is moving items"):
         start_migration(actor=team.administrator, project=team.project, reason="Another one")
     assert Job.objects.filter(kind=JOB).count() == 1
 

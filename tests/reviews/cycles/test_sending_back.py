@@ -79,9 +79,7 @@ def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:
     assert (sent.owner, sent.audited, sent.errors, sent.items) == (team.annotator, 2, 1, 3)
     notice = Feedback.objects.get(kind=FeedbackKind.RETURNED)
     assert notice.person == team.annotator
-    assert "1 of your 2 dialogues that were audited in draw 1 held an error (50 %; more than 30 % is too many)" in (
-        notice.text
-    )
+    assert "1 of your 2 dialogues audited in draw 1 had errors (50 %; the limit is 30 %)" in (notice.text)
     event = Event.objects.get(kind="stratum.sent_back")
     assert (event.after["audited"], event.after["errors"], event.after["items"]) == (2, 1, 3)
 
@@ -92,7 +90,7 @@ def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:
         assert (item.status, item.stage) == (DialogueStatus.IN_REVIEW, "self_check_single")
         first, second = Cycle.objects.filter(dialogue=item).order_by("number")
         assert (first.state, second.state) == (CycleState.VERIFIED, CycleState.ACTIVE)
-        assert second.reason == "Draw 1: 1 of 2 audited dialogues of this owner held an error."
+        assert second.reason == "Draw 1: 1 of 2 audited dialogues of this owner had errors."
         assert Slot.objects.get(cycle=second).reserved_for == team.annotator
         assert broken_links(item) == []
     assert SentBack.objects.get().returned == 3
