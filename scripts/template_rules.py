@@ -31,6 +31,10 @@ RULES = (
     ),
 )
 UNESCAPED = ((re.compile(r"\|\s*safe(?:seq)?\b|\{%-?\s*autoescape\s+(?:off|false)\b"), "text that is not escaped"),)
+# Jinja2 reads these; Django's engine shows them as text.
+BROKEN_TAGS = (
+    (re.compile(r"\{\{[^{}\n]*\n|\{%[^{}\n]*\n"), "a tag that does not end on its line: Django would show it as text"),
+)
 APPLICATIONS = ("annotator", "benchmark", "reviews")
 # Modules that may mark text as safe, with the reason.
 SAFE = {
@@ -45,8 +49,6 @@ ELEMENT = re.compile(
     r"|style|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul)(?=[\s/>]|$)"
 )
 MAX_LENGTH = 120
-# Folders whose text is not yet marked for translation. Their subfolders are listed on their own.
-NOT_YET = ("templates/reviews",)
 # Only developers see these, in debug mode.
 UNTRANSLATED = ("templates/styleguide",)
 UNMARKED = "is not marked for translation: use translate or blocktranslate, or _() in a tag"
@@ -175,7 +177,6 @@ def problems_below(root: Path) -> list[str]:
             if name not in SAFE:
                 found = sorted(code_problems(file.read_text(encoding="utf-8")))
                 lines += [f"{name}:{line}: {sentence}" for line, sentence in found]
-    seen, waiting = set(), set()
     for file in sorted((root / "templates").rglob("*")):
         if file.suffix in (".html", ".svg", ".txt") and file.is_file():
             text = file.read_text(encoding="utf-8")
@@ -183,12 +184,9 @@ def problems_below(root: Path) -> list[str]:
             if file.suffix != ".txt":
                 problems += broken(UNESCAPED, text)
             folder = file.parent.relative_to(root).as_posix()
-            seen.add(folder)
-            unmarked = list(unmarked_text(text))
-            if folder not in (*NOT_YET, *UNTRANSLATED):
-                problems += unmarked
-            elif unmarked:
-                waiting.add(folder)
+            if folder not in UNTRANSLATED:
+                problems += unmarked_text(text)
+            if "jinja2" not in file.parts:
+                problems += broken(BROKEN_TAGS, COMMENTS.sub(blanked, text))
             lines += [f"{file.relative_to(root)}:{line}: {sentence}" for line, sentence in sorted(problems)]
-    lines += [f"{folder}: all text is marked: remove it from NOT_YET" for folder in NOT_YET if folder in seen - waiting]
     return lines

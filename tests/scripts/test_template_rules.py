@@ -140,14 +140,12 @@ def test_marked_text_and_what_nobody_translates_are_left_alone(template):
     assert list(unmarked_text(template)) == []
 
 
-def test_unmarked_text_is_named_by_file_and_line_except_in_folders_that_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(template_rules, "NOT_YET", ("templates/waits", "templates/done"))
-    for name in ("waits", "done", "new"):
+def test_problems_are_named_by_file_and_line(tmp_path):
+    for name in ("new", "jinja2"):
         (tmp_path / "templates" / name).mkdir(parents=True)
-    (tmp_path / "templates/waits/page.html").write_text("<p>Save</p>")
-    (tmp_path / "templates/done/page.html").write_text("<p>{{ name }}</p>")
-    (tmp_path / "templates/new/page.html").write_text("<p>\n  {{ name }}\n</p>\n<p>\n  Save\n</p>")
+        (tmp_path / "templates" / name / "page.html").write_text("<p>\n  {{ name\n  }}\n</p>\n<p>\n  Save\n</p>")
     assert problems_below(tmp_path) == [
-        f"templates/new/page.html:5: “Save” {template_rules.UNMARKED}",
-        "templates/done: all text is marked: remove it from NOT_YET",
+        f"templates/jinja2/page.html:6: “Save” {template_rules.UNMARKED}",
+        "templates/new/page.html:2: a tag that does not end on its line: Django would show it as text",
+        f"templates/new/page.html:6: “Save” {template_rules.UNMARKED}",
     ]
