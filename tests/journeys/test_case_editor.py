@@ -45,10 +45,10 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(
     expect(most).to_be_focused()
     with window.saving():
         inspector.get_by_role("button", name="Use this sentence").click()
-    expect(inspector.get_by_label("Text")).to_have_value("Make at most 3 tool calls in all.")
+    expect(inspector.get_by_label("Text")).to_have_value("Make at most 3 tool calls in total.")
     with window.saving():
         inspector.get_by_role("button", name="Add the text to the system prompt").click()
-    expect(window.chat.locator(".turn-text").first).to_contain_text("- Make at most 3 tool calls in all.")
+    expect(window.chat.locator(".turn-text").first).to_contain_text("- Make at most 3 tool calls in total.")
 
     inspector.locator("#f-add-constraint select").select_option("sequential dependencies")
     with window.saving():

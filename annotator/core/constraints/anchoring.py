@@ -1,4 +1,4 @@
-"""Where the system prompt states each constraint: exactly one span, that says the same."""
+"""Find where the system prompt states each constraint: in exactly one span, with the same content."""
 
 import re
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from annotator.core.schema.value_words import cut
 ID = "constraint.anchor"
 #: Characters of a prompt that are searched: as many as an editor stores.
 MAX_PROMPT = 200_000
-#: Characters of a prompt whose sentences are offered as the one that was meant, and of a quote that is compared.
+#: Characters of a prompt whose sentences are suggested as the one that was meant, and of a quote that is compared.
 MAX_COMPARED = 50_000
-#: Places of one quote that are looked for: one is right, and a page marks them all.
+#: Places of one quote that are searched for: one is right, and a page marks them all.
 MAX_SPANS = 5
 _MAX_QUOTE = 2_000
-#: Which share of their groups of three letters two sentences must have in common for one to be taken for the other.
+#: The share of their trigrams that two sentences must have in common for one to be suggested for the other.
 _ALIKE = 0.45
-# What ends a sentence is taken possessively, in one go: tried again from each of its marks, a row of them is quadratic.
+# What ends a sentence is matched possessively, in one go: trying again from each of its marks would be quadratic.
 _SENTENCE = re.compile(r"[^\n.!?。！？]++(?:[.!?。！？]++(?:[\"”']|(?=\s|$)|[^\n.!?。！？]*+))*+")
 _MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "`": None, "*": None, "–": "-", "—": "-"})
 
@@ -34,7 +34,7 @@ class Span:
 
 
 def find_spans(prompt: str, quote: str) -> list[Span]:
-    """The first ``MAX_SPANS`` places of ``quote``; case, white space, quotation marks and emphasis do not matter."""
+    """Return the first ``MAX_SPANS`` places of ``quote``; ignore case, white space, quotation marks and emphasis."""
     words = quote.casefold().translate(_MARKS).split()
     if not words:
         return []
@@ -48,7 +48,7 @@ def find_spans(prompt: str, quote: str) -> list[Span]:
 
 
 def sentences(prompt: str) -> list[Span]:
-    """The sentences and list items of a prompt."""
+    """Return the sentences and list items of a prompt."""
     spans = []
     for match in _SENTENCE.finditer(prompt, 0, MAX_PROMPT):
         text = match[0]
@@ -59,7 +59,7 @@ def sentences(prompt: str) -> list[Span]:
 
 
 def nearest(prompt: str, quote: str) -> Span | None:
-    """The sentence most like ``quote``, if one is like it at all."""
+    """Return the sentence most like ``quote``, if one is similar at all."""
     wanted = _threes(quote[:_MAX_QUOTE])
     best, best_share = None, _ALIKE
     for span, threes in _sentence_threes(prompt[:MAX_COMPARED]):
@@ -70,29 +70,30 @@ def nearest(prompt: str, quote: str) -> Span | None:
 
 
 def anchor_findings(case: Case) -> Iterator[Finding]:
-    """A constraint whose span is missing, doubled, or says something else. Nothing where there is no prompt."""
+    """Yield a finding for a constraint whose span is missing, repeated or different. Nothing if there is no prompt."""
     prompt = case.system_prompt
     if prompt is None:
         return
     if len(prompt) > MAX_PROMPT and case.constraints:
         told = (
-            f"The system prompt has {len(prompt):,} characters; constraints are looked for in the first "
-            f"{MAX_PROMPT:,}. Shorten it."
+            f"The system prompt has {len(prompt):,} characters. Constraints are searched for in "
+            f"the first {MAX_PROMPT:,} only. Shorten it."
         )
         yield case.finding(ID, 0, told)
     for i, constraint in enumerate(case.constraints):
         quote = constraint.anchor or constraint.text or ""
-        name = title(case, i).capitalize()
+        name = title(case, i)
         spans = find_spans(prompt, quote)
         if len(spans) > 1:
             or_more = " or more" if len(spans) == MAX_SPANS else ""
-            told = f"{name} stands {len(spans)}{or_more} times in the system prompt; state it once."
+            told = f"The system prompt states {name} {len(spans)}{or_more} times. State it once."
             yield case.finding(ID, i, told)
         elif not spans:
             yield case.finding(ID, i, _missing(name, prompt, quote))
         elif constraint.anchor and constraint.text and _differs(constraint.anchor, constraint.text):
             told = (
-                f"{name} reads “{cut(constraint.text)}”, the system prompt “{cut(constraint.anchor)}”; make them agree."
+                f"{name[:1].upper()}{name[1:]} reads “{cut(constraint.text)}”, but the system prompt says "
+                f"“{cut(constraint.anchor)}”. Make them agree."
             )
             yield case.finding(ID, i, told)
 
@@ -100,20 +101,23 @@ def anchor_findings(case: Case) -> Iterator[Finding]:
 def _missing(name: str, prompt: str, quote: str) -> str:
     near = nearest(prompt, quote) if quote.strip() else None
     if near is None:
-        return f"{name} is not stated in the system prompt; add it, or mark the span that states it."
+        return f"The system prompt does not state {name}. Add it, or mark the span that states it."
     found = cut(prompt[near.start : near.end])
-    return f"{name} is not stated as it reads; nearest is “{found}”. Make them agree, or mark the span that states it."
+    return (
+        f"The system prompt does not state {name} in these words. The nearest text is "
+        f"“{found}”. Make them agree, or mark the span that states it."
+    )
 
 
 def _differs(anchor: str, text: str) -> bool:
-    """Whether two sentences give other numbers or other tools, where both give some."""
+    """Return whether two sentences have different numbers or different tools, if both have some."""
     one, other = read_claim(anchor), read_claim(text)
     pairs = ((one.lows, other.lows), (one.highs, other.highs), (named_tools(anchor), named_tools(text)))
     return any(mine and theirs and mine != theirs for mine, theirs in pairs)
 
 
 def _plain(text: str) -> tuple[str, list[int]]:
-    """``text`` in one case, with single blanks and plain marks, and where each of its characters stands."""
+    """Return ``text`` in one case, with single blanks and plain marks, and the position of each of its characters."""
     out: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
@@ -128,7 +132,7 @@ def _plain(text: str) -> tuple[str, list[int]]:
 
 
 def _threes(text: str) -> frozenset[str]:
-    """Every three letters that follow one another, of the plain text; comparing two such sets takes linear time."""
+    """Return all trigrams of the plain text; comparing two such sets takes linear time."""
     plain = f" {_plain(text)[0].strip()} "
     return frozenset(plain[at : at + 3] for at in range(len(plain) - 2)) or frozenset((plain,))
 
@@ -140,5 +144,5 @@ def _sentence_threes(prompt: str) -> list[tuple[Span, frozenset[str]]]:
 
 @lru_cache(maxsize=4)
 def _plain_prompt(prompt: str) -> tuple[str, list[int]]:
-    """``_plain``, kept: every constraint of a case is looked for in the same prompt, and more than once a page."""
+    """Return ``_plain`` (cached): all constraints of a case are searched for in the same prompt."""
     return _plain(prompt[:MAX_PROMPT])

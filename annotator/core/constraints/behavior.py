@@ -1,4 +1,4 @@
-"""Behavior constraints: what comes before what, and what comes together (paper, 3.1)."""
+"""Behavior constraints: the order of calls, and calls in the same round (paper, 3.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from annotator.core.constraints.taxonomy import Category, register
 from annotator.core.constraints.wording import above, named, ranged
 from annotator.core.wording import counted
 
-#: Tools in one chain or group, and in all of a case: how they hang together grows faster than their number. The longest
-#: published chain has 27, the most of a published case are 178.
+#: Tools in one chain or group, and in all of a case: the work grows faster than their number. The longest published
+#: chain has 27, the most of a published case are 178.
 MAX_CHAIN = 50
 MAX_NAMED = 500
 Chain = Annotated[list[ToolName], Field(min_length=2, max_length=MAX_CHAIN)]
@@ -23,13 +23,12 @@ Group = Annotated[list[ToolName], Field(min_length=1, max_length=MAX_CHAIN)]
 
 
 def named_too_often(constraints: Sequence[Constraint]) -> tuple[int, str] | None:
-    """The first constraint with chains or groups, and a sentence, where those of a case name too many tools."""
+    """Return the first constraint with chains or groups, and a sentence, if those of a case name too many tools."""
     counts = [sum(map(_named, (each.parameters, *(one.parameters for one in each.variants)))) for each in constraints]
     if sum(counts) <= MAX_NAMED:
         return None
     told = (
-        f"The chains and groups of the constraints name {sum(counts):,} tools; at most {MAX_NAMED} are read. "
-        "Shorten them."
+        f"The chains and groups of the constraints name {sum(counts):,} tools. The limit is {MAX_NAMED}. Shorten them."
     )
     return next(i for i, count in enumerate(counts) if count), told
 
@@ -40,7 +39,7 @@ def _named(parameters: Mapping[str, Any] | None) -> int:
 
 
 def tools_in(parameters: Parameters | None) -> set[str]:
-    """The tools in chains and groups."""
+    """Return the tools in chains and groups."""
     if isinstance(parameters, OrderChains):
         return set(chain.from_iterable(parameters.order_constraints))
     return set(chain.from_iterable(parameters.parallel_groups)) if isinstance(parameters, ParallelGroups) else set()
@@ -54,7 +53,7 @@ class OrderChains(Parameters):
     )
 
     def before(self, tool: str) -> tuple[str, ...]:
-        """Every tool that stands before ``tool`` in a chain, each once."""
+        """Return every tool that comes before ``tool`` in a chain, each once."""
         return tuple(self._before.get(tool, ()))
 
     @cached_property
@@ -68,7 +67,7 @@ class OrderChains(Parameters):
 
 @register
 class SequentialDependencies(Category[OrderChains]):
-    """A tool may be called once all before it in a chain were called, in earlier rounds."""
+    """A tool may be called only when all tools before it in a chain have been called, in earlier rounds."""
 
     id = "sequential dependencies"
     dimension = Dimension.BEHAVIOR
@@ -106,7 +105,7 @@ class SequentialDependencies(Category[OrderChains]):
 
 
 class ParallelGroups(Parameters):
-    """Each group lists tools called in one round; a tool named twice is called twice. Groups that share a tool are
+    """Each group lists tools called in one round; a tool listed twice is called twice. Groups that share a tool are
     alternatives for it.
     """
 
@@ -115,7 +114,7 @@ class ParallelGroups(Parameters):
     )
 
     def of(self, tool: str) -> list[list[str]]:
-        """The groups ``tool`` belongs to."""
+        """Return the groups that ``tool`` belongs to."""
         return self._of.get(tool, [])
 
     @cached_property
@@ -129,7 +128,7 @@ class ParallelGroups(Parameters):
 
 @register
 class ParallelDependencies(Category[ParallelGroups]):
-    """A tool of a group may be called only in a round that holds the whole of one of its groups."""
+    """A tool of a group may be called only in a round with the whole of one of its groups."""
 
     id = "parallel dependencies"
     dimension = Dimension.BEHAVIOR
@@ -141,7 +140,9 @@ class ParallelDependencies(Category[ParallelGroups]):
 
     def sentence(self, parameters: ParallelGroups) -> str:
         groups = [named(group) for group in parameters.parallel_groups]
-        return f"Call in one round: {'; '.join(groups)}." if groups else "Call tools together or apart as you like."
+        return (
+            f"Call in one round: {'; '.join(groups)}." if groups else "Call tools together or separately, as you like."
+        )
 
     def judge(self, parameters: ParallelGroups, past: Past, round_: Round) -> Judgement:
         now = Counter(round_.names)
@@ -151,7 +152,7 @@ class ParallelDependencies(Category[ParallelGroups]):
             applies = applies or bool(groups)
             if groups and all(Counter(group) - now for group in groups):
                 choices = ", or ".join(named(group) for group in groups)
-                told = f"{call.name} was rejected: call together in one round {choices}."
+                told = f"{call.name} was rejected: call {choices} together in one round."
                 breaches.append(Breach("TOOL PARALLEL", i, told, Consequence.REJECTED))
         return Judgement(applies, tuple(breaches))
 
@@ -165,8 +166,8 @@ class ParallelDependencies(Category[ParallelGroups]):
 
 
 class ParallelBounds(Parameters):
-    """Calls in one round: different tools (``type``) or calls (``num``). One round must reach the lower bound, none may
-    exceed the upper one.
+    """Calls in one round: different tools (``type``) or calls (``num``). One round must reach the minimum, none may
+    exceed the maximum.
     """
 
     min_parallelCallTypes: Count = Field(0, title="At least, in one round")
@@ -178,7 +179,7 @@ class ParallelBounds(Parameters):
 
 @register
 class ParallelCallsCount(Category[ParallelBounds]):
-    """How much may be called at once, and how much must be at least once."""
+    """How many calls may be made in parallel, and how many must be at least once."""
 
     id = "parallel calls count"
     dimension = Dimension.BEHAVIOR
@@ -196,7 +197,7 @@ class ParallelCallsCount(Category[ParallelBounds]):
             parts.append(f"{ranged(low, 'inf', noun)} in at least one round")
         if isinstance(high, int):
             parts.append(f"{ranged(0, high, noun)} in any round")
-        return f"Call {' and '.join(parts)}." if parts else f"Call any number of {noun}s at once."
+        return f"Call {' and '.join(parts)}." if parts else f"Call any number of {noun}s in parallel."
 
     def judge(self, parameters: ParallelBounds, past: Past, round_: Round) -> Judgement:
         if round_.final is not None:
@@ -219,7 +220,9 @@ class ParallelCallsCount(Category[ParallelBounds]):
         widest = past.widest_types if parameters.unit == "type" else past.widest_calls
         if widest >= parameters.min_parallelCallTypes:
             return ""
-        return f"One round must call at least {counted(parameters.min_parallelCallTypes, _noun(parameters))} at once."
+        return (
+            f"One round must call at least {counted(parameters.min_parallelCallTypes, _noun(parameters))} in parallel."
+        )
 
     def limits(self, parameters: ParallelBounds, past: Past) -> Limits:
         high = parameters.max_parallelCallTypes

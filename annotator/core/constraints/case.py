@@ -1,4 +1,4 @@
-"""A constrained case as feasibility sees it, and what is found in it."""
+"""A constrained case for the feasibility checks, and their findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ SCENARIOS = (SINGLE_HOP, PARALLEL_SINGLE_HOP, MULTI_HOP, PARALLEL_MULTI_HOP)
 
 @dataclass(frozen=True)
 class Case:
-    """What is known of a case; None where it is not.
+    """What is known of a case; None for what is not.
 
     ``scenario`` is one of SCENARIOS, ``tools`` are the names that may be called, ``unsolved_set`` gives for each tool
-    the texts that calls of it must yield.
+    the texts that its calls must return.
     """
 
     constraints: Sequence[Constraint]
@@ -33,23 +33,23 @@ class Case:
     system_prompt: str | None = None
 
     def of(self, model: type[P]) -> list[tuple[int, P]]:
-        """Position and parameters of every constraint whose parameters are of that kind and can be read."""
+        """Return position and parameters of every constraint whose parameters are of that kind and can be read."""
         return [(i, parameters) for i, parameters in enumerate(self.parameters) if isinstance(parameters, model)]
 
     @cached_property
     def parameters(self) -> list[Parameters | None]:
-        """The parameters of every constraint; None where they cannot be read."""
+        """The parameters of every constraint; None if they cannot be read."""
         return [parameters_of(constraint) for constraint in self.constraints]
 
     def finding(self, check: str, position: int, message: str, severity: Severity = "error") -> Finding:
-        """A finding at one constraint."""
+        """Return a finding at one constraint."""
         constraint = self.constraints[position]
         content = constraint.model_dump(mode="json", exclude={"extra"})
         return Finding(check, severity, f"/constraints/{position}", message, value_hash(content))
 
 
 def parameters_of(constraint: Constraint) -> Parameters | None:
-    """The parameters, or None where there is no category or they cannot be read."""
+    """Return the parameters, or None if there is no category or they cannot be read."""
     if find_category(constraint.category) is None:
         return None
     try:
@@ -59,6 +59,6 @@ def parameters_of(constraint: Constraint) -> Parameters | None:
 
 
 def title(case: Case, position: int) -> str:
-    """How a sentence calls a constraint: its number from 1 and its category."""
-    category = case.constraints[position].category or "without category"
+    """Return how a sentence names a constraint: its number from 1 and its category."""
+    category = case.constraints[position].category or "no category"
     return f"constraint {position + 1} ({category})"

@@ -1,4 +1,4 @@
-"""What validator code says of itself without being run: whether it can be read, and which functions it defines."""
+"""Analyse validator code without running it: whether it can be read, and which functions it defines."""
 
 import ast
 import re
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-#: How the published files name the function that judges one constraint.
+#: The prefix of the function that judges one constraint in the published files.
 PREFIX = "validate"
-#: Python takes a minute for an imported name that fills what code may hold.
+#: Python takes a minute for an imported name as long as the code may be.
 _MAX_DOTS = 1_000
-#: For each value in a text with values, Python reads that text again from its beginning.
+#: For each expression in an f-string, Python reads that text again from its beginning.
 _MAX_VALUES = 2_000
 _WITH_VALUES = re.compile(r"""[fF][rR]?['"]""")
 _CONTINUED = re.compile(r"\\\r?\n")
@@ -19,39 +19,39 @@ _CONTINUED = re.compile(r"\\\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """``functions``: name → whether it can be called with one response. ``problem`` says why code cannot be read."""
+    """``functions``: name → whether it can be called with one response. ``problem``: why the code cannot be read."""
 
     functions: dict[str, bool]
     problem: str = ""
 
     @property
     def validators(self) -> list[str]:
-        """The functions that by their name judge responses."""
+        """The functions that judge responses, by their names."""
         return [name for name in self.functions if name == PREFIX or name.startswith(f"{PREFIX}_")]
 
 
 @lru_cache(maxsize=512)
 def outline(code: str) -> Outline:
-    """Read code, never run it."""
+    """Parse code; it is never run."""
     if any("import" in line and line.count(".") > _MAX_DOTS for line in _CONTINUED.sub("", code).split("\n")):
         return Outline({}, f"it imports a name with more than {_MAX_DOTS:,} dots")
     if code.count("{") > _MAX_VALUES and _WITH_VALUES.search(code):
-        return Outline({}, f"it has f-strings, and more than {_MAX_VALUES:,} opening braces")
+        return Outline({}, f"it has f-strings and more than {_MAX_VALUES:,} opening braces")
     try:
         with warnings.catch_warnings():
-            # An odd escape in a pattern is no problem.
+            # An odd escape in a pattern is not a problem.
             warnings.simplefilter("ignore")
             tree = ast.parse(code.removeprefix("\ufeff"))
     except SyntaxError as error:
         place = f" (line {error.lineno})" if error.lineno else ""
         return Outline({}, f"{error.msg}{place}")
     except (ValueError, RecursionError, MemoryError):
-        return Outline({}, "it is nested too deeply, or holds characters that no code may hold")
+        return Outline({}, "it is nested too deeply, or contains characters that are not allowed in code")
     return Outline({name: _takes_one(given) for name, given in _functions(tree.body)})
 
 
 def _functions(body: list[ast.stmt]) -> Iterator[tuple[str, ast.arguments]]:
-    """What a module's own statements define, also under a condition, and small ones without ``def``."""
+    """Yield what a module's own statements define, also under a condition, and lambdas."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, node.args
@@ -72,9 +72,9 @@ def _takes_one(given: ast.arguments) -> bool:
 
 
 def function_for(words: tuple[str | None, ...], found: Outline) -> str | None:
-    """The function that judges the constraint named by these words (its native label, its category), if that is plain.
+    """Return the function that judges the constraint named by these words (its native label, its category), if obvious.
 
-    The one named after a word (Punctuation → validate_punctuation), else the only validator there is.
+    The one named after a word (Punctuation → validate_punctuation), else the only validator.
     """
     for word in words:
         name = f"{PREFIX}_{re.sub(r'[^a-z0-9]+', '_', word.strip().lower())}" if word else ""

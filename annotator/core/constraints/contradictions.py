@@ -1,4 +1,4 @@
-"""Constraints that cannot be met together, whatever the task."""
+"""Constraints that cannot be satisfied together, whatever the task."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from annotator.core.findings import Finding
 from annotator.core.wording import counted
 
 ID = "constraint.contradiction"
-#: Contradictions told of one case: pairs of constraints grow with the square of their number.
+#: Contradictions reported for one case: the pairs of constraints grow with the square of their number.
 MAX_FINDINGS = 100
-#: Texts to begin, or to end, with that are compared, of one constraint.
+#: Required beginnings, or endings, that are compared, of one constraint.
 _MAX_ENDS = 5
 _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
     RoundBounds: ("min_round", "max_round"),
@@ -28,7 +28,7 @@ _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
 
 
 def contradictions(case: Case) -> Iterator[Finding]:
-    """Contradictions within a constraint and between two, up to a bound; told at the later one."""
+    """Yield contradictions within a constraint and between two, up to a limit; reported at the later one."""
     yield from islice(_all(case), MAX_FINDINGS)
 
 
@@ -41,7 +41,7 @@ def _all(case: Case) -> Iterator[Finding]:
 
 
 def _bounds(case: Case) -> Iterator[Finding]:
-    """Minimum above maximum, in one constraint or between two of a kind; a word takes a character and a space."""
+    """Yield each minimum above a maximum, in one constraint or in two of a kind (a word takes two characters)."""
     for model, (low_name, high_name) in _BOUNDS.items():
         found = case.of(model)
         for i, one in found:
@@ -53,7 +53,7 @@ def _bounds(case: Case) -> Iterator[Finding]:
                 elif units[0] != units[1]:
                     continue
                 if above(low, high):
-                    wants = f"wants at least {getattr(one, low_name)}{_unit(units[0])}"
+                    wants = f"requires at least {getattr(one, low_name)}{_unit(units[0])}"
                     allows = f"allows at most {high}{_unit(units[1])}"
                     yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
 
@@ -63,15 +63,15 @@ def _resources(case: Case) -> Iterator[Finding]:
         for j, rounds in case.of(RoundBounds):
             # Every round but the final response makes a call.
             if above(rounds.min_round - 1, calls.max_callTimes):
-                wants = f"wants {rounds.min_round} rounds, so {rounds.min_round - 1} calls at least"
+                wants = f"requires {rounds.min_round} rounds, so at least {rounds.min_round - 1} calls"
                 yield case.finding(ID, max(i, j), _pair(case, j, i, wants, f"allows {calls.max_callTimes}"))
             if calls.min_callTimes and above(2, rounds.max_round):
-                wants, allows = "wants a tool call", "leaves no round for one beside the final response"
+                wants, allows = "requires a tool call", "leaves no round for a call beside the final response"
                 yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
         for j, bounds in case.of(ParallelBounds):
             if above(bounds.min_parallelCallTypes, calls.max_callTimes):
-                wants = f"wants {bounds.min_parallelCallTypes} calls at once"
-                yield case.finding(ID, max(i, j), _pair(case, j, i, wants, f"allows {calls.max_callTimes} in all"))
+                wants = f"requires {bounds.min_parallelCallTypes} parallel calls"
+                yield case.finding(ID, max(i, j), _pair(case, j, i, wants, f"allows {calls.max_callTimes} in total"))
             for k, rounds in case.of(RoundBounds):
                 most, last = bounds.max_parallelCallTypes, rounds.max_round
                 if bounds.unit == "num" and isinstance(most, int) and isinstance(last, int):
@@ -79,8 +79,8 @@ def _resources(case: Case) -> Iterator[Finding]:
                     if calls.min_callTimes > room:
                         with_ = f"{title(case, j)} and {title(case, k)}"
                         told = (
-                            f"{_capital(title(case, i))} wants {calls.min_callTimes} calls, but {with_} leave room "
-                            f"for {room}. Change one of them."
+                            f"{_capital(title(case, i))} requires {calls.min_callTimes} calls, but {with_} leave "
+                            f"room for {room}. Change one of them."
                         )
                         yield case.finding(ID, max(i, j, k), told)
 
@@ -94,18 +94,18 @@ def _orders(case: Case) -> Iterator[Finding]:
                 needs.setdefault(name, set()).update(order.before(name))
     circle = _circle(needs)
     if circle:
-        told = f"The order runs in a circle ({' → '.join([*circle, circle[0]])}), so none of these tools can be called."
+        told = f"The order is a cycle ({' → '.join([*circle, circle[0]])}), so none of these tools can be called."
         yield case.finding(ID, found[-1][0], told)
     for i, order in found:
         for j, parallel in case.of(ParallelGroups):
             for group in _distinct(parallel.parallel_groups):
                 clash = next((pair for pair in combinations(sorted(set(group)), 2) if _ordered(order, *pair)), None)
-                # With another group of its own the tool can be called apart from this one.
+                # With another group of its own, the tool can be called without this one.
                 if clash and all(set(clash) <= set(other) for name in clash for other in parallel.of(name)):
                     told = (
-                        f"{_capital(title(case, i))} puts one of {named(clash)} in an earlier round than the other, "
-                        f"but {title(case, j)} allows both only in one round: neither can be called "
-                        "without breaking one of them."
+                        f"{_capital(title(case, i))} puts one of {named(clash)} in an earlier round than the "
+                        f"other, but {title(case, j)} allows both only in one round. Neither can be called "
+                        "without violating one of them."
                     )
                     yield case.finding(ID, max(i, j), told)
 
@@ -123,13 +123,16 @@ def _groups(case: Case) -> Iterator[Finding]:
             for j, most, kinds in limits:
                 size = len(set(group)) if kinds else len(group)
                 if alone and above(size, most):
-                    wants, allows = f"wants {named(group)} called at once", f"allows at most {most}"
+                    wants, allows = f"requires {named(group)} in parallel", f"allows at most {most}"
                     yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
             for j, per_tool in case.of(CallsPerTool):
                 for name, times in Counter(group).items():
                     most = per_tool.max_calls_per_tool.get(name, "inf")
                     if alone and above(times, most):
-                        wants, allows = f"wants {counted(times, 'call')} of {name} at once", f"allows at most {most}"
+                        wants, allows = (
+                            f"requires {counted(times, 'call')} of {name} in parallel",
+                            f"allows at most {most}",
+                        )
                         yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
 
 
@@ -187,7 +190,7 @@ def _distinct(groups: list[list[str]]) -> list[list[str]]:
 
 
 def _circle(needs: dict[str, set[str]]) -> list[str]:
-    """Some tools that wait for one another, or nothing."""
+    """Return some tools that wait for each other, or nothing."""
     left = {name: set(before) for name, before in needs.items()}
     while free := [name for name, before in left.items() if not any(each in left for each in before)]:
         for name in free:
@@ -198,7 +201,7 @@ def _circle(needs: dict[str, set[str]]) -> list[str]:
     while True:
         following = min(left[walk[-1]] & left.keys())
         if following in walk:
-            # From what is needed to what needs it, as chains are written.
+            # From the required tool to the one that needs it, as chains are written.
             return walk[walk.index(following) :][::-1]
         walk.append(following)
 

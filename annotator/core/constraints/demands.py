@@ -8,7 +8,7 @@ from annotator.core.constraints.sentence_claims import MAX_LENGTH
 _ARTICLE = (
     r"(?:(?:a|an|the|one|any|at least|single|valid|well-formed|complete|properly|formatted|structured|proper)\s+)*"
 )
-#: A response that holds JSON somewhere need not be JSON.
+#: A response that contains some JSON need not be JSON.
 _JSON_INSIDE = re.compile(rf"\b(?:includ|contain|embed|provid|featur)\w*\s+{_ARTICLE}JSON\b", re.I)
 _JSON = re.compile(r"\bJSON\b")
 _JSON_WHOLE = re.compile(
@@ -35,7 +35,7 @@ _START = re.compile(
     rf"\b(?:begin|begins|beginning|start|starts|starting){_WITH}(?:{_QUOTED}|({'|'.join(_MARKS)})\b)", re.I
 )
 _EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like|including the use of|or)\b", re.I)
-#: Parts of a response; what these must begin or end with says nothing about the whole.
+#: Parts of a response; a demand on their beginning or end says nothing about the whole.
 _PART = re.compile(r"\b(?:values?|each|every|fields?|keys?|lines?|items?|bullets?|rows?|paragraphs?)\b", re.I)
 #: Then the quoted text is not the very end.
 _MORE = re.compile(r"\W*followed by\b", re.I)
@@ -47,7 +47,7 @@ _OPEN_PLACE = re.compile(r"[\[<{][^\]>}]*[a-z][^\]>}]*[\]>}]|:$")
 class Demands:
     """``form`` is what the whole response must be (json, markdown, table, bullets), or empty.
 
-    ``starts`` and ``ends`` are texts it must begin or end with.
+    ``starts`` and ``ends`` are texts that it must begin or end with.
     """
 
     form: str
@@ -56,7 +56,7 @@ class Demands:
 
 
 def read_demands(text: str) -> Demands:
-    """The demands of one sentence or several."""
+    """Return the demands of one sentence or several."""
     text = text[:MAX_LENGTH]
     # What follows a label such as “Answer:” at the end is not known.
     ends = tuple(end for end in _texts(_END, text) if not _OPEN_PLACE.search(end))
@@ -65,7 +65,7 @@ def read_demands(text: str) -> Demands:
 
 
 def only_examples(text: str) -> bool:
-    """Whether a sentence names elements as examples, so that one of them is enough."""
+    """Return whether a sentence names elements as examples, so that one of them is enough."""
     return bool(_EXAMPLES.search(text))
 
 
@@ -82,7 +82,7 @@ def _form(text: str) -> str:
 
 
 def _clause(text: str, end: int) -> str:
-    """What stands before ``end`` in its own clause: looking through the whole text for every match is quadratic."""
+    """Return what comes before ``end`` in its own clause: searching the whole text for every match is quadratic."""
     return text[max(text.rfind(mark, 0, end) for mark in ".;") + 1 : end]
 
 

@@ -1,9 +1,9 @@
-"""A trajectory run through the tools' code: what each round brings, beside the constraints and the unsolved set.
+"""Run a trajectory through the tools' code: what each round returns, with constraints and the unsolved set.
 
-The code itself runs elsewhere (``Runner``); here is what follows from it. Validators judge every final response first,
-then the step checker says which calls take place, and only these run. A call that a constraint refuses does not run:
-the model gets the feedback instead. Tools keep nothing between calls: the published code loads a tool's source anew for
-each of them, and so does this.
+The code itself runs elsewhere (``Runner``); this module draws the conclusions. Validators judge every final response
+first, then the step checker says which calls take place, and only these run. A call that a constraint refuses does not
+run: the model gets the feedback instead. Tools keep nothing between calls: the published code loads a tool's source
+anew for each call, and so does this.
 """
 
 import json
@@ -28,7 +28,7 @@ MAX_LENGTH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What running code came to. ``status`` is “ok” or a word for how it failed, ``message`` says it to a person."""
+    """The result of running code. ``status`` is “ok” or a word for how it failed, ``message`` an explanation."""
 
     status: str
     value: Any = None
@@ -40,29 +40,29 @@ class Returned:
 
 
 def clipped(text: str, longest: int = MAX_LENGTH) -> str:
-    """A text, or its beginning and how long it was."""
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in all)"
+    """Return a text, or its beginning and its length."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in total)"
 
 
 class Runner(Protocol):
     """Runs a case's code."""
 
     def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Returned:
-        """One call of a tool. ``no_code`` where the case has none for it."""
+        """Run one call of a tool; ``no_code`` if the case has none for it."""
         ...
 
     def judge(self, position: int, responses: Sequence[str]) -> Sequence[Returned]:
-        """The verdicts of a constraint's validator: ``value`` is whether it accepts, ``message`` what it says."""
+        """Return the verdicts of a constraint's validator: ``value`` is whether it accepts, ``message`` its message."""
         ...
 
 
 class Came(StrEnum):
-    """What came of a call."""
+    """The result of a call."""
 
     RAN = "ran"
     #: Its code failed, or could not be run.
     FAILED = "failed"
-    #: A constraint, or the case's lack of code, keeps it from running.
+    #: A constraint, or missing code, prevents it from running.
     REFUSED = "refused"
     #: The round does not take place.
     OVER = "over"
@@ -70,10 +70,11 @@ class Came(StrEnum):
 
 @dataclass(slots=True)
 class CallRun:
-    """One call. ``received`` is what the model gets, clipped; ``status`` how the code ended, blank where none ran.
+    """One call. ``received`` is what the model gets, shortened; ``status`` is how the code ended, blank if it did not
+    run.
 
-    ``consequence`` is what the environment does about a breach. ``recorded`` is the observation of the trajectory, as
-    text; ``differs`` tells that the model would get something else. ``ticked`` is a position in the unsolved set.
+    ``consequence`` is what the environment does about a violation. ``recorded`` is the observation of the trajectory,
+    as text; ``differs``: the model would get something else. ``ticked`` is a position in the unsolved set.
     """
 
     id: str
@@ -90,9 +91,10 @@ class CallRun:
 
 @dataclass(slots=True)
 class RoundRun:
-    """One round, and how things stand after it. ``feedback`` is about the round or its final response as a whole.
+    """One round, and the state after it. ``feedback`` is about the round or its final response as a whole.
 
-    ``constraint_states`` has an entry a constraint; ``fresh``: the positions of those this round broke or repaired.
+    ``constraint_states`` has one entry for each constraint; ``fresh``: the positions of those that this round violated
+    or repaired.
     """
 
     id: str
@@ -109,9 +111,9 @@ class RoundRun:
 class Solved(StrEnum):
     """The case as a whole: the published PSR and SR count the first, and the first two."""
 
-    #: Everything found, no constraint ever broken.
+    #: Everything found, no constraint ever violated.
     PERFECTLY = "perfectly"
-    #: Everything found, every broken constraint repaired.
+    #: Everything found, every violated constraint repaired.
     REPAIRED = "repaired"
     NO = "no"
     #: Something could not be judged.
@@ -122,9 +124,9 @@ class Solved(StrEnum):
 class Run:
     """A whole trajectory.
 
-    ``constraints`` are the case's, then those that follow from its tools where it names none of them; ``unjudged`` says
-    by position why one could not be judged. ``answer_held``: whether the accepted response holds the reference answer;
-    None where there is none of either.
+    ``constraints`` are the case's, then those that follow from its tools if it names none of them; ``unjudged`` says by
+    position why one could not be judged. ``answer_held``: whether the accepted response contains the reference answer;
+    None if one of them is missing.
     """
 
     constraints: list[Constraint]
@@ -189,7 +191,7 @@ def run_trajectory(
 
 
 def _judgeable(document: Mapping[str, Any]) -> tuple[list[Constraint], dict[int, str]]:
-    """The constraints, those of the tools among them; one that cannot be read loses its category and is not judged."""
+    """Return the constraints, with those of the tools; an unreadable one loses its category and is not judged."""
     constraints: list[Constraint] = []
     unjudged: dict[int, str] = {}
     for position, one in enumerate(constraints_of(document)):
@@ -215,7 +217,9 @@ def _verdicts(
     runner: Runner,
     unjudged: dict[int, str],
 ) -> dict[int, Validator]:
-    """What the validators say of the final responses. One that fails on any judges none; ``unjudged`` has why."""
+    """Return the validators' verdicts on the final responses. One that fails on any judges none; ``unjudged`` has the
+    reason.
+    """
     responses = list(dict.fromkeys(each.response for each in rounds if each.response is not None))
     validators: dict[int, Validator] = {}
     for position, one in enumerate(constraints):
@@ -240,7 +244,7 @@ def _verdicts(
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A validator that has been asked already."""
+    """A cached answer of a validator."""
 
     verdicts: Mapping[str, Verdict]
 
@@ -273,7 +277,7 @@ def _call(
 def _run(run: CallRun, runner: Runner) -> None:
     if not isinstance(run.arguments, dict):
         run.came, run.status = Came.FAILED, "no_arguments"
-        run.received = f"The call of {run.name} failed. The arguments are no JSON object."
+        run.received = f"The call of {run.name} failed. The arguments are not a JSON object."
         return
     returned = runner.call_tool(run.name, run.arguments)
     run.status = returned.status
@@ -282,7 +286,7 @@ def _run(run: CallRun, runner: Runner) -> None:
 
 
 def _differs(observation: Any, received: str) -> bool:
-    """Whether the model would get something else than is recorded; how JSON is spaced and ordered says nothing."""
+    """Return whether the model would get something other than recorded; spacing and order of JSON do not count."""
     if observation is None:
         return False
     return text_of(observation) != received and _canonical(observation) != _canonical(received)
@@ -317,7 +321,7 @@ def _answer_held(answer: str | None, runs: Sequence[RoundRun]) -> bool | None:
 
 
 def _solved(replayed: Replay, found: bool | None) -> Solved:
-    """A case without an accepted final response is not solved, whatever was found on the way."""
+    """Return the case's result. Without an accepted final response it is not solved, whatever was found."""
     statuses = set(replayed.statuses)
     if found is False or Status.UNSATISFIED in statuses or replayed.ending is not Ending.ANSWERED:
         return Solved.NO

@@ -1,7 +1,7 @@
-"""Whether a case's constraints can be met: together, in its scenario, with what its solution needs, as its text says.
+"""Check whether a case's constraints can be satisfied: together, in its scenario, and with the required calls.
 
-``feasibility_findings`` runs every check here. All are errors but those that rest on reading prose, which are warnings:
-patterns read it, and a person decides.
+``feasibility_findings`` runs every check here. All findings are errors except those from reading prose, which are
+warnings: patterns read it, and a person decides.
 """
 
 from collections import Counter
@@ -37,14 +37,14 @@ _SCENARIO_NAMES = {
     MULTI_HOP: "several hops",
     PARALLEL_MULTI_HOP: "parallel chains of several hops",
 }
-#: Tools that there are not, told of one constraint, or of one unsolved set.
+#: Missing tools reported for one constraint, or for one unsolved set.
 MAX_UNKNOWN = 20
-#: One round of calls a hop, and the final response; several hops are two at least.
+#: One round of calls for each hop, and the final response; several hops are at least two.
 _ROUNDS = {SINGLE_HOP: 2, PARALLEL_SINGLE_HOP: 2, MULTI_HOP: 3, PARALLEL_MULTI_HOP: 3}
 
 
 def feasibility_findings(case: Case) -> list[Finding]:
-    """Everything that keeps the case from being solved as its constraints want, each finding once."""
+    """Return everything that keeps the case from being solved within its constraints, each finding once."""
     too_many = named_too_often(case.constraints)
     if too_many is not None:
         position, told = too_many
@@ -70,7 +70,9 @@ def _unreadable(case: Case) -> Iterator[Finding]:
 
 
 def _scenario(case: Case) -> Iterator[Finding]:
-    """The paper's rules for adding constraints (3.2), and bounds on rounds a scenario cannot keep."""
+    """Yield violations of the paper's rules for adding constraints (3.2), and limits on rounds that a scenario cannot
+    keep.
+    """
     check = "constraint.scenario"
     if case.scenario not in _ROUNDS:
         return
@@ -78,28 +80,26 @@ def _scenario(case: Case) -> Iterator[Finding]:
     for i, rounds in case.of(RoundBounds):
         if above(needed, rounds.max_round):
             most = counted(int(rounds.max_round), "round")
-            told = f"At most {most} cannot do: {where} takes at least {needed}, with the answer."
+            told = f"At most {most} are allowed, but {where} takes at least {needed}, with the answer."
             yield case.finding(check, i, told)
         if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP) and rounds.min_round > needed:
             told = (
-                f"At least {rounds.min_round} rounds are wanted, but {where} is solved in {needed}: one of calls and "
-                "the final response. Make it an upper bound."
+                f"At least {rounds.min_round} rounds are required, but {where} takes {needed}: one of "
+                "calls and the final response. Make it a maximum."
             )
             yield case.finding(check, i, told)
     if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP):
         for i, order in case.of(OrderChains):
             if order.order_constraints:
-                yield case.finding(
-                    check, i, f"{where.capitalize()} has no order of calls to keep; take this constraint out."
-                )
+                yield case.finding(check, i, f"{where.capitalize()} has no order of calls. Delete this constraint.")
     if case.scenario in (SINGLE_HOP, MULTI_HOP):
         for i in [i for model in (ParallelGroups, ParallelBounds) for i, _ in case.of(model)]:
-            told = f"{where.capitalize()} has nothing to call in parallel; take this constraint out."
+            told = f"{where.capitalize()} has no parallel calls. Delete this constraint."
             yield case.finding(check, i, told)
 
 
 def _solution(case: Case) -> Iterator[Finding]:
-    """Against the calls that the unsolved set, and what must go with them, take."""
+    """Compare the limits with the calls that the unsolved set, and what must go with them, take."""
     check = "constraint.solution"
     if not case.unsolved_set:
         return
@@ -108,39 +108,44 @@ def _solution(case: Case) -> Iterator[Finding]:
     for i, calls in case.of(CallBounds):
         if above(total, calls.max_callTimes):
             told = (
-                f"At most {counted(int(calls.max_callTimes), 'call')} may be made, but the solution needs {total} "
-                f"({_shares(needed)}). Raise the limit."
+                f"At most {counted(int(calls.max_callTimes), 'call')} are allowed, but the solution "
+                f"needs {total} ({_shares(needed)}). Raise the limit."
             )
             yield case.finding(check, i, told)
     for i, per_tool in case.of(CallsPerTool):
         for name, most in per_tool.max_calls_per_tool.items():
             if needed[name] > most:
                 times = counted(most, "time")
-                told = f"{name} may be called {times} at most, but the solution needs {needed[name]}. Raise the limit."
+                told = (
+                    f"{name} may be called at most {times}, but the solution needs {needed[name]} "
+                    "calls. Raise the limit."
+                )
                 yield case.finding(check, i, told)
     for i, bounds in case.of(ParallelBounds):
         if bounds.max_parallelCallTypes == 0 and total:
-            told = f"No round may hold a call, but the solution needs {total} ({_shares(needed)}). Raise the limit."
+            told = f"No round may have a call, but the solution needs {total} ({_shares(needed)}). Raise the limit."
             yield case.finding(check, i, told)
     fewest = _fewest_rounds(case, needed)
     for i, rounds in case.of(RoundBounds):
         if above(fewest, rounds.max_round):
             told = (
-                f"At most {counted(int(rounds.max_round), 'round')} may be taken, but the solution needs {fewest}, "
-                "with the answer. Raise the limit."
+                f"At most {counted(int(rounds.max_round), 'round')} are allowed, but the solution "
+                f"needs {fewest}, with the answer. Raise the limit."
             )
             yield case.finding(check, i, told)
 
 
 def _toolbox(case: Case) -> Iterator[Finding]:
-    """Against the tools there are: what is wanted of them must be as much as they may give."""
+    """Compare the constraints with the existing tools: they must be able to give as much as is required."""
     check = "constraint.solution"
     if not case.tools:
         return
     for i, bounds in case.of(ParallelBounds):
         if bounds.unit == "type" and bounds.min_parallelCallTypes > len(set(case.tools)):
             wanted, there = bounds.min_parallelCallTypes, counted(len(set(case.tools)), "tool")
-            yield case.finding(check, i, f"{wanted} different tools are wanted at once, but the case has {there}.")
+            yield case.finding(
+                check, i, f"{wanted} different tools are required in parallel, but the case has {there}."
+            )
     limits: dict[str, int] = {}
     for _, per_tool in case.of(CallsPerTool):
         for name, most in per_tool.max_calls_per_tool.items():
@@ -150,15 +155,15 @@ def _toolbox(case: Case) -> Iterator[Finding]:
         for i, calls in case.of(CallBounds):
             if calls.min_callTimes > room:
                 told = (
-                    f"At least {counted(calls.min_callTimes, 'call')} are wanted, but the limits of the single tools "
-                    f"leave room for {room}. Change one of them."
+                    f"At least {counted(calls.min_callTimes, 'call')} are required, but the limits of the "
+                    f"single tools leave room for {room}. Change one of them."
                 )
                 yield case.finding(check, i, told)
 
 
 def needed_calls(case: Case) -> Counter[str]:
-    """Calls a solution takes: one for each expected text, one of each tool that must come before, and whole groups
-    where a tool has only one to be called in.
+    """Count the calls that a solution takes: one for each expected text, one for each tool that must come before, and
+    whole groups if a tool can only be called in one.
     """
     needed: Counter[str] = Counter({name: len(texts) for name, texts in (case.unsolved_set or {}).items()})
     orders, groups = case.of(OrderChains), case.of(ParallelGroups)
@@ -176,7 +181,7 @@ def needed_calls(case: Case) -> Counter[str]:
 
 
 def _fewest_rounds(case: Case, needed: Counter[str]) -> int:
-    """Rounds that order and the limit on calls at once leave as the fewest, the final response included."""
+    """Return the fewest rounds that the order and the limit on parallel calls allow, the final response included."""
     fewest = 0
     left: dict[str, set[str]] = {name: set() for name in needed}
     for _, order in case.of(OrderChains):
@@ -184,7 +189,7 @@ def _fewest_rounds(case: Case, needed: Counter[str]) -> int:
             left[name].update(order.before(name))
     while left:
         free = [name for name, before in left.items() if not any(each in left for each in before)]
-        # In a circle nothing is deep; that has a finding of its own.
+        # In a cycle nothing has a depth; that has a finding of its own.
         fewest = fewest + 1 if free else len(needed)
         for name in free or list(left):
             del left[name]
@@ -203,16 +208,16 @@ def _unknown_tools(case: Case) -> Iterator[Finding]:
         category, parameters = find_category(constraint.category), case.parameters[i]
         if category is None or parameters is None:
             continue
-        strangers = (name for name in category.tools(parameters) if name not in case.tools)
-        for name in islice(strangers, MAX_UNKNOWN):
+        unknown = (name for name in category.tools(parameters) if name not in case.tools)
+        for name in islice(unknown, MAX_UNKNOWN):
             meant = closest(name, case.tools)
-            hint = f"; probably {meant} is meant" if meant else ""
-            told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool{hint}."
+            hint = f" Did you mean {meant}?" if meant else ""
+            told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool.{hint}"
             yield case.finding("constraint.unknown_tool", i, told)
 
 
 def _wording(case: Case) -> Iterator[Finding]:
-    """Where the sentence and the parameters say different things."""
+    """Yield where the sentence and the parameters differ."""
     for i, constraint in enumerate(case.constraints):
         for told in _disagreements(case, i, constraint.text or ""):
             yield case.finding("constraint.wording", i, told, "warning")
@@ -227,14 +232,17 @@ def _disagreements(case: Case, position: int, text: str) -> Iterator[str]:
         case LengthBounds(min_responseLength=low, max_responseLength=high):
             units = named_units(text)
             if units and parameters.unit not in units:
-                yield f"The text counts {named(sorted(units))}, the parameters {parameters.unit}; make them agree."
+                yield (
+                    f"The text counts {named(sorted(units))}, but the parameters count {parameters.unit}. "
+                    "Make them agree."
+                )
         case ParallelBounds(min_parallelCallTypes=low, max_parallelCallTypes=high):
             pass
         case CallsPerTool(max_calls_per_tool=limits):
             wrong = sorted(most for most in set(limits.values()) if claim.highs and most not in claim.highs)
             if wrong:
                 said = _numbers(claim.highs)
-                yield f"The text says at most {said}, the parameters {_numbers(wrong)}; make them agree."
+                yield f"The text says at most {said}, but the parameters say {_numbers(wrong)}. Make them agree."
             yield from _tool_disagreements(text, set(limits))
             return
         case OrderChains() | ParallelGroups():
@@ -245,9 +253,10 @@ def _disagreements(case: Case, position: int, text: str) -> Iterator[str]:
         case _:
             return
     if claim.highs and high not in claim.highs:
-        yield f"The text says at most {_numbers(claim.highs)}, the parameters {_ceiling(high)}; make them agree."
+        said = _numbers(claim.highs)
+        yield f"The text says at most {said}, but the parameters {_ceiling(high)}. Make them agree."
     if claim.lows and low not in claim.lows and (low or min(claim.lows) > 1):
-        yield f"The text says at least {_numbers(claim.lows)}, the parameters {low}; make them agree."
+        yield f"The text says at least {_numbers(claim.lows)}, but the parameters say {low}. Make them agree."
 
 
 def _tool_disagreements(text: str, tools: set[str]) -> Iterator[str]:
@@ -255,7 +264,7 @@ def _tool_disagreements(text: str, tools: set[str]) -> Iterator[str]:
     known = {tool.casefold() for tool in tools}
     strange = sorted(name for name in said if name.casefold() not in known)
     if strange and tools:
-        yield f"The text names {named(strange)}, the parameters do not; make them agree."
+        yield f"The text names {named(strange)}, but the parameters do not. Make them agree."
 
 
 def _shares(needed: Counter[str]) -> str:
@@ -263,7 +272,7 @@ def _shares(needed: Counter[str]) -> str:
 
 
 def _ceiling(high: int | str) -> str:
-    return str(high) if isinstance(high, int) else "set no limit"
+    return f"say {high}" if isinstance(high, int) else "set no limit"
 
 
 def _numbers(numbers: frozenset[int] | list[int]) -> str:

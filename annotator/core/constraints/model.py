@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-#: A count, bools and texts excluded.
+#: A count; no booleans, no text.
 Count = Annotated[int, Field(ge=0, strict=True)]
-#: A ceiling; "inf" stands for none, as in the published files.
+#: A maximum; "inf" means none, as in the published files.
 Ceiling = Count | Literal["inf"]
-#: The mark, in the JSON schema of a parameters model, of a text that names a tool: a form then offers the tools.
+#: Marks, in the JSON schema of a parameters model, a text that names a tool: a form then offers the tools.
 TOOL = "tool"
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200), Field(json_schema_extra={"format": TOOL})]
 
@@ -22,7 +22,7 @@ class Dimension(StrEnum):
 
 
 class Parameters(BaseModel):
-    """What a category counts with. Fields nobody knows are kept and written back.
+    """The parameters of a category. Unknown fields are kept and written back.
 
     The form that edits them is made from this model: a field's ``title`` is its label, its ``description`` the hint;
     ``json_schema_extra`` may name one item of a list of lists (``{"row": "Chain"}``).
@@ -31,16 +31,16 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     def native(self) -> dict[str, Any]:
-        """As they were given: nothing added, nothing lost."""
+        """Return them as they were given: nothing added, nothing lost."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 class NoParameters(Parameters):
-    """Of categories whose rule stands elsewhere: in the tools' schemas, or in validator code."""
+    """For categories with rules elsewhere: in the tools' schemas, or in validator code."""
 
 
 class Variant(BaseModel):
-    """Other parameters, in force when one of ``first`` is among the tools called in the first round of calls."""
+    """Other parameters, which apply if one of ``first`` is among the tools called in the first round of calls."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,10 +49,10 @@ class Variant(BaseModel):
 
 
 class Constraint(BaseModel):
-    """One rule a case sets. ``category`` is null where a native record lost its label; it is kept and not judged.
+    """One rule of a case. ``category`` is null if a native record lost its label; then it is kept and not judged.
 
-    ``anchor`` quotes the span of the system prompt that states the rule; without it the text itself must stand there.
-    ``extra`` holds fields of the native record that have no place here. The parameters are plain JSON; read them with
+    ``anchor`` quotes the span of the system prompt that states the rule; without it, the prompt must contain the text
+    itself. ``extra`` has unknown fields of the native record. The parameters are plain JSON; read them with
     ``annotator.core.constraints.taxonomy.read_parameters``.
     """
 

@@ -1,8 +1,8 @@
-"""The cctu form of constraints, read and written without loss.
+"""Read and write the cctu form of constraints without loss.
 
 Two shapes are read: that of the published collection, ``{text, parameters | validator_functions, source_label,
 dimension, category, …}``, and the pieces of a released case, ``[dimension, category, text]`` with the content of its
-``check_constraint_<i>.json``. Both come back as they were.
+``check_constraint_<i>.json``. Both are written back unchanged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ _HAD, _LABEL = "_had", "_label"
 
 
 def read_constraint(record: object) -> tuple[Constraint, list[Problem]]:
-    """A constraint of the published collection, and what is wrong with it (pointers into the record).
+    """Return a constraint of the published collection, and its problems (pointers into the record).
 
-    Raises SchemaProblem only when it is no constraint at all.
+    Raises SchemaProblem only if it is not a constraint at all.
     """
     if not isinstance(record, Mapping):
-        raise SchemaProblem([Problem("", "A constraint is a JSON object.")])
+        raise SchemaProblem([Problem("", "A constraint must be a JSON object.")])
     known = {key: record[key] for key in _FIELDS if record.get(key) is not None}
     extra: dict[str, Any] = {key: value for key, value in record.items() if key not in _FIELDS}
     extra[_HAD] = [key for key in _FIELDS if key in record]
@@ -35,7 +35,7 @@ def read_constraint(record: object) -> tuple[Constraint, list[Problem]]:
 
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
-    """The record ``read_constraint`` read; one made here gets the fields it has."""
+    """Return the record that ``read_constraint`` read; a new one gets the fields it has."""
     extra = dict(constraint.extra)
     had = extra.pop(_HAD, [])
     extra.pop(_LABEL, None)
@@ -45,9 +45,9 @@ def write_constraint(constraint: Constraint) -> dict[str, Any]:
 
 
 def read_case_constraint(entry: object, parameters: object = None) -> tuple[Constraint, list[Problem]]:
-    """One entry of a case's ``constraints_list`` with the content of its parameter file (None where it is code)."""
+    """Read one entry of a case's ``constraints_list`` with the content of its parameter file (None if it is code)."""
     if not isinstance(entry, Sequence) or isinstance(entry, str) or len(entry) != 3:
-        raise SchemaProblem([Problem("", "A constraint is a list of its dimension, its category and its text.")])
+        raise SchemaProblem([Problem("", "A constraint must be a list of its dimension, its category and its text.")])
     first, second, text = entry
     category = labelled(first, second)
     known: dict[str, Any] = {"text": text, "extra": {_LABEL: [first, second]}}
@@ -60,13 +60,13 @@ def read_case_constraint(entry: object, parameters: object = None) -> tuple[Cons
     constraint = _made(known)
     problems = _problems(constraint)
     if category is None and isinstance(second, str):
-        problems = [Problem("/1", f"“{second}” under “{first}” is no category of constraints that is known.")]
+        problems = [Problem("/1", f"“{second}” under “{first}” is not a known category of constraints.")]
     return constraint, problems
 
 
 def write_case_constraint(constraint: Constraint) -> tuple[list[str | None], dict[str, Any] | None]:
-    """The entry of ``constraints_list`` and the content of the parameter file; the words it was read with, as long as
-    they still name its category.
+    """Return the entry of ``constraints_list`` and the content of the parameter file; with the original words, as long
+    as they still name its category.
     """
     label = constraint.extra.get(_LABEL)
     category = labelled(*label) if label else None
@@ -76,7 +76,7 @@ def write_case_constraint(constraint: Constraint) -> tuple[list[str | None], dic
 
 
 def category_by_parameters(parameters: Mapping[str, Any] | None) -> Category[Any] | None:
-    """The one category whose parameters have these names, for a record that lost its label."""
+    """Return the one category whose parameters have these names, for a record that lost its label."""
     if not parameters:
         return None
     fitting = [each for each in categories() if set(each.model.model_fields) & set(parameters)]
@@ -97,7 +97,7 @@ def _made(known: dict[str, Any]) -> Constraint:
 
 def _problems(constraint: Constraint) -> list[Problem]:
     if constraint.category is None:
-        sentence = "The constraint has no label: its category is missing."
+        sentence = "The constraint has no label, so its category is missing."
         meant = category_by_parameters(constraint.parameters)
         hint = f" Its parameters are those of “{meant.id}”." if meant else ""
         problems = [Problem("/category", sentence + hint)]

@@ -1,4 +1,4 @@
-"""A constrained document as the pure modules see it: its constraints, its case, its trajectory as rounds."""
+"""Read a constrained document for the other modules: its constraints, its case, its trajectory as rounds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,12 +14,12 @@ _TAKEN = ("dimension", "category", "text", "parameters", "variants", "anchor")
 
 
 def constraints_of(document: Mapping[str, Any]) -> list[Constraint]:
-    """The constraints of a document, in its order."""
+    """Return the constraints of a document, in its order."""
     return [Constraint.model_validate({key: each[key] for key in _TAKEN}) for each in document["constraints"]]
 
 
 def case_of(document: Mapping[str, Any], tools: Sequence[str] | None = None) -> Case:
-    """What feasibility asks of a document. ``tools`` are the names in its toolset; None where that is not known."""
+    """Return the case for the feasibility checks. ``tools`` are the names in its toolset; None if not known."""
     return Case(
         constraints=constraints_of(document),
         scenario=document["scenario"],
@@ -30,7 +30,7 @@ def case_of(document: Mapping[str, Any], tools: Sequence[str] | None = None) -> 
 
 
 def rounds_of(document: Mapping[str, Any]) -> list[Round]:
-    """The reference trajectory; empty where there is none."""
+    """Return the reference trajectory; empty if there is none."""
     return [
         Round(tuple(Call(call["name"], call["arguments"]) for call in each["calls"]), each["final"])
         for each in document["reference_trajectory"] or ()
@@ -40,9 +40,9 @@ def rounds_of(document: Mapping[str, Any]) -> list[Round]:
 def replay_of(
     document: Mapping[str, Any], toolset: CompiledToolset | None = None, constraints: Sequence[Constraint] | None = None
 ) -> Replay | None:
-    """The reference trajectory judged by the constraints, as far as that takes no code.
+    """Return the reference trajectory judged by the constraints that need no code.
 
-    None without a trajectory, and where parameters cannot be read: that is a finding of its own.
+    None without a trajectory, and if parameters cannot be read, which is a finding of its own.
     """
     rounds = rounds_of(document)
     if not rounds:

@@ -1,12 +1,12 @@
-"""The step checker: a trajectory replayed round by round against its constraints.
+"""The step checker: replay a trajectory round by round against its constraints.
 
-``replay`` judges every round of a trajectory as the published checker does (attempts count, refused ones too) and adds
-what its environment does about it (paper, 3.1), what is allowed next, and how each constraint stands.
+``replay`` judges every round of a trajectory like the published checker (attempts count, even if refused) and adds
+what its environment does about it (paper, 3.1), what is allowed next, and the state of each constraint.
 
-How a breach is repaired is our reading of the paper's “initially violated but subsequently refined” (4.1): a later
-round to which the rule applies keeps it. Ceilings on calls apply to every later round, the final response included;
-order and togetherness to rounds that call a tool they name after another or in a group; what is said about the final
-response to every final response. A minimum is owed until the final response: giving that too early breaks it.
+How a violation is repaired is our reading of the paper's “initially violated but subsequently refined” (4.1): a later
+round to which the rule applies keeps it. Maximums of calls apply to every later round, the final response included;
+order and grouping to rounds that call a tool which they name after another or in a group; rules about the final
+response to every final response. A minimum is owed until the final response: giving that too early violates it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,12 +33,12 @@ class Status(StrEnum):
     #: Violated, then repaired.
     SOFT_SATISFIED = "soft_satisfied"
     UNSATISFIED = "unsatisfied"
-    #: Nothing can be said: no category, or validator code that has not run.
+    #: Unknown: no category, or validator code that has not run.
     UNJUDGED = "unjudged"
 
 
 class Ending(StrEnum):
-    #: A final response that broke nothing.
+    #: A final response without a violation.
     ANSWERED = "answered"
     #: The rounds were used up.
     ENDED = "ended"
@@ -48,7 +48,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConstraintState:
-    """How one constraint stands after a round; ``owed`` is what it still wants before the end, as a sentence."""
+    """The state of one constraint after a round; ``owed`` is what it still requires before the end, as a sentence."""
 
     status: Status
     owed: str = ""
@@ -56,7 +56,7 @@ class ConstraintState:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A breach, and the position of the constraint it breaks."""
+    """A violation, and the position of its constraint."""
 
     constraint: int
     breach: Breach
@@ -64,9 +64,9 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One round replayed.
+    """One replayed round.
 
-    ``limits`` is what is allowed after it. ``over`` tells that the task had ended before: such a round is judged as the
+    ``limits`` is what is allowed after it. ``over``: the task had ended before; such a round is judged like the
     published checker would, and changes nothing.
     """
 
@@ -78,7 +78,7 @@ class Turn:
 
     @property
     def executed(self) -> tuple[int, ...]:
-        """Positions of the calls that run: those without a breach, in a round that takes place."""
+        """Positions of the calls that run: those without a violation, in a round that takes place."""
         if self.over or _ends(each.breach for each in self.broken):
             return ()
         refused = {each.breach.call for each in self.broken}
@@ -92,7 +92,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A whole trajectory. ``statuses`` has one entry a constraint; what is owed when it is over was not satisfied."""
+    """A whole trajectory. ``statuses`` has one entry for each constraint; what is owed at the end was not satisfied."""
 
     turns: tuple[Turn, ...]
     ending: Ending
@@ -111,7 +111,7 @@ class _Rule:
         self.broke = self.holds = False
 
     def settle(self, first: tuple[str, ...]) -> None:
-        """Choose the variant, once the first calls are known."""
+        """Choose the variant, when the first calls are known."""
         if self.category and self.constraint.variants:
             self.parameters = read_parameters(self.constraint, first)
 
@@ -150,8 +150,8 @@ def replay(
     """Judge ``rounds`` by ``constraints``.
 
     ``toolset`` lets toolset constraints judge arguments; ``validators`` gives the code of format and content
-    constraints by position. Raises SchemaProblem where a category's parameters cannot be read; a constraint without a
-    known category is left unjudged.
+    constraints by position. Raises SchemaProblem if a category's parameters cannot be read; a constraint without a
+    known category is not judged.
     """
     too_many = named_too_often(constraints)
     if too_many is not None:
@@ -187,7 +187,7 @@ def replay(
 
 
 def remaining(constraints: Sequence[Constraint]) -> Limits:
-    """What is allowed before the first round."""
+    """Return what is allowed before the first round."""
     return Limits.strictest(_Rule(constraint, None, None).limits(Past()) for constraint in constraints)
 
 
@@ -202,5 +202,5 @@ def _ending(round_: Round, broken: Sequence[Broken]) -> Ending:
 
 
 def _at_the_end(state: ConstraintState) -> Status:
-    """What is still owed when nothing more comes was not satisfied."""
+    """Return the final status: what is still owed was not satisfied."""
     return Status.UNSATISFIED if state.owed else state.status

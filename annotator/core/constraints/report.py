@@ -17,25 +17,26 @@ MAX_CALLS = 1_000
 
 
 class NotATrajectory(ValueError):
-    """A record that cannot be replayed; the message says what is wrong, in a sentence."""
+    """A record that cannot be replayed; the message says what is wrong."""
 
 
 def replay_row(record: object) -> dict[str, Any]:
-    """The row of a record ``{"constraints": […], "turns": [{"tool_calls": […]} | {"final": text} …], "tools"?}``.
+    """Return the row of a record ``{"constraints": […], "turns": [{"tool_calls": […]} | {"final": text} …],
+    "tools"?}``.
 
-    A call is a tool's name or ``{"name", "arguments"}``; with ``tools`` as JSON Schemas toolset constraints are judged
-    by them (a list of names says nothing about arguments). One list a turn comes back, with an entry for
-    each call, or the final response, that breaks something. Rounds used up are no violation: the published checker
-    ends the task and reports none. Raises NotATrajectory.
+    A call is a tool's name or ``{"name", "arguments"}``; with ``tools`` as JSON Schemas, toolset constraints are judged
+    by them (a list of names says nothing about arguments). The row has one list for each turn, with an entry for each
+    call, or the final response, that violates something. Rounds used up are no violation: the published checker ends
+    the task and reports none. Raises NotATrajectory.
     """
     if not isinstance(record, Mapping):
-        raise NotATrajectory("A trajectory is a JSON object with “constraints” and “turns”.")
+        raise NotATrajectory("A trajectory must be a JSON object with “constraints” and “turns”.")
     constraints = [_constraint(i, each) for i, each in enumerate(_listed(record, "constraints"))]
     if len(constraints) > MAX_CONSTRAINTS:
-        raise NotATrajectory(f"There are {len(constraints)} constraints; at most {MAX_CONSTRAINTS} are read.")
+        raise NotATrajectory(f"There are {len(constraints)} constraints. The limit is {MAX_CONSTRAINTS}.")
     turns = _listed(record, "turns")
     if len(turns) > MAX_ROUNDS:
-        raise NotATrajectory(f"There are {len(turns):,} turns; at most {MAX_ROUNDS:,} are read.")
+        raise NotATrajectory(f"There are {len(turns):,} turns. The limit is {MAX_ROUNDS:,}.")
     rounds = [_round(i, turn) for i, turn in enumerate(turns)]
     try:
         replayed = replay(constraints, rounds, toolset=_toolset(record.get("tools")))
@@ -80,13 +81,13 @@ def _round(position: int, turn: object) -> Round:
         raise NotATrajectory(f"Turn {position} needs either “tool_calls” or “final”.")
     if "final" in turn:
         if not isinstance(turn["final"], str):
-            raise NotATrajectory(f"The final response of turn {position} is not a text.")
+            raise NotATrajectory(f"The final response of turn {position} is not text.")
         return Round(final=turn["final"])
     calls = turn["tool_calls"]
     if not isinstance(calls, list) or not calls:
         raise NotATrajectory(f"The calls of turn {position} are not a list with at least one call.")
     if len(calls) > MAX_CALLS:
-        raise NotATrajectory(f"Turn {position} has {len(calls):,} calls; at most {MAX_CALLS:,} are read.")
+        raise NotATrajectory(f"Turn {position} has {len(calls):,} calls. The limit is {MAX_CALLS:,}.")
     return Round(tuple(_call(position, i, call) for i, call in enumerate(calls)))
 
 
@@ -97,7 +98,7 @@ def _call(turn: int, position: int, call: object) -> Call:
         arguments = call.get("arguments")
         if arguments is None or isinstance(arguments, dict | str):
             return Call(call["name"], arguments)
-    raise NotATrajectory(f"Call {position} of turn {turn} is neither a tool's name nor a name with arguments.")
+    raise NotATrajectory(f"Call {position} of turn {turn} must be a tool's name, or a name with arguments.")
 
 
 def _toolset(tools: object) -> CompiledToolset | None:

@@ -36,14 +36,14 @@ class InteractionRounds(Category[RoundBounds]):
     def judge(self, parameters: RoundBounds, past: Past, round_: Round) -> Judgement:
         number = past.rounds + 1
         if above(number, parameters.max_round):
-            told = f"The limit of {counted(int(parameters.max_round), 'interaction round')} is used up; the task ends."
+            told = f"The limit of {counted(int(parameters.max_round), 'interaction round')} is used up. The task ends."
             return Judgement(breaches=(Breach("MAX ROUND", None, told, Consequence.ENDED),))
         if round_.final is None:
             return Judgement()
         if number < parameters.min_round:
             told = (
-                f"This final response comes in round {number}; at least {parameters.min_round} rounds are required. "
-                "Go on with the task before you answer."
+                f"This final response comes in round {number}, but at least {parameters.min_round} "
+                "rounds are required. Continue the task before you answer."
             )
             return Judgement(breaches=(Breach("MIN ROUND", None, told, Consequence.RETURNED),))
         return Judgement()
@@ -63,7 +63,7 @@ class CallBounds(Parameters):
 
 @register
 class ToolCallCount(Category[CallBounds]):
-    """How many tool calls there may be in all."""
+    """How many tool calls there may be in total."""
 
     id = "tool call count"
     dimension = Dimension.RESOURCE
@@ -74,15 +74,15 @@ class ToolCallCount(Category[CallBounds]):
         return {"min_callTimes": 0, "max_callTimes": 5}
 
     def sentence(self, parameters: CallBounds) -> str:
-        return f"Make {ranged(parameters.min_callTimes, parameters.max_callTimes, 'tool call')} in all."
+        return f"Make {ranged(parameters.min_callTimes, parameters.max_callTimes, 'tool call')} in total."
 
     def judge(self, parameters: CallBounds, past: Past, round_: Round) -> Judgement:
         if round_.final is not None:
             if past.calls >= parameters.min_callTimes:
                 return Judgement()
             told = (
-                f"Only {counted(past.calls, 'tool call')} made; at least {parameters.min_callTimes} are required. "
-                "Call more tools before you answer."
+                f"Only {counted(past.calls, 'tool call')} made, but at "
+                f"least {parameters.min_callTimes} are required. Call more tools before you answer."
             )
             return Judgement(breaches=(Breach("MIN CALL TIMES", None, told, Consequence.RETURNED),))
         most = counted(parameters.max_callTimes, "tool call") if isinstance(parameters.max_callTimes, int) else ""
@@ -140,8 +140,8 @@ class SpecificToolCallCount(Category[CallsPerTool]):
             most = parameters.max_calls_per_tool.get(call.name)
             if most is not None and now[call.name] > most:
                 told = (
-                    f"{call.name} may be called at most {counted(most, 'time')}; it is no longer available. "
-                    "Other tools are."
+                    f"{call.name} may be called at most {counted(most, 'time')}, so it is no longer "
+                    "available. Use other tools."
                 )
                 breaches.append(Breach("MAX CALLS PER TOOL", i, told, Consequence.DISABLED))
         return Judgement(breaches=tuple(breaches)) if round_.calls or round_.final is not None else UNTOUCHED

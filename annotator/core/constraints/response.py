@@ -1,4 +1,4 @@
-"""Response constraints: how long the final response is, what form it has, what it holds (paper, 3.1)."""
+"""Response constraints: the length, format and content of the final response (paper, 3.1)."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -20,13 +20,13 @@ class LengthBounds(Parameters):
     unit: Literal["words", "characters"] = Field("characters", title="Unit")
 
     def measure(self, text: str) -> int:
-        """Words as white space parts them, or characters; the published checker counts the same."""
+        """Count words separated by white space, or characters, like the published checker."""
         return len(text.split()) if self.unit == "words" else len(text)
 
 
 @register
 class Length(Category[LengthBounds]):
-    """How long the final response is."""
+    """How long the final response may be."""
 
     id = "length"
     dimension = Dimension.RESPONSE
@@ -46,10 +46,10 @@ class Length(Category[LengthBounds]):
         length = parameters.measure(round_.response)
         found = f"The final response has {counted(length, parameters.unit[:-1])}"
         if length < parameters.min_responseLength:
-            told = f"{found}; at least {parameters.min_responseLength} are required. Write it again, longer."
+            told = f"{found}, but at least {parameters.min_responseLength} are required. Write it again, longer."
             return Judgement(breaches=(Breach("MIN LENGTH", None, told, Consequence.RETURNED),))
         if above(length, parameters.max_responseLength):
-            told = f"{found}; at most {parameters.max_responseLength} are allowed. Write it again, shorter."
+            told = f"{found}, but at most {parameters.max_responseLength} are allowed. Write it again, shorter."
             return Judgement(breaches=(Breach("MAX LENGTH", None, told, Consequence.RETURNED),))
         return Judgement()
 
@@ -70,7 +70,7 @@ class _Validated(Category[NoParameters]):
         accepted, message = past.verdict
         if accepted:
             return Judgement()
-        told = message or f"The final response breaks the constraint on its {self.id}. Write it again."
+        told = message or f"The final response violates the constraint on its {self.id}. Write it again."
         return Judgement(breaches=(Breach(self.id.upper(), None, told, Consequence.RETURNED),))
 
     def open(self, parameters: NoParameters, past: Past) -> str:
@@ -79,7 +79,7 @@ class _Validated(Category[NoParameters]):
 
 @register
 class Format(_Validated):
-    """How the final response is presented: plain text, JSON, a table, Markdown."""
+    """The format of the final response: plain text, JSON, a table, Markdown."""
 
     id = "format"
     labels = (("Response", "Format"),)
@@ -90,7 +90,7 @@ class Format(_Validated):
 
 @register
 class Content(_Validated):
-    """What must stand in the final response: identifiers, punctuation, keywords, a language."""
+    """What the final response must contain: identifiers, punctuation, keywords, a language."""
 
     id = "content"
     #: The last two are the published registry's own, for identifiers and for punctuation.

@@ -1,4 +1,4 @@
-"""What a rule sees: the round it judges, and what came before."""
+"""What a rule sees: the round that it judges, and the rounds before."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from typing import Any
 
 from annotator.core.schema.toolsets import CompiledToolset
 
-#: Accepted or not, and what a validator says about it.
+#: Whether a validator accepts, and its message.
 Verdict = tuple[bool, str]
-#: Capitals of ASCII alone: lower() may change a text's length.
+#: ASCII capitals only: lower() may change a text's length.
 _LOWER = {ord(capital): ord(capital.lower()) for capital in ascii_uppercase}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call a model attempts. ``arguments`` is None where a record names tools alone."""
+    """One tool call that a model attempts. ``arguments`` is None if a record has only tool names."""
 
     name: str
     arguments: dict[str, Any] | str | None = None
@@ -25,7 +25,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One output of the model: calls made at once, or a final response."""
+    """One output of the model: parallel calls, or a final response."""
 
     calls: tuple[Call, ...] = ()
     final: str | None = None
@@ -36,14 +36,14 @@ class Round:
 
     @property
     def response(self) -> str | None:
-        """The final response as constraints judge it: what the model thought aloud is no part of it."""
+        """The final response as constraints judge it: without what the model thought aloud."""
         return None if self.final is None else without_thinking(self.final)
 
 
 def without_thinking(text: str) -> str:
-    """A final response without its ``<think>…</think>`` and the white space around it.
+    """Return a final response without its ``<think>…</think>`` and the white space around it.
 
-    In any case and across lines, as the published checker does it; where the end is missing, all of it is response.
+    In any case and across lines, like the published checker; if the end is missing, all of it is response.
     """
     kept, place = [], 0
     lowered = text.translate(_LOWER)
@@ -54,22 +54,22 @@ def without_thinking(text: str) -> str:
 
 
 class Consequence(StrEnum):
-    """What the environment does about a breach (paper, 3.1)."""
+    """What the environment does about a violation (paper, 3.1)."""
 
     IGNORED = "ignored"
     REJECTED = "rejected"
     DISABLED = "disabled"
     FAILED = "failed"
-    #: The final response is handed back and must be given again.
+    #: The final response is returned and must be given again.
     RETURNED = "returned"
     ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One rule broken by one call (its position in the round), or by the final response or the round itself (None).
+    """One rule violated by one call (its position in the round), or by the final response or the round itself (None).
 
-    ``label`` is the name in the published checker, where it has one; ``feedback`` is what a model would be told.
+    ``label`` is the name in the published checker, if it has one; ``feedback`` is what a model would be told.
     """
 
     label: str
@@ -80,7 +80,7 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One rule on one round. ``applies`` is false where the round neither keeps nor breaks the rule."""
+    """One rule on one round. ``applies`` is false if the round neither keeps nor violates the rule."""
 
     applies: bool = True
     breaches: tuple[Breach, ...] = ()
@@ -92,10 +92,10 @@ UNTOUCHED = Judgement(applies=False)
 
 @dataclass(slots=True)
 class Past:
-    """The rounds before the one judged. Every attempt counts, refused ones too: so counts the published checker.
+    """The rounds before the one judged. Every attempt counts, even if refused, as in the published checker.
 
-    ``toolset`` is what calls are checked by, where it is known.
-    ``widest_types`` and ``widest_calls`` are the most different tools, and the most calls, of any one round.
+    ``toolset`` checks calls, if it is known. ``widest_types`` and ``widest_calls`` are the most different tools, and
+    the most calls, of any one round.
     """
 
     rounds: int = 0
@@ -107,7 +107,7 @@ class Past:
     first: tuple[str, ...] = ()
     answered: bool = False
     toolset: CompiledToolset | None = None
-    #: What validator code says of a final response, by the code of the constraint judged; None where none has run.
+    #: Verdicts of validator code on a final response, by the code of the constraint; None if none has run.
     verdict: Verdict | None = None
 
     def add(self, round_: Round) -> None:
@@ -124,11 +124,11 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is allowed from now on; None where nothing is limited. ``at_once`` counts the calls of one round,
+    """What is allowed from now on; None for what is not limited. ``at_once`` counts the calls of one round,
     ``kinds_at_once`` the different tools.
 
     ``per_tool`` says how many calls a tool has left, ``awaited`` which tools must be called in an earlier round than
-    that tool, ``together`` the choices of tools with one of which it must be called at once, itself included.
+    that tool, ``together`` the groups of tools with one of which it must be called in parallel, itself included.
     """
 
     rounds: int | None = None
@@ -146,7 +146,7 @@ class Limits:
 
     @classmethod
     def strictest(cls, all_limits: "Iterable[Limits]") -> "Limits":
-        """The strictest of several."""
+        """Return the strictest combination of several limits."""
         rounds: int | None = None
         calls: int | None = None
         at_once: int | None = None

@@ -1,4 +1,4 @@
-"""A run as JSON: what is stored of it, answered over HTTP and laid out on a page. Its size is bounded."""
+"""A run as JSON: stored, returned by the API and shown on a page. Its size is limited."""
 
 import json
 from dataclasses import asdict
@@ -13,10 +13,10 @@ _MAX_EXPECTED_LENGTH = 500
 
 
 def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
-    """The run, ready to be stored.
+    """Return the run, ready to be stored.
 
-    Of a round only the states that it changed are kept, by the constraint's position; ``implied_from`` is the
-    position of the first constraint that the case does not state itself.
+    Of a round only the states that it changed are kept, by the constraint's position; ``implied_from`` is the position
+    of the first constraint that the case does not state itself.
     """
     return {
         "constraints": [
@@ -75,5 +75,5 @@ def _call(call: CallRun) -> dict[str, Any]:
 
 
 def _limits(limits: Limits) -> dict[str, Any]:
-    """What is limited; what is not is left out."""
+    """Return what is limited; the rest is left out."""
     return {key: value for key, value in asdict(limits).items() if value is not None and value != {}}

@@ -1,4 +1,4 @@
-"""What a constraint's sentence claims: bounds, units, tools. Read by patterns, and only what they are sure of."""
+"""What a constraint's sentence claims: bounds, units, tools. Found by patterns, only where they are certain."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ _WORDS = {
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20,
 }  # fmt: skip
 _N = rf"(\d[\d,]*|{'|'.join(_WORDS)})\b"
-#: "a total of", "a maximum of": words that may stand between a bound and its number.
+#: "a total of", "a maximum of": words that may come between a bound and its number.
 _TO = r"(?:\s+(?:of|is|to|a|an|be|the|total|in))*\s+"
 _BETWEEN = re.compile(
     rf"(?:between|range:?|from|within)(?:\s+(?:of|is|the|range|from|between))*\s+\[?{_N}\s*(?:and|to|,|-|–)\s*{_N}",
@@ -27,7 +27,7 @@ _LOWER = re.compile(
     re.I,
 )
 _OVER = re.compile(rf"(?<!no )(?<!not )more\s+than\s+{_N}", re.I)
-#: Says how many rounds must show something, not how much.
+#: The number of rounds that must show something, not the number of calls.
 _SOME_ROUND = re.compile(
     r"\bat\s+least\s+one(?:\s+\w+){0,2}\s+(?:turn|round|step|instruction)s?|\bat\s+least\s+once\b",
     re.I,
@@ -39,14 +39,14 @@ _TOOL = re.compile(r"\b[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+\b")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The numbers a sentence gives as lower and as upper bounds."""
+    """The numbers that a sentence gives as lower and as upper bounds."""
 
     lows: frozenset[int]
     highs: frozenset[int]
 
 
 def read_claim(text: str) -> Claim:
-    """The bounds in a sentence: “at most 3”, “between 15 and 20”, “no fewer than two”, “exactly once”."""
+    """Return the bounds in a sentence: “at most 3”, “between 15 and 20”, “no fewer than two”, “exactly once”."""
     lows: set[int] = set()
     highs: set[int] = set()
     rest = _SOME_ROUND.sub(" ", text[:MAX_LENGTH])
@@ -66,12 +66,12 @@ def read_claim(text: str) -> Claim:
 
 
 def named_tools(text: str) -> frozenset[str]:
-    """The names in a sentence that are written as tools' names are, with underscores."""
+    """Return the names in a sentence that look like tools' names, with underscores."""
     return frozenset(_TOOL.findall(text[:MAX_LENGTH]))
 
 
 def named_units(text: str) -> frozenset[str]:
-    """“words”, “characters”, or both, as far as they follow a number or a bound."""
+    """Return “words”, “characters”, or both, if they follow a number or a bound."""
     return frozenset(
         unit + "s" for unit in ("word", "character") if re.search(rf"\b{unit}s?\b", text[:MAX_LENGTH], re.I)
     )

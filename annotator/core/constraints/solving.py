@@ -1,8 +1,8 @@
-"""The unsolved set: which texts the tools' results must hold, and which of them have come. As the published code does.
+"""The unsolved set: which texts the tools' results must contain, and which have come. Like the published code.
 
-A result is read as text (``text_of``); it yields an expected text when it holds each of its items, parted by ", ",
-whatever the case of letters and without commas. One result ticks off one expected text of its tool: the first that is
-still open.
+A result is read as text (``text_of``); it matches an expected text if it contains each of its items, separated by ", ",
+ignoring the case of letters and commas. One result ticks off one expected text of its tool: the first that is still
+open.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Expected:
-    """A text that some call of ``tool`` must yield; ``round`` (from 0) and ``call`` (its position) did, or None."""
+    """A text that a call of ``tool`` must return; ``round`` (from 0) and ``call`` (its position) did, or None."""
 
     tool: str
     text: str
@@ -22,30 +22,30 @@ class Expected:
 
 
 def text_of(value: Any) -> str:
-    """What a model is given of a result: a text as it is, objects and lists as JSON, the rest as Python says it."""
+    """Return what a model gets of a result: a text unchanged, objects and lists as JSON, the rest as Python's text."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
 
 
 def yields(result: str, expected: str) -> bool:
-    """Whether a result holds every item of an expected text."""
+    """Return whether a result contains every item of an expected text."""
     held = _plain(result)
     return all(_plain(item) in held for item in expected.split(", "))
 
 
 class UnsolvedSet:
-    """What has to be found, and what has been. ``texts`` are in the order of the case."""
+    """What must be found, and what has been. ``texts`` are in the order of the case."""
 
     def __init__(self, unsolved_set: Mapping[str, Sequence[Any]] | None) -> None:
-        #: Whether the case says what has to be found.
+        #: Whether the case says what must be found.
         self.known = unsolved_set is not None
         self.texts = [
             Expected(tool, text_of(each)) for tool, each_of in (unsolved_set or {}).items() for each in each_of
         ]
 
     def tick(self, tool: str, result: str, *, round_: int, call: int) -> int | None:
-        """Tick off the first open text of ``tool`` that the result yields; its position, None where it yields none."""
+        """Tick off the first open text of ``tool`` that the result contains; return its position, or None."""
         for position, expected in enumerate(self.texts):
             if expected.tool == tool and expected.round is None and yields(result, expected.text):
                 expected.round, expected.call = round_, call
@@ -54,7 +54,7 @@ class UnsolvedSet:
 
     @property
     def solved(self) -> bool | None:
-        """Whether nothing is left open; None where the case does not say what has to be found."""
+        """Whether nothing is open; None if the case does not say what must be found."""
         return all(expected.round is not None for expected in self.texts) if self.known else None
 
 

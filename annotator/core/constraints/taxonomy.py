@@ -15,35 +15,35 @@ P = TypeVar("P", bound=Parameters)
 
 
 class Category(ABC, Generic[P]):
-    """One category: what its parameters are, how they read as a sentence, and how a round is judged by them."""
+    """One category: its parameters, its sentence, and how a round is judged."""
 
     id: ClassVar[str]
     dimension: ClassVar[Dimension]
-    #: Pairs (first, second) by which native files name the category, apart from (dimension, id).
+    #: Pairs (first, second) by which native files name the category, besides (dimension, id).
     labels: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: What judging takes beside the round: validator code, or the toolset.
+    #: What judging needs besides the round: validator code, or the toolset.
     needs: ClassVar[Literal["", "validator", "toolset"]] = ""
     model: type[P]
 
     @abstractmethod
     def sentence(self, parameters: P) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
 
     @abstractmethod
     def judge(self, parameters: P, past: Past, round_: Round) -> Judgement:
-        """What ``round_`` does to the rule."""
+        """Return what ``round_`` does to the rule."""
 
     def open(self, parameters: P, past: Past) -> str:
-        """What is still owed before the end, as a sentence; empty when nothing is."""
+        """Return what is still required before the end, as a sentence; empty if nothing is."""
         return ""
 
     def limits(self, parameters: P, past: Past) -> Limits:
-        """What the rule allows from now on."""
+        """Return what the rule allows from now on."""
         return Limits()
 
     def usual(self, tools: Sequence[str]) -> dict[str, Any] | None:
-        """Parameters to begin a new constraint with, in a case that has these tools: the model's own defaults, unless
-        a category knows better. None where the rule stands elsewhere.
+        """Return parameters for a new constraint in a case with these tools: the model's own defaults, unless a
+        category has better ones. None if the rule is defined elsewhere.
         """
         if self.needs:
             return None
@@ -53,11 +53,11 @@ class Category(ABC, Generic[P]):
             return {}
 
     def tools(self, parameters: P) -> tuple[str, ...]:
-        """The tools the parameters name, each once."""
+        """Return the tools the parameters name, each once."""
         return ()
 
 
-#: Faults told of one constraint's parameters.
+#: Problems reported for one constraint's parameters.
 _MAX_PROBLEMS = 20
 _CATEGORIES: dict[str, Category[Any]] = {}
 
@@ -65,29 +65,31 @@ _CATEGORIES: dict[str, Category[Any]] = {}
 def register(category: type[Category[Any]]) -> type[Category[Any]]:
     """Add a category; a class decorator. Raises ValueError when its id is taken."""
     if category.id in _CATEGORIES:
-        raise ValueError(f"There is a category “{category.id}” already; give this one another id.")
+        raise ValueError(f"There is already a category “{category.id}”. Choose another id.")
     _CATEGORIES[category.id] = category()
     return category
 
 
 def forget(category: type[Category[Any]]) -> None:
-    """Take a registered category out again."""
+    """Unregister a category."""
     del _CATEGORIES[category.id]
 
 
 def find_category(name: str | None) -> Category[Any] | None:
-    """The category of that id."""
+    """Return the category of that id."""
     return _CATEGORIES.get(name) if name else None
 
 
 def categories() -> tuple[Category[Any], ...]:
-    """All of them: by dimension, then in the order of their registration."""
+    """Return all of them: by dimension, then in the order of their registration."""
     order = list(Dimension)
     return tuple(sorted(_CATEGORIES.values(), key=lambda category: order.index(category.dimension)))
 
 
 def labelled(first: object, second: object) -> Category[Any] | None:
-    """The category a native file names by two words, in any case: its dimension and id, or an older pair."""
+    """Return the category that a native file names by two words, in any case: its dimension and id, or an
+    older pair.
+    """
     if not isinstance(first, str) or not isinstance(second, str):
         return None
     wanted = (first.strip().casefold(), second.strip().casefold())
@@ -99,7 +101,8 @@ def labelled(first: object, second: object) -> Category[Any] | None:
 
 
 def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Parameters:
-    """The parameters in force when the tools ``first`` were called first: those of the first variant that names one.
+    """Return the parameters that apply if the tools ``first`` were called first: those of the first variant that names
+    one.
 
     Raises SchemaProblem with pointers into the constraint.
     """
@@ -121,8 +124,8 @@ def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Para
 
 
 def proposed_text(name: str | None, parameters: dict[str, Any] | None) -> str:
-    """The sentence that a category makes of parameters; empty where it says nothing of its own (validator code), where
-    parameters are missing, and where they cannot be read.
+    """Return the sentence that a category makes of parameters; empty if it makes none (validator code), or if
+    parameters are missing or cannot be read.
     """
     category = find_category(name)
     if category is None or category.needs == "validator" or (parameters is None and not category.needs):
@@ -134,7 +137,7 @@ def proposed_text(name: str | None, parameters: dict[str, Any] | None) -> str:
 
 
 def constraint_problems(constraint: Constraint) -> list[Problem]:
-    """Everything that cannot be read in a constraint, variants included."""
+    """Return everything that cannot be read in a constraint, variants included."""
     problems: list[Problem] = []
     for first in ((), *(tuple(variant.first) for variant in constraint.variants)):
         try:
@@ -147,15 +150,15 @@ def constraint_problems(constraint: Constraint) -> list[Problem]:
 def _no_category(name: str | None) -> str:
     known = ", ".join(_CATEGORIES)
     if not name:
-        return f"The constraint has no category; give it one of: {known}."
-    return f"“{name}” is no category of constraints; use one of: {known}."
+        return f"The constraint has no category. Choose one of: {known}."
+    return f"“{name}” is not a category of constraints. Use one of: {known}."
 
 
-_SENTENCES = {"missing": "The parameter is missing."}
+_SENTENCES = {"missing": "This parameter is required."}
 
 
 def _problem(place: str, item: Any) -> Problem:
-    # Of a number or "inf", pydantic names the branch it tried last.
+    # For a number or "inf", pydantic names the branch it tried last.
     steps = [step for step in item["loc"] if not str(step).startswith(("constrained-int", "literal["))]
     pointer = place + "".join(f"/{escape(str(step))}" for step in steps)
     return Problem(pointer, in_words(item, _SENTENCES))

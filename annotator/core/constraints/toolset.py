@@ -1,6 +1,6 @@
-"""Toolset constraints: what the tools' JSON Schemas say (paper, 3.1). They need no parameters of their own.
+"""Toolset constraints: what the tools' JSON Schemas require (paper, 3.1). They have no parameters of their own.
 
-The schemas come with the past: ``Past.toolset``. Without it no call is judged.
+The schemas come from ``Past.toolset``. Without it no call is judged.
 """
 
 from typing import ClassVar
@@ -13,7 +13,7 @@ from annotator.core.schema.violations import Violation, find_violations
 
 
 class _SchemaRule(Category[NoParameters]):
-    """What one category makes of the violations in a round's calls."""
+    """Judges the violations in a round's calls that belong to one category."""
 
     dimension = Dimension.TOOLSET
     needs = "toolset"
@@ -21,7 +21,7 @@ class _SchemaRule(Category[NoParameters]):
     label: ClassVar[str]
 
     def concerns(self, violation: Violation) -> bool:
-        """Whether the category is about this kind of violation."""
+        """Return whether the category is about this kind of violation."""
         raise NotImplementedError
 
     def judge(self, parameters: NoParameters, past: Past, round_: Round) -> Judgement:
@@ -38,13 +38,13 @@ class _SchemaRule(Category[NoParameters]):
 
 @register
 class AvailableToolsAndParameters(_SchemaRule):
-    """Only tools that exist, only arguments they have, only values their schemas allow."""
+    """Only existing tools, only their arguments, only values that their schemas allow."""
 
     id = "available tools and parameters"
     label = "UNAVAILABLE TOOL OR PARAMETER"
 
     def sentence(self, parameters: NoParameters) -> str:
-        return "Call only the tools that are given, with the arguments and values their descriptions allow."
+        return "Call only the given tools, with the arguments and values that their descriptions allow."
 
     def concerns(self, violation: Violation) -> bool:
         return violation.kind in ("unknown_argument", "unknown_key", "not_in_enum", "rule")
@@ -52,13 +52,13 @@ class AvailableToolsAndParameters(_SchemaRule):
 
 @register
 class RequiredParameters(_SchemaRule):
-    """No argument left out that the tool requires, at any depth."""
+    """Every required argument is given, at any depth."""
 
     id = "required parameters"
     label = "MISSING PARAMETER"
 
     def sentence(self, parameters: NoParameters) -> str:
-        return "Give every argument a tool requires."
+        return "Give every argument that a tool requires."
 
     def concerns(self, violation: Violation) -> bool:
         return violation.kind == "missing_argument" or (violation.kind == "nested" and violation.value is None)
@@ -66,7 +66,7 @@ class RequiredParameters(_SchemaRule):
 
 @register
 class ParameterTypes(_SchemaRule):
-    """Every argument of the type its schema says, at any depth."""
+    """Every argument has the type of its schema, at any depth."""
 
     id = "parameter types"
     label = "PARAMETER TYPE"
@@ -79,7 +79,7 @@ class ParameterTypes(_SchemaRule):
 
 
 def toolset_constraints() -> list[Constraint]:
-    """The three constraints that every case sets by describing its tools."""
+    """Return the three constraints that every case sets by describing its tools."""
     rules: tuple[_SchemaRule, ...] = (AvailableToolsAndParameters(), RequiredParameters(), ParameterTypes())
     return [
         Constraint(dimension=rule.dimension, category=rule.id, text=rule.sentence(NoParameters())) for rule in rules
@@ -93,5 +93,5 @@ def _violations(toolset: CompiledToolset, call: Call) -> list[Violation]:
     if call.arguments is None:
         return []
     if isinstance(call.arguments, str):
-        return [Violation("wrong_type", "", call.arguments, "The arguments are no JSON object.")]
+        return [Violation("wrong_type", "", call.arguments, "The arguments are not a JSON object.")]
     return list(find_violations(tool, call.arguments, ""))

@@ -1,11 +1,11 @@
-"""A model's trajectory that somebody pastes: our rounds, or messages in the OpenAI format. Read strictly.
+"""Parse a pasted trajectory of a model: our rounds, or messages in the OpenAI format. Strict.
 
     read_trajectory('[{"calls": [{"name": "find", "arguments": {}}]}, {"final": "Two rivers."}]')
 
-Rounds: a list (or an object that holds it under ``reference_trajectory`` or ``rounds``) of objects with ``calls`` or
-``final``; ids may be left out. Messages: a list (or an object with ``messages``); an assistant's message with
-``tool_calls`` is a round of calls, one without is a final response, a tool's message is what was observed; the rest is
-passed over.
+Rounds: a list (or an object with it under ``reference_trajectory`` or ``rounds``) of objects with ``calls`` or
+``final``; ids are optional. Messages: a list (or an object with ``messages``); an assistant's message with
+``tool_calls`` is a round of calls, one without is a final response, a tool's message is an observation; the rest is
+skipped.
 """
 
 import json
@@ -17,7 +17,7 @@ from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.schema.exact_json import JsonError, loads
 from annotator.core.wording import counted
 
-#: What is read of a custom trajectory: characters, rounds and calls.
+#: Limits of a custom trajectory: characters, rounds and calls.
 MAX_TEXT = 1_000_000
 MAX_ROUNDS = 200
 MAX_CALLS = 500
@@ -26,15 +26,15 @@ _HOLDERS = ("reference_trajectory", "rounds", "messages")
 
 
 def read_trajectory(text: str) -> list[dict[str, Any]]:
-    """The rounds, each ``{"id", "calls": [{"id", "name", "arguments", "observation"}], "final"}``.
+    """Return the rounds, each ``{"id", "calls": [{"id", "name", "arguments", "observation"}], "final"}``.
 
-    Arguments that are no JSON object stay a text: a model may write such. Raises SchemaProblem with a place and a
+    Arguments that are not a JSON object stay text: a model may write such. Raises SchemaProblem with a place and a
     sentence for each problem.
     """
     if not text.strip():
-        raise SchemaProblem([Problem("", "There is no trajectory; paste rounds or messages as JSON.")])
+        raise SchemaProblem([Problem("", "There is no trajectory. Paste rounds or messages as JSON.")])
     if len(text) > MAX_TEXT:
-        raise SchemaProblem([Problem("", f"The text has {len(text):,} characters; at most {MAX_TEXT:,} are read.")])
+        raise SchemaProblem([Problem("", f"The text has {len(text):,} characters. The limit is {MAX_TEXT:,}.")])
     try:
         value = loads(text)
     except json.JSONDecodeError as error:
@@ -46,12 +46,12 @@ def read_trajectory(text: str) -> list[dict[str, Any]]:
 
 
 def read_value(value: Any) -> list[dict[str, Any]]:
-    """The same of a JSON value."""
+    """Return the same for a JSON value."""
     base = ""
     if isinstance(value, dict):
         base = next((key for key in _HOLDERS if isinstance(value.get(key), list)), "")
         if not base:
-            words = "An object must hold a list under “rounds” or “messages”; a list may also stand by itself."
+            words = "An object must have a list under “rounds” or “messages”. A list may also be given directly."
             raise SchemaProblem([Problem("", words)])
         value, base = value[base], f"/{base}"
     if not isinstance(value, list):
@@ -64,17 +64,17 @@ def read_value(value: Any) -> list[dict[str, Any]]:
     if reading.problems:
         raise SchemaProblem(reading.problems[:_MAX_PROBLEMS])
     if not rounds:
-        raise SchemaProblem([Problem(base, "Nothing in it is a call or a final response.")])
+        raise SchemaProblem([Problem(base, "It has no call and no final response.")])
     check_size(rounds)
     return rounds
 
 
 def check_size(rounds: list[dict[str, Any]]) -> None:
-    """Raises SchemaProblem where there are more rounds or calls than are replayed."""
+    """Raise SchemaProblem if there are more rounds or calls than are replayed."""
     calls = sum(len(each["calls"]) for each in rounds)
     if len(rounds) > MAX_ROUNDS or calls > MAX_CALLS:
         found = f"{counted(len(rounds), 'round')} with {counted(calls, 'call')}"
-        words = f"The trajectory has {found}; at most {MAX_ROUNDS} rounds with {MAX_CALLS} calls are run."
+        words = f"The trajectory has {found}. The limit is {MAX_ROUNDS} rounds with {MAX_CALLS} calls."
         raise SchemaProblem([Problem("", words)])
 
 
@@ -92,17 +92,17 @@ class _Reading:
         for number, one in enumerate(value):
             here = f"{base}/{number}"
             if not isinstance(one, dict):
-                self.wrong(here, f"Round {number + 1} is no object with “calls” or “final”.")
+                self.wrong(here, f"Round {number + 1} must be an object with “calls” or “final”.")
                 continue
             calls, final = one.get("calls") or [], one.get("final")
             if not isinstance(calls, list):
-                self.wrong(f"{here}/calls", f"The calls of round {number + 1} are no list.")
+                self.wrong(f"{here}/calls", f"The calls of round {number + 1} must be a list.")
                 continue
             if final is not None and not isinstance(final, str):
-                self.wrong(f"{here}/final", f"The final response of round {number + 1} is no text.")
+                self.wrong(f"{here}/final", f"The final response of round {number + 1} must be text.")
                 continue
             if not calls and final is None:
-                self.wrong(here, f"Round {number + 1} has neither calls nor a final response.")
+                self.wrong(here, f"Round {number + 1} has no calls and no final response.")
                 continue
             read = [
                 self.call(call, f"{here}/calls/{n}", f"Call {n + 1} of round {number + 1}")
@@ -113,14 +113,14 @@ class _Reading:
 
     def call(self, call: Any, here: str, title: str) -> dict[str, Any] | None:
         if not isinstance(call, dict):
-            self.wrong(here, f"{title} is no object with “name” and “arguments”.")
+            self.wrong(here, f"{title} must be an object with “name” and “arguments”.")
             return None
         name, arguments = call.get("name"), call.get("arguments", {})
         if not isinstance(name, str) or not name:
-            self.wrong(f"{here}/name", f"{title} names no tool.")
+            self.wrong(f"{here}/name", f"{title} has no tool name.")
             return None
         if not isinstance(arguments, dict | str):
-            self.wrong(f"{here}/arguments", f"The arguments of {title[:1].lower()}{title[1:]} are no object.")
+            self.wrong(f"{here}/arguments", f"The arguments of {title[:1].lower()}{title[1:]} must be an object.")
             return None
         try:
             arguments = _arguments(arguments)
@@ -140,7 +140,7 @@ class _Reading:
         for number, one in enumerate(value):
             here, title = f"{base}/{number}", f"Message {number + 1}"
             if not isinstance(one, dict) or not isinstance(one.get("role"), str):
-                self.wrong(here, f"{title} is no object with a “role”.")
+                self.wrong(here, f"{title} must be an object with a “role”.")
             elif one["role"] == "assistant":
                 read = self.assistant(one, here, title)
                 if read is not None:
@@ -149,7 +149,7 @@ class _Reading:
             elif one["role"] == "tool":
                 key = _id(one.get("tool_call_id"))
                 if key not in open_calls:
-                    self.wrong(f"{here}/tool_call_id", f"{title} answers no call before it.")
+                    self.wrong(f"{here}/tool_call_id", f"{title} answers no earlier call.")
                     continue
                 open_calls.pop(key)["observation"] = _text(one.get("content"))
         return out
@@ -159,12 +159,12 @@ class _Reading:
     ) -> tuple[list[dict[str, Any]], str | None] | None:
         calls = one.get("tool_calls") or []
         if not isinstance(calls, list):
-            self.wrong(f"{here}/tool_calls", f"The tool_calls of {title.lower()} are no list.")
+            self.wrong(f"{here}/tool_calls", f"The tool_calls of {title.lower()} must be a list.")
             return None
         if not calls:
             final = _text(one.get("content"))
             if final is None:
-                self.wrong(here, f"{title} has neither tool_calls nor a content.")
+                self.wrong(here, f"{title} has no tool_calls and no content.")
                 return None
             return [], final
         read = []
@@ -189,7 +189,7 @@ def _id(key: Any) -> str:
 
 
 def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
-    """Arguments in JSON text as the object that they spell. Raises JsonError for what cannot be kept of them."""
+    """Return the object of arguments in JSON text. Raises JsonError for what cannot be stored."""
     if isinstance(arguments, str):
         try:
             value = normalise(loads(arguments))
@@ -202,7 +202,7 @@ def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
 
 
 def _text(content: Any) -> str | None:
-    """The text of a message: one text, or parts of it."""
+    """Return the text of a message: one text, or parts of it."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
         return "".join(str(part) for part in parts) if parts else None

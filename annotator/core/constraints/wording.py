@@ -8,7 +8,7 @@ Bound = int | str
 
 
 def ranged(low: int, high: Bound, noun: str) -> str:
-    """``at most 3 calls``, ``at least 2 calls``, ``between 2 and 4 calls``, ``exactly 1 call``."""
+    """Return ``at most 3 calls``, ``at least 2 calls``, ``between 2 and 4 calls``, ``exactly 1 call``."""
     if not isinstance(high, int):
         return f"at least {counted(low, noun)}" if low else f"any number of {noun}s"
     if low == high:
@@ -17,7 +17,7 @@ def ranged(low: int, high: Bound, noun: str) -> str:
 
 
 def named(names: Sequence[str], joint: str = "and") -> str:
-    """``a, b and c``; repeated names as ``a (2 times)``."""
+    """Return ``a, b and c``; repeated names as ``a (2 times)``."""
     words = [name if names.count(name) == 1 else f"{name} ({names.count(name)} times)" for name in dict.fromkeys(names)]
     if len(words) < 2:
         return "".join(words)
@@ -25,5 +25,5 @@ def named(names: Sequence[str], joint: str = "and") -> str:
 
 
 def above(number: int, high: Bound) -> bool:
-    """Whether a number exceeds a ceiling."""
+    """Return whether a number exceeds a maximum."""
     return isinstance(high, int) and number > high

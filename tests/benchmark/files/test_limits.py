@@ -203,9 +203,9 @@ def test_a_hostile_record_is_read_or_refused_within_its_bounds(name: str) -> Non
 
 #: What one is told at a bound.
 TOLD = {
-    "a prompt past its bound": r"constraints are looked for in the first 200,000. Shorten it.",
+    "a prompt past its bound": r"Constraints are searched for in the first 200,000 only. Shorten it.",
     "more constraints than are read": r"There are 3000 constraints. The limit is 200.",
-    "chains of chains": r"name 40,000 tools; at most 500 are read. Shorten them.",
+    "chains of chains": r"name 40,000 tools. The limit is 500. Shorten them.",
     "required names times objects": r"lacks \\u201cname 0\\u201d, which the schema requires",
     "objects that lack a name, in many calls": r"steps/s59/arguments/city/0/a.*lacks \\u201ca\\u201d",
     "listed values times values": r"too many for the schema of get_weather",
@@ -322,7 +322,7 @@ def test_quotes_that_stand_all_over_a_prompt_are_marked_at_their_first_places() 
     assert [one.spans for one in view.constraints] == [MAX_SPANS] * MAX_CONSTRAINTS
     assert "".join(piece.text for piece in view.pieces) == document["system_prompt"]
     assert len(told) == MAX_CONSTRAINTS
-    assert all(" stands 5 or more times in the system prompt; state it once." in one for one in told)
+    assert all(" 5 or more times. State it once." in one for one in told)
 
 
 @pytest.mark.parametrize("text", ["[", "-", "- ", "\t-", "[a](", "|-", "`", "<think>", "1.", "a|\n---|\n"])

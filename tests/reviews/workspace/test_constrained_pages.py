@@ -195,7 +195,7 @@ def test_a_case_is_edited_part_by_part_without_scripts(client: Client, team: Tea
         return Draft.objects.get().document()
 
     page = post("set_parameters", "/constraints/c0", **{"p:/max_callTimes": "7"})
-    assert "Text from the parameters: “Make at most 7 tool calls in all.”" in page
+    assert "Text from the parameters: “Make at most 7 tool calls in total.”" in page
     assert stored()["constraints"][0]["parameters"] == {"min_callTimes": 0, "max_callTimes": 7}
     page = post("state_constraint", "/constraints/c0")
     assert stored()["system_prompt"].endswith("- Four calls.\n")

@@ -306,7 +306,7 @@ def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client,
     start = reverse("dialogue-replay", args=[team.project.slug, dialogue.public_id])
     wrong = '[{"calls": [{"arguments": {}}]}]'
     page = text_of(client.post(start, {"paste": "1", "trajectory": wrong}), 422)
-    assert "Call 1 of round 1 names no tool." in page
+    assert "Call 1 of round 1 has no tool name." in page
     assert "/0/calls/0/name" in page
     assert "&quot;arguments&quot;" in page
     refused = [{"calls": [{"name": "read_timetable", "arguments": {"ferry": "<b>Gull</b>"}}]}, {"final": "No stop"}]

@@ -232,7 +232,7 @@ def test_a_record_is_bounded_and_shows_the_same() -> None:
     done, _ = run(case(), find_ferry={"ferry": "Gull" * 2_000})
     record = stored(done)
     assert len(record["rounds"][0]["calls"][0]["received"]) < MAX_LENGTH + 50
-    assert record["rounds"][0]["calls"][0]["received"].endswith("(8,013 characters in all)")
+    assert record["rounds"][0]["calls"][0]["received"].endswith("(8,013 characters in total)")
     view = present_run(record)
     assert [one.round for one in view.rounds[0].unsolved] == [1, 0]
     assert [one.round for one in view.unsolved] == [1, 2]
@@ -297,24 +297,24 @@ def test_messages_of_the_openai_format_are_read() -> None:
         ("[{]", "", "line 1, column 3"),
         ("3", "", "must be a list"),
         ('{"a": 1}', "", "under “rounds” or “messages”"),
-        ("[]", "", "Nothing in it"),
-        ("[1]", "/0", "Round 1 is no object"),
-        ("[{}]", "/0", "neither calls nor a final response"),
-        ('[{"calls": [{"arguments": {}}]}]', "/0/calls/0/name", "Call 1 of round 1 names no tool"),
-        ('{"rounds": [{"calls": [{"name": "a", "arguments": 3}]}]}', "/rounds/0/calls/0/arguments", "are no object"),
+        ("[]", "", "It has no call and no final response"),
+        ("[1]", "/0", "Round 1 must be an object"),
+        ("[{}]", "/0", "no calls and no final response"),
+        ('[{"calls": [{"arguments": {}}]}]', "/0/calls/0/name", "Call 1 of round 1 has no tool name"),
+        ('{"rounds": [{"calls": [{"name": "a", "arguments": 3}]}]}', "/rounds/0/calls/0/arguments", "must be an"),
         (
             json.dumps([{"calls": [{"name": "a", "arguments": '{"id": 1, "id": 2}'}]}]),
             "/0/calls/0/arguments",
             "arguments of call 1 of round 1: At /id: The key “id” appears twice",
         ),
-        ('[{"final": 3}]', "/0/final", "is no text"),
-        ('[{"role": "tool", "tool_call_id": "x", "content": ""}]', "/0/tool_call_id", "answers no call"),
-        ('[{"role": "assistant"}]', "/0", "neither tool_calls nor a content"),
+        ('[{"final": 3}]', "/0/final", "must be text"),
+        ('[{"role": "tool", "tool_call_id": "x", "content": ""}]', "/0/tool_call_id", "answers no earlier call"),
+        ('[{"role": "assistant"}]', "/0", "no tool_calls and no content"),
         ('[{"role": "assistant", "tool_calls": [{}]}]', "/0/tool_calls/0", "no “function”"),
         ('[{"final": "\\u0000"}]', "/0/final", "NUL"),
         ('[{"final": "\\ud800"}]', "/0/final", "surrogate"),
         ("[" * 100_000, "", "60 levels"),
-        (json.dumps([{"calls": [{"name": "a"}] * (MAX_CALLS + 1)}]), "", "at most 200 rounds with 500 calls are run"),
+        (json.dumps([{"calls": [{"name": "a"}] * (MAX_CALLS + 1)}]), "", "The limit is 200 rounds with 500 calls"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_a_sentence_at_its_place(text: str, place: str, words: str) -> None:

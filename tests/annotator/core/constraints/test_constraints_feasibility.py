@@ -52,7 +52,7 @@ class TestAppendixD2:
         said = "Use three rounds or more before you are done."
         faulty = rule("interaction rounds", said, min_round=3, max_round="inf")
         assert found(faulty, scenario="single_hop") == [("constraint.scenario", "/constraints/0")]
-        assert "Make it an upper bound" in messages(faulty, scenario="single_hop")
+        assert "Make it a maximum" in messages(faulty, scenario="single_hop")
         repaired = rule("interaction rounds", "Be done after at most three rounds.", min_round=0, max_round=3)
         assert found(repaired, scenario="single_hop") == []
         assert found(faulty, scenario="multi_hop") == []
@@ -232,7 +232,7 @@ class TestUnknownTools:
     def test_are_named_with_what_was_meant(self) -> None:
         limit = rule("specific tool call count", max_calls_per_tool={"city_findr": 1, "weather": 1})
         told = messages(limit, tools=["city_finder", "weather"])
-        assert "names city_findr, but the case has no such tool; probably city_finder is meant." in told
+        assert "names city_findr, but the case has no such tool. Did you mean city_finder?" in told
         assert found(limit, tools=["city_findr", "weather"]) == []
 
 
@@ -307,10 +307,10 @@ class TestAnchors:
         [
             ({"text": "make at  most 5 tool calls."}, ""),
             ({"text": "No more calls than five", "anchor": "at most 5 tool calls"}, ""),
-            ({"text": "Make at most 6 tool calls."}, "nearest is “Make **at most** 5 tool calls.”"),
-            ({"text": "Speak Chinese throughout"}, "is not stated in the system prompt"),
-            ({"text": None}, "is not stated in the system prompt"),
-            ({"text": "At most 6 calls", "anchor": "at most 5 tool calls"}, "make them agree"),
+            ({"text": "Make at most 6 tool calls."}, "The nearest text is “Make **at most** 5 tool calls.”"),
+            ({"text": "Speak Chinese throughout"}, "The system prompt does not state constraint 1"),
+            ({"text": None}, "The system prompt does not state constraint 1"),
+            ({"text": "At most 6 calls", "anchor": "at most 5 tool calls"}, "Make them agree"),
         ],
     )
     def test_exactly_one_span(self, known: Mapping[str, Any], sentence: str) -> None:
@@ -320,7 +320,7 @@ class TestAnchors:
 
     def test_a_doubled_sentence(self) -> None:
         told = messages(rule("content", "End with a period."), system_prompt=self.PROMPT + " End with a period.")
-        assert "stands 2 times in the system prompt" in told
+        assert "2 times. State it once" in told
 
     def test_spans_are_places_in_the_prompt(self) -> None:
         (span,) = find_spans(self.PROMPT, "Make at most 5")

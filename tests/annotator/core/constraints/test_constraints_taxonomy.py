@@ -83,9 +83,9 @@ class TestSentences:
         [
             ("interaction rounds", {"min_round": 2, "max_round": 5},
              "Take between 2 and 5 interaction rounds, the final response included."),
-            ("tool call count", {"min_callTimes": 0, "max_callTimes": 1}, "Make at most 1 tool call in all."),
-            ("tool call count", {"min_callTimes": 3, "max_callTimes": "inf"}, "Make at least 3 tool calls in all."),
-            ("tool call count", {"min_callTimes": 3, "max_callTimes": 3}, "Make exactly 3 tool calls in all."),
+            ("tool call count", {"min_callTimes": 0, "max_callTimes": 1}, "Make at most 1 tool call in total."),
+            ("tool call count", {"min_callTimes": 3, "max_callTimes": "inf"}, "Make at least 3 tool calls in total."),
+            ("tool call count", {"min_callTimes": 3, "max_callTimes": 3}, "Make exactly 3 tool calls in total."),
             ("specific tool call count", {"max_calls_per_tool": {"x": 2}}, "Make at most 2 calls of x."),
             ("specific tool call count", {"max_calls_per_tool": {"x": 1, "y": 1, "z": 2}},
              "Make at most 1 call of each of x and y; at most 2 calls of z."),
@@ -120,7 +120,7 @@ class TestParameters:
     def test_no_category_is_said(self) -> None:
         (problem,) = constraint_problems(Constraint(category="mood"))
         assert problem.pointer == "/category"
-        assert "“mood” is no category" in problem.message
+        assert "“mood” is not a category" in problem.message
 
     def test_a_variant_is_chosen_by_what_was_called_first(self) -> None:
         constraint = Constraint(
