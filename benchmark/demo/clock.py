@@ -1,7 +1,7 @@
-"""The time of the demo: three weeks pass while it is made.
+"""A clock for the demo, whose history covers three weeks.
 
-Services write the time they are told by this machine or by the database. Within ``pretending`` both tell the demo's
-time instead, so that everything they write, hashes included, is as it would be if people had worked for weeks.
+Services take the time from Python or from the database. Inside ``using_clock`` both return the demo's time, so all rows
+and hashes are as if people had worked for weeks.
 """
 
 from collections.abc import Iterator
@@ -17,30 +17,30 @@ from django.utils import timezone
 
 from annotator.services.database.compiled import compiled, compiled_update
 
-#: No two moments are the same: what comes later is seen to.
+#: The clock moves whenever it is read, so that no two times are equal.
 _TICK = timedelta(milliseconds=5)
 
 
 class Clock:
-    """A clock that moves when it is told to, and a little whenever it is read; never back."""
+    """A clock that moves when it is advanced, and a little when it is read. It never moves back."""
 
     def __init__(self, moment: datetime) -> None:
         self.moment = moment
 
-    def read(self) -> datetime:
+    def now(self) -> datetime:
         self.moment += _TICK
         return self.moment
 
-    def pass_by(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         self.moment += timedelta(seconds=seconds)
 
-    def go_to(self, day: date, hour: int, zone: ZoneInfo) -> None:
-        """Move on to that hour of a day; where it has passed already, nothing happens."""
+    def move_to(self, day: date, hour: int, zone: ZoneInfo) -> None:
+        """Move to an hour of a day, unless that is in the past."""
         self.moment = max(self.moment, datetime.combine(day, time(hour), zone))
 
 
 def working_days(count: int, *, before: date) -> list[date]:
-    """The last ``count`` days from Monday to Friday before a day, in order."""
+    """Return the last ``count`` days from Monday to Friday before a day, in order."""
     days: list[date] = []
     day = before
     while len(days) < count:
@@ -51,23 +51,23 @@ def working_days(count: int, *, before: date) -> list[date]:
 
 
 @contextmanager
-def pretending(clock: Clock) -> Iterator[None]:
-    """Within it, every service of this process is told the clock's time. Only for a process that does nothing else."""
+def using_clock(clock: Clock) -> Iterator[None]:
+    """Make every service in this process use the clock. Only for a process that does nothing else."""
 
-    class Told(datetime):
+    class DemoDatetime(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Self:
-            return clock.read().astimezone(tz)  # type: ignore[return-value]
+            return clock.now().astimezone(tz)  # type: ignore[return-value]
 
     def as_sql(self: Now, compiler: Any, connection: Any, **extra: Any) -> Any:
-        return compiler.compile(Value(clock.read(), output_field=DateTimeField()))
+        return compiler.compile(Value(clock.now(), output_field=DateTimeField()))
 
     with ExitStack() as stack:
-        # ``timezone.now`` itself is the default of many fields; it is what it asks that is exchanged.
-        stack.enter_context(patch.object(timezone, "datetime", Told))
+        # ``timezone.now`` is the default of many fields, so replace what it calls.
+        stack.enter_context(patch.object(timezone, "datetime", DemoDatetime))
         for name in ("as_sql", "as_sqlite", "as_postgresql"):
             stack.enter_context(patch.object(Now, name, as_sql, create=True))
-        # A compiled query would keep the moment at which it was compiled.
+        # A compiled query would keep the time at which it was compiled.
         stack.enter_context(patch.object(compiled, "__call__", lambda query, *given: list(query.function(*given))))
         stack.enter_context(patch.object(compiled_update, "__call__", _update))
         yield

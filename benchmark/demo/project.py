@@ -1,6 +1,6 @@
-"""The demo project: people, candidates, and weeks of work in every stage, made through the services people use.
+"""Create the demo: people, candidates and weeks of work in every stage.
 
-Nothing here writes a row that a person's own doing would not have written; only the time is told, not lived through
+Calls the services that pages call, so all rows are as if people had done the work. Only the time is simulated
 (``benchmark.demo.clock``).
 """
 
@@ -19,8 +19,8 @@ from annotator.models import Project, Role, User
 from annotator.services import projects
 from annotator.services.jobs import jobs
 from benchmark.demo import constrained_cases, weeks
-from benchmark.demo.clock import Clock, pretending, working_days
-from benchmark.demo.desk import Cast
+from benchmark.demo.clock import Clock, using_clock, working_days
+from benchmark.demo.reviewing import Scenario
 from benchmark.models import ImportBatch
 from benchmark.services.imports.requests import start_import
 from benchmark.services.releases.requests import start_release
@@ -29,70 +29,70 @@ from reviews.services.statistics.all_counts import fold_all
 
 FOLDER = Path(__file__).resolve().parent / "data"
 SLUG = "everyday-assistants"
-#: The other team's project, with constrained cases.
-PILOT = "harbour-radio"
-#: Said on the sign-in page too: the demo has no secrets.
+#: The second project, of another team, with constrained cases.
+HARBOUR = "harbour-radio"
+#: The sign-in page shows it too.
 PASSWORD = "assay-demo"  # noqa: S105 - the demo's people sign in by a button
 
 
 def is_loaded() -> bool:
-    """Whether the demo is there and whole."""
+    """Return whether the demo exists and is complete."""
     return Project.objects.filter(slug=SLUG, releases__state="frozen").exists()
 
 
 @transaction.atomic
-def load_demo(*, say: Callable[[str], None]) -> Project:
-    """Make the demo, wholly or not at all: ``say`` hears what is being done.
+def load_demo(*, log: Callable[[str], None]) -> Project:
+    """Create the demo, in one transaction. ``log`` receives a line for each step.
 
-    Raises Conflict where one of its projects is there: half a demo of an earlier version, or a team's own.
+    Raises Conflict if one of its projects exists: an incomplete demo of an earlier version, or a team's own project.
     """
-    there = Project.objects.filter(slug__in=(SLUG, PILOT)).order_by("slug").first()
-    if there is not None:
+    existing = Project.objects.filter(slug__in=(SLUG, HARBOUR)).order_by("slug").first()
+    if existing is not None:
         raise Conflict(
-            f"The project “{there.slug}” is there already, and not as the demo makes it: half a demo, if making it was "
-            "interrupted. Begin with an empty database: make demo-reset deletes the one of make demo (var/demo)."
+            f"The project “{existing.slug}” already exists, but the demo is not complete. Use an empty database. "
+            "If you use make demo, run make demo-reset, which deletes var/demo."
         )
     days = working_days(12, before=timezone.localdate())
     clock = Clock(datetime.combine(days[0], time(7), UTC))
-    with pretending(clock):
+    with using_clock(clock):
         people = _make_people()
-        say("People and projects are there.")
+        log("Created people and projects.")
         project = Project.objects.get(slug=SLUG)
         _import_candidates(people["ingrid"], project, "dialogues.jsonl", "wild")
-        _import_candidates(people["lucia"], Project.objects.get(slug=PILOT), "cases.jsonl", "cctu")
-        say("Candidates are imported.")
-        cast = Cast(
+        _import_candidates(people["lucia"], Project.objects.get(slug=HARBOUR), "cases.jsonl", "cctu")
+        log("Imported candidates.")
+        scenario = Scenario(
             project=project,
             clock=clock,
             days=days,
             administrator=people["ingrid"],
             seniors=[people["yuki"], people["thandiwe"]],
             annotators=[people[name] for name in ("amina", "boris", "chen", "dilara")],
-            corrections=_by_id("corrections.jsonl"),
-            disagreements=_by_id("disagreements.jsonl"),
-            records=_by_id("dialogues.jsonl"),
+            corrections=_records_by_id("corrections.jsonl"),
+            disagreements=_records_by_id("disagreements.jsonl"),
+            records=_records_by_id("dialogues.jsonl"),
         )
-        weeks.play_first_weeks(cast)
-        weeks.play_last_week(cast)
-        say("Colleagues have worked on them.")
+        weeks.play_first_weeks(scenario)
+        weeks.play_last_week(scenario)
+        log("Reviewed dialogues.")
         release = start_release(
-            actor=cast.administrator, project=project, version="0.1", native_format="wild", wake_worker=False
+            actor=scenario.administrator, project=project, version="0.1", native_format="wild", wake_worker=False
         )
         jobs.run(release.job_id)
-        say("Release 0.1 is frozen.")
-        weeks.play_since_the_release(cast)
-        constrained_cases.play(Project.objects.get(slug=PILOT), people, say=say, pass_by=clock.pass_by)
-    weeks.leave_half_finished(cast)
+        log("Published release 0.1.")
+        weeks.play_after_release(scenario)
+        constrained_cases.play(Project.objects.get(slug=HARBOUR), people, log=log, advance=clock.advance)
+    weeks.leave_half_finished(scenario)
     fold_all()
     return project
 
 
 def _make_people() -> dict[str, User]:
-    cast = json.loads((FOLDER / "people.json").read_text())
+    data = json.loads((FOLDER / "people.json").read_text())
     people: dict[str, User] = {}
-    # Hashing is slow on purpose; they share a password, so once is enough.
+    # Hashing is slow, so hash the common password once.
     password = make_password(PASSWORD)
-    for entry in cast["people"]:
+    for entry in data["people"]:
         person, _ = User.objects.get_or_create(
             username=entry["username"],
             defaults={
@@ -104,7 +104,7 @@ def _make_people() -> dict[str, User]:
             },
         )
         people[entry["username"]] = person
-    for entry in cast["projects"]:
+    for entry in data["projects"]:
         project = Project.objects.filter(slug=entry["slug"]).first()
         if project is None:
             project = projects.create_project(
@@ -112,7 +112,7 @@ def _make_people() -> dict[str, User]:
             )
             Project.objects.filter(pk=project.pk).update(time_zone=entry["time_zone"])
             adopt_preset(actor=None, project=project, preset=entry.get("preset", "c3"))
-        for member in cast["people"]:
+        for member in data["people"]:
             for membership in member["memberships"]:
                 if membership["project"] == entry["slug"]:
                     for role in membership["roles"]:
@@ -146,7 +146,7 @@ def _import_candidates(administrator: User, project: Project, name: str, native_
     return batch
 
 
-def _by_id(name: str) -> dict[str, dict[str, Any]]:
+def _records_by_id(name: str) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in _lines(FOLDER / name)}
 
 

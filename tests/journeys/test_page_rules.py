@@ -25,7 +25,7 @@ NOT_FOLLOWED = ("/api/", "/accounts/logout/", "/static/", "/styleguide/")
 @pytest.fixture
 def project(transactional_db: None) -> Project:
     """The demo: work in every stage, over weeks that are past."""
-    project = load_demo(say=lambda line: None)
+    project = load_demo(log=lambda line: None)
     moments = Review.objects.filter(project=project).values_list("created_at", "seconds")
     assert len({moment.date() for moment, _ in moments}) > 8
     assert max(moment for moment, _ in moments) < timezone.now()

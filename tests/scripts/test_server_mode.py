@@ -72,7 +72,7 @@ def test_sign_in_without_password_is_refused(tmp_path):
 def test_people_whose_password_is_public_are_made_in_server_mode_only_when_asked_for(settings, monkeypatch):
     made = []
     monkeypatch.setattr(load_demo, "is_loaded", lambda: False)
-    monkeypatch.setattr(load_demo, "load_demo", lambda say: made.append("people"))
+    monkeypatch.setattr(load_demo, "load_demo", lambda log: made.append("people"))
     settings.EMBEDDED = False
     with pytest.raises(CommandError, match=r"public password.*does not run in server mode.*add --public-password"):
         call_command("load_demo")

@@ -30,6 +30,6 @@ class Command(BaseCommand):
         if is_loaded():
             return
         try:
-            load_demo(say=self.stderr.write)
+            load_demo(log=self.stderr.write)
         except DomainError as error:
             raise CommandError(error.sentence) from None

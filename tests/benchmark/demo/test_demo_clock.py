@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project, User
-from benchmark.demo import desk, weeks
 from benchmark.demo import project as demo
-from benchmark.demo.clock import Clock, pretending, working_days
+from benchmark.demo import reviewing, weeks
+from benchmark.demo.clock import Clock, using_clock, working_days
 from tests.factories import make_team
 
 THEN = datetime(2026, 3, 27, 9, tzinfo=UTC)
@@ -19,14 +19,14 @@ THEN = datetime(2026, 3, 27, 9, tzinfo=UTC)
 
 def test_a_clock_moves_on_and_never_back() -> None:
     clock, zone = Clock(THEN), ZoneInfo("Europe/Zurich")
-    assert THEN < clock.read() < clock.read()
-    clock.pass_by(90)
+    assert THEN < clock.now() < clock.now()
+    clock.advance(90)
     assert clock.moment - THEN >= timedelta(seconds=90)
     before = clock.moment
-    clock.go_to(date(2026, 3, 27), 9, zone)
+    clock.move_to(date(2026, 3, 27), 9, zone)
     assert clock.moment == before
     # The clocks of that zone change on the 29th: nine is then seven in UTC.
-    clock.go_to(date(2026, 3, 30), 9, zone)
+    clock.move_to(date(2026, 3, 30), 9, zone)
     assert clock.moment == datetime(2026, 3, 30, 7, tzinfo=UTC)
 
 
@@ -36,7 +36,7 @@ def test_nobody_works_at_weekends() -> None:
 
 @pytest.mark.django_db
 def test_services_and_the_database_tell_the_time_that_is_pretended() -> None:
-    with pretending(Clock(THEN)):
+    with using_clock(Clock(THEN)):
         project = Project.objects.create(slug="then", name="Then")
         assert timezone.now() - THEN < timedelta(seconds=1)
         told = Project.objects.annotate(told=Now()).get().told
@@ -54,12 +54,12 @@ def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_
 ) -> None:
     """The next ``load_demo`` ended in an IndexError on what the first had left."""
 
-    def stop(cast: desk.Cast) -> None:
-        assert Dialogue.objects.filter(project=cast.project).exists()
+    def stop(scenario: reviewing.Scenario) -> None:
+        assert Dialogue.objects.filter(project=scenario.project).exists()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(weeks, "play_since_the_release", stop)
+        patched.setattr(weeks, "play_after_release", stop)
         with pytest.raises(KeyboardInterrupt):
             call_command("load_demo")
     assert not Project.objects.exists()
@@ -71,6 +71,6 @@ def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_
 @pytest.mark.any_database
 @pytest.mark.django_db
 def test_half_a_demo_is_refused_with_what_to_do() -> None:
-    make_team(slug=demo.PILOT)
-    with pytest.raises(CommandError, match=r"“harbour-radio” is there already.*make demo-reset"):
+    make_team(slug=demo.HARBOUR)
+    with pytest.raises(CommandError, match=r"“harbour-radio” already exists.*make demo-reset"):
         call_command("load_demo")

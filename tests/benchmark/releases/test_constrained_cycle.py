@@ -118,11 +118,11 @@ def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patched:
         # On a machine without a sandbox nothing is approved, and nobody is left with a case in hand.
         patched.setattr(constrained_cases, "ensure_tried", refuse)
-        constrained_cases.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
-    assert said.pop() == "The harbour’s cases wait in their first stage: No code is run here."
+        constrained_cases.play(team.project, people, log=said.append, advance=lambda seconds: None)
+    assert said.pop() == "The cases of Harbour radio stay in their first stage: No code is run here."
     assert set(Dialogue.objects.filter(project=team.project).values_list("stage", flat=True)) == {"data"}
-    constrained_cases.play(team.project, people, say=said.append, pass_by=lambda seconds: None)
-    assert said == ["The harbour’s first cases are verified and released."]
+    constrained_cases.play(team.project, people, log=said.append, advance=lambda seconds: None)
+    assert said == ["Reviewed the cases of Harbour radio and published a release."]
     states = {case.external_id: (case.status, case.stage) for case in Dialogue.objects.filter(project=team.project)}
     assert states["pilot-02"] == (DialogueStatus.ESCALATED, "settlement")
     assert states["tide-03"] == states["fee-01"] == (DialogueStatus.IN_REVIEW, "validators")

@@ -1,4 +1,4 @@
-"""What the demo's people do at their desks: claim, work for a while, hand in. Only what the pages let people do."""
+"""Reviews by the demo's people: claim, work for a while, submit. Calls the services that pages call."""
 
 import random
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import live_waivers, waive
 
-#: The error type that whoever changes a dialogue names: of the corrections, and of what colleagues disagree on.
+#: Dialogue → the error type to tag when somebody fixes it.
 ERROR_TYPES = {
     "gaotie-chuxing-02": "answer_wrong",
     "hotel-desk-03": "wrong_argument_value",
@@ -44,15 +44,15 @@ ERROR_TYPES = {
 }
 
 SINGLE, MULTI, CROSS, EXPERT = "self_check_single", "self_check_multi", "cross_check", "expert"
-#: Minutes of work that a review of a dialogue with two tasks usually takes.
+#: Usual minutes to review a dialogue with two tasks.
 MINUTES = {SINGLE: 11.0, MULTI: 6.0, CROSS: 7.0, EXPERT: 5.0}
-#: A sign of life at least this often, well within a lease.
-_BEAT = 240
+#: Seconds between heartbeats, so that a claim does not expire.
+_HEARTBEAT_SECONDS = 240
 
 
 @dataclass
-class Cast:
-    """Who plays: annotators take turns, so that everybody has something to show."""
+class Scenario:
+    """The demo's project, clock, people and records. Annotators take turns, so that everybody has work to show."""
 
     project: Project
     clock: Clock
@@ -62,24 +62,24 @@ class Cast:
     annotators: list[User]
     corrections: dict[str, dict[str, Any]]
     disagreements: dict[str, dict[str, Any]]
-    #: The candidates as they were imported.
+    #: The imported candidates.
     records: dict[str, dict[str, Any]]
     turn: int = field(default=0)
-    #: How long things take; always the same.
-    chance: random.Random = field(default_factory=lambda: random.Random(11))  # noqa: S311 - no secret
+    #: For durations. Seeded, so that the demo is always the same.
+    rng: random.Random = field(default_factory=lambda: random.Random(11))  # noqa: S311 - no secret
 
     def next_annotators(self, count: int) -> list[User]:
-        """The next people in turn, all different."""
+        """Return the next annotators in turn, all different."""
         self.turn += 1
         return [self.annotators[(self.turn + k) % len(self.annotators)] for k in range(count)]
 
     def begin_day(self, number: int, hour: int = 9) -> None:
-        """The morning of one of the demo's working days, unless that has passed."""
-        self.clock.go_to(self.days[number], hour, ZoneInfo(self.project.time_zone))
+        """Move the clock to the morning of a working day, unless that is in the past."""
+        self.clock.move_to(self.days[number], hour, ZoneInfo(self.project.time_zone))
 
 
-def do(
-    cast: Cast,
+def review(
+    scenario: Scenario,
     person: User,
     dialogue: Dialogue,
     stage: str,
@@ -89,12 +89,12 @@ def do(
     reason: str = "",
     rulings: dict[str, Any] | None = None,
 ) -> None:
-    """Claim the dialogue's slot of a stage and submit."""
+    """Claim the dialogue's slot in a stage and submit a review."""
     claim = claims.claim_slot(actor=person, slot=open_slot(dialogue, stage))
     names_an_error = verdict == "fix" or (verdict == "reject" and not rulings)
     kind = ERROR_TYPES.get(dialogue.external_id) if names_an_error else None
     submit(
-        cast,
+        scenario,
         claim,
         verdict,
         document=document_of(record) if record is not None else None,
@@ -105,7 +105,7 @@ def do(
 
 
 def submit(
-    cast: Cast,
+    scenario: Scenario,
     claim: Claim,
     verdict: str,
     *,
@@ -114,8 +114,8 @@ def submit(
     reason: str = "",
     rulings: dict[str, Any] | None = None,
 ) -> None:
-    """Work on what is claimed for as long as it takes, and submit."""
-    _work(cast, claim)
+    """Work on a claimed slot for a while and submit a review."""
+    _work(scenario, claim)
     if verdict in ("approve", "fix"):
         _waive(claim.person, claim.slot, document or claim.slot.revision.document())
     submit_review(
@@ -128,23 +128,23 @@ def submit(
         reason=reason,
         rulings=rulings or {},
     )
-    # A look at the next one, a cup of tea.
-    cast.clock.pass_by(cast.chance.uniform(20, 200))
+    # The break before the next item.
+    scenario.clock.advance(scenario.rng.uniform(20, 200))
 
 
-def _work(cast: Cast, claim: Claim) -> None:
+def _work(scenario: Scenario, claim: Claim) -> None:
     tasks = len(claim.slot.revision.document()["tasks"])
-    seconds = 60 * MINUTES[claim.slot.stage] * (0.5 + tasks / 4) * cast.chance.lognormvariate(0, 0.35)
+    seconds = 60 * MINUTES[claim.slot.stage] * (0.5 + tasks / 4) * scenario.rng.lognormvariate(0, 0.35)
     while seconds > 0:
-        beat = min(seconds, _BEAT)
-        cast.clock.pass_by(beat)
-        # Part of the time one looks elsewhere.
-        claims.heartbeat(actor=claim.person, token=claim.token, active_seconds=int(beat * cast.chance.uniform(0.8, 1)))
+        beat = min(seconds, _HEARTBEAT_SECONDS)
+        scenario.clock.advance(beat)
+        # People are not active all the time.
+        claims.heartbeat(actor=claim.person, token=claim.token, active_seconds=int(beat * scenario.rng.uniform(0.8, 1)))
         seconds -= beat
 
 
 def _waive(person: User, slot: Slot, document: dict[str, Any]) -> None:
-    """Say of each open warning that it was looked at."""
+    """Waive each open warning."""
     work = load_slot_work(actor=person, public_id=slot.public_id)
     known = live_waivers(actor=person, dialogue=slot.dialogue)
     for finding in check_document(document, slot.revision.toolset_revision, project=slot.project, stage="submit"):
@@ -155,7 +155,7 @@ def _waive(person: User, slot: Slot, document: dict[str, Any]) -> None:
                 check=finding.check,
                 anchor=finding.anchor,
                 value_hash=finding.value_hash,
-                reason="Looked at it: right in this dialogue.",
+                reason="Checked: correct in this dialogue.",
             )
 
 
