@@ -66,7 +66,7 @@ def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     work_off()
     # The page finds out by itself.
-    row = page.get_by_role("row").filter(has_text="With another end")
+    row = page.get_by_role("row").filter(has_text="With another ending")
     expect(row).to_contain_text("Too lenient")
     row.locator("summary").click()
     expect(row).to_contain_text("at 21:40 and so on")

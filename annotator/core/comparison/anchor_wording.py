@@ -43,7 +43,7 @@ _FIELDS = {
     "validator": "validator",
     "code": "code",
     "function": "function",
-    "form": "ready form",
+    "form": "built-in form",
     "good": "good examples",
     "bad": "bad examples",
     "answer": "answer",

@@ -97,7 +97,7 @@ def set_observation(edit: Edit) -> str:
 def set_code(edit: Edit) -> str:
     """Set the code of a validator, with “function” the name of what judges, or the code of a tool.
 
-    An empty text takes a validator away. Its examples stay; a ready form gives way to the code.
+    An empty text takes a validator away. Its examples stay; a built-in form gives way to the code.
     """
     parts = edit.parts()
     text = edit.text("text")

@@ -42,7 +42,7 @@ class ParameterVariant(BaseModel):
 
 
 class Validator(BaseModel):
-    """What judges a final response: Python code, or a ready form with parameters (``annotator.core.validators``).
+    """What judges a final response: Python code, or a built-in form with parameters (``annotator.core.validators``).
 
     ``function`` is the function in the code that judges this constraint; the code may define more, such as helpers and
     the judges of other constraints of the case. ``good`` and ``bad`` are responses that must pass and must fail.

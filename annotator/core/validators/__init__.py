@@ -1,7 +1,7 @@
-"""Validators of a final response: ready forms that need no code, mutations to try them on, the matrix of both. Pure.
+"""Validators of a final response: built-in forms that need no code, mutations to try them on, the matrix of both. Pure.
 
-A form is a function with parameters (``ends_with``, ``json_object``); exported it becomes Python code of its own. What
-a validator is tried on comes from the reference: ``mutate`` breaks it in named ways, ``judge`` says whether the
+A form is a function with parameters (``ends_with``, ``json_object``); exported it becomes Python code of its own. The
+reference provides what a validator is tried on: ``mutate`` breaks it in named ways, and ``judge`` says whether the
 validator tells right from wrong, before people look at it.
 """
 

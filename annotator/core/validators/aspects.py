@@ -1,4 +1,4 @@
-"""What of a response a constraint speaks of, and a mutation breaks."""
+"""The aspects of a response that a constraint is about, and that a mutation breaks."""
 
 import re
 from enum import StrEnum
@@ -20,7 +20,7 @@ class Aspect(StrEnum):
     CASE = "case"
 
 
-#: Words of a constraint's sentence that show what it speaks of.
+#: Words of a constraint's sentence that show what it is about.
 _SIGNS: tuple[tuple[Aspect, str], ...] = (
     (Aspect.JSON, r"\bjson\b"),
     (Aspect.KEYS, r"\bkeys?\b|\bfields?\b"),
@@ -41,5 +41,5 @@ MAX_LENGTH = 2_000
 
 
 def aspects_of(text: str) -> frozenset[Aspect]:
-    """What a constraint's sentence speaks of, as far as its words show it; empty where they do not."""
+    """Return what a constraint's sentence is about, as far as its words show; empty if they do not."""
     return frozenset(aspect for aspect, pattern in _PATTERNS if pattern.search(text[:MAX_LENGTH]))

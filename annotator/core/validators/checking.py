@@ -1,7 +1,7 @@
-"""The functions behind the forms: each stands alone, because an exported validator is its source.
+"""The functions behind the built-in forms. Each is self-contained, because an exported validator is its source.
 
-Each takes the response and its parameters and returns (accepted, message). Nothing here is imported but in the function
-itself, and no pattern comes from outside.
+Each takes the response and its parameters and returns (accepted, message). Imports are inside the functions, and no
+pattern comes from outside.
 """
 
 from typing import Any
@@ -49,13 +49,13 @@ def lacks(response: str, texts: list[str], ignore_case: bool) -> tuple[bool, str
     for text in texts:
         if (text.lower() if ignore_case else text) in within:
             return False, f"The response must not contain {text}."
-    return True, "The response contains nothing that it must not."
+    return True, "The response contains nothing that is forbidden."
 
 
 def bullets(response: str, at_least: int, at_most: int | None) -> tuple[bool, str]:
     import re
 
-    # A line across, such as * * *, is no item.
+    # A line across, such as * * *, is not an item.
     item = r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?!(?:[-*_][ \t]*){2,}\r?$)\S"
     found = len(re.findall(item, response))
     if found < at_least or (at_most is not None and found > at_most):
@@ -81,13 +81,13 @@ def table(response: str, columns: list[str], rows_at_least: int) -> tuple[bool, 
             if "|" not in row:
                 break
             if len(cells(row)) != len(head):
-                return False, "A row of the table has another number of columns than its head."
+                return False, "A row of the table has another number of columns than its header."
             rows += 1
         missing = [column for column in columns if column.strip(" \t*_`").lower() not in head]
         if missing:
             return False, f"The table lacks the column {missing[0]}."
         if rows < rows_at_least:
-            return False, f"The table has {rows} rows; at least {rows_at_least} are required."
+            return False, f"The table has {rows} rows, but at least {rows_at_least} are required."
         return True, "The response has the required table."
     return False, "The response has no Markdown table."
 
@@ -105,7 +105,7 @@ def markdown(response: str, elements: list[str]) -> tuple[bool, str]:
         "quote": r"(?m)^> ?\S",
     }
     found = [name for name, sign in signs.items() if re.search(sign, response)]
-    # One that is closed has a group; what is left open is looked at once, however many brackets there are.
+    # A closed one has a group; an open one is looked at once, however many brackets there are.
     if any(link[1] for link in re.finditer(r"\[[^\]\n]+(?:\]\([^)\n]+(\))?)?", response)):
         found.append("link")
     missing = [name for name in elements if name not in found]
@@ -146,7 +146,7 @@ def date(response: str, form: str) -> tuple[bool, str]:
     import re
 
     months = "January|February|March|April|May|June|July|August|September|October|November|December"
-    # Not \b: what stands before may be Chinese, without a space.
+    # Not \b: Chinese may come before, without a space.
     start, end = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
     forms = {
         "2026-03-31": r"(?<!\d)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?!\d)",
@@ -156,11 +156,11 @@ def date(response: str, form: str) -> tuple[bool, str]:
         "03/31/2026": r"(?<!\d)(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}(?!\d)",
     }
     if re.search(forms[form], response):
-        return True, "The response has a date of the required form."
-    return False, f"The response has no date written like {form}."
+        return True, "The response has a date of the required format."
+    return False, f"The response has no date like {form}."
 
 
 def case(response: str, case: str) -> tuple[bool, str]:
     if (response.upper() if case == "upper" else response.lower()) == response:
         return True, f"The response is in {case} case."
-    return False, f"The response must be in {case} case throughout."
+    return False, f"The response must be entirely in {case} case."

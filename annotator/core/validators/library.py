@@ -1,4 +1,4 @@
-"""The ready forms: what they are called, which parameters they take, how they become code."""
+"""The built-in forms: their names, their parameters, and how they become code."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -20,26 +20,26 @@ Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class _Parameters(BaseModel):
-    """The form that a person fills in is made from it: a field's ``title`` is its label, ``description`` the hint."""
+    """The form on pages is made from it: a field's ``title`` is its label, ``description`` the hint."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Keys(_Parameters):
-    keys: Names = Field([], title="Keys it must have", description="One a line; empty: any object will do.")
+    keys: Names = Field([], title="Required keys", description="One per line. If empty, any object is accepted.")
 
 
 class SomeTexts(_Parameters):
-    texts: Texts = Field(description="One a line; one of them is enough.")
+    texts: Texts = Field(description="One per line. One of them is enough.")
 
 
 class AllTexts(_Parameters):
-    texts: Texts = Field(description="One a line; all of them must be there.")
-    ignore_case: bool = Field(False, title="Capitals do not matter")
+    texts: Texts = Field(description="One per line. All of them are required.")
+    ignore_case: bool = Field(False, title="Ignore case")
 
 
 class NoTexts(AllTexts):
-    texts: Texts = Field(description="One a line; none of them may be there.")
+    texts: Texts = Field(description="One per line. None of them may appear.")
 
 
 class Bounds(_Parameters):
@@ -49,7 +49,7 @@ class Bounds(_Parameters):
     @model_validator(mode="after")
     def _can_be_met(self) -> Self:
         if self.at_most is not None and self.at_most < self.at_least:
-            raise ValueError(f"At least {self.at_least} and at most {self.at_most} cannot both be")
+            raise ValueError(f"At least {self.at_least} and at most {self.at_most} contradict each other")
         return self
 
 
@@ -58,13 +58,13 @@ class Items(Bounds):
 
 
 class TableShape(_Parameters):
-    columns: Names = Field([], title="Columns it must have", description="One a line; empty: any table will do.")
+    columns: Names = Field([], title="Required columns", description="One per line. If empty, any table is accepted.")
     rows_at_least: Count = 1
 
 
 class Elements(_Parameters):
     elements: list[Literal["heading", "list", "bold", "italic", "link", "code", "table", "quote"]] = Field(
-        [], title="Elements it must use"
+        [], title="Required elements"
     )
 
 
@@ -74,19 +74,17 @@ class Language(_Parameters):
 
 class DateForm(_Parameters):
     form: Literal["2026-03-31", "March 31, 2026", "31 March 2026", "March 2026", "03/31/2026"] = Field(
-        title="Written like"
+        title="Date format"
     )
 
 
 class Case(_Parameters):
-    case: Literal["upper", "lower"] = Field(
-        json_schema_extra={"words": {"upper": "capitals", "lower": "small letters"}}
-    )
+    case: Literal["upper", "lower"] = Field(json_schema_extra={"words": {"upper": "upper case", "lower": "lower case"}})
 
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of validator that needs no code. ``aspects``: what of a response it looks at."""
+    """A kind of validator that needs no code. ``aspects``: the aspects of a response that it checks."""
 
     key: str
     title: str
@@ -95,7 +93,7 @@ class Form:
     aspects: frozenset[Aspect]
 
     def read(self, parameters: Any) -> dict[str, Any]:
-        """The parameters, complete. Raises SchemaProblem with the pointer and a sentence for each fault."""
+        """Return the parameters, complete. Raises SchemaProblem with the pointer and a sentence for each problem."""
         try:
             return self.model.model_validate(parameters).model_dump()
         except ValidationError as error:
@@ -110,11 +108,11 @@ class Form:
             ) from None
 
     def accepts(self, response: str, parameters: Mapping[str, Any]) -> tuple[bool, str]:
-        """The verdict on a response and why. The parameters are as ``read`` returns them."""
+        """Return the verdict on a response and the reason. The parameters are as returned by ``read``."""
         return self.check(response, **parameters)
 
     def source(self, parameters: Mapping[str, Any], function: str = "validate") -> str:
-        """Python code of a validator that does the same, with nothing to import from here."""
+        """Return Python code of a validator that does the same and imports nothing from here."""
         body = inspect.getsource(self.check).strip().replace(": Any =", " =")
         call = f"{self.check.__name__}(response, **{dict(parameters)!r})"
         return f"{body}\n\n\ndef {function}(response):\n    return {call}\n"
@@ -134,15 +132,15 @@ FORMS: dict[str, Form] = {
         Form("language", "Language", Language, checking.language, frozenset({Aspect.LANGUAGE})),
         Form("words", "Number of words", Bounds, checking.words, frozenset({Aspect.LENGTH})),
         Form("characters", "Number of characters", Bounds, checking.characters, frozenset({Aspect.LENGTH})),
-        Form("date", "A date, written like", DateForm, checking.date, frozenset({Aspect.DATE})),
-        Form("case", "Letters in one case", Case, checking.case, frozenset({Aspect.CASE})),
+        Form("date", "A date in the format", DateForm, checking.date, frozenset({Aspect.DATE})),
+        Form("case", "Letter case", Case, checking.case, frozenset({Aspect.CASE})),
     )
 }
 
 
 def read_form(key: str, parameters: Any) -> tuple[Form, dict[str, Any]]:
-    """The form and its complete parameters. Raises SchemaProblem for a form there is not, or wrong parameters."""
+    """Return the form and its complete parameters. Raises SchemaProblem for an unknown form or wrong parameters."""
     form = FORMS.get(key)
     if form is None:
-        raise SchemaProblem([Problem("/form", f"There is no form “{key}”; choose one of: {', '.join(FORMS)}.")])
+        raise SchemaProblem([Problem("/form", f"There is no form “{key}”. Choose one of: {', '.join(FORMS)}.")])
     return form, form.read(parameters)

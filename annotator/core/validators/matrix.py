@@ -1,7 +1,7 @@
-"""The matrix: what a validator has to say of the reference, of stored examples, and of broken responses.
+"""The matrix: a validator's verdicts on the reference, on stored examples, and on broken responses.
 
 It accepts the reference and every stored good example; it rejects stored bad ones and what breaks its own constraint;
-it accepts what breaks only other constraints of the item (one that rejects that looks at more than it was asked to).
+it accepts what breaks only other constraints of the item (otherwise it checks more than it should).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,17 +20,17 @@ class RowKind(StrEnum):
     BAD = "bad"
     #: A mutation that breaks the validator's own constraint.
     OWN = "own"
-    #: A mutation that leaves the validator's own constraint alone.
+    #: A mutation that does not affect the validator's own constraint.
     OTHER = "other"
-    #: As right as the reference: with one alone of several things that the sentence names as examples.
+    #: As right as the reference: with only one of several things that the sentence names as examples.
     ENOUGH = "enough"
-    #: A mutation of which nobody can say without looking.
+    #: A mutation that nobody can judge without looking.
     OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A response to try. ``expected``: the verdict it must get; None where either is fine."""
+    """A response to try. ``expected``: the verdict that it must get; None if either is fine."""
 
     key: str
     title: str
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the matrix says of a validator, as sentences. With errors it cannot pass review."""
+    """The matrix's conclusions about a validator, as sentences. With errors it cannot pass review."""
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -61,17 +61,17 @@ def rows_for(
     form: tuple[Form, Mapping[str, Any]] | None = None,
     enough: Mapping[str, str] | None = None,
 ) -> list[Row]:
-    """The rows of one validator.
+    """Return the rows of one validator.
 
-    ``own``: what its constraint speaks of. ``form``: the declarative form of the constraint, where it has one: then the
-    form itself says what each mutation breaks, and where the sentence says that one is broken, the sentence holds.
+    ``own``: what its constraint is about. ``form``: the declarative form of the constraint, if it has one: then the
+    form itself says what each mutation breaks, and if the sentence says that one is broken, the sentence counts.
     ``enough``: name → a response with that alone, of which the sentence names several as examples.
     """
     rows = [Row("reference", "The reference", reference, RowKind.REFERENCE, True)]
     rows += [Row(f"good_{n}", f"Good example {n + 1}", text, RowKind.GOOD, True) for n, text in enumerate(good)]
     rows += [Row(f"bad_{n}", f"Bad example {n + 1}", text, RowKind.BAD, False) for n, text in enumerate(bad)]
     for name, text in (enough or {}).items():
-        rows.append(Row(f"only_{name.split()[-1]}", f"With nothing but {name}", text, RowKind.ENOUGH, True))
+        rows.append(Row(f"only_{name.split()[-1]}", f"With only {name}", text, RowKind.ENOUGH, True))
     judged = {row.text for row in rows}
     for one in mutations:
         if one.text not in judged:
@@ -96,7 +96,7 @@ def _expected(
 
 
 def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
-    """What follows from a validator's verdicts (None: it gave none) on the rows, in their order."""
+    """Return the conclusions from a validator's verdicts (None: it gave none) on the rows, in their order."""
     errors: list[str] = []
     warnings: list[str] = []
     own = [verdict for row, verdict in zip(rows, verdicts, strict=True) if row.kind is RowKind.OWN]
@@ -109,20 +109,19 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
         elif row.kind is RowKind.REFERENCE:
             errors.append("It rejects the reference.")
         elif row.kind is RowKind.GOOD:
-            errors.append(f"{row.title}: it is rejected, but was stored as acceptable.")
+            errors.append(f"{row.title}: rejected, but it was stored as acceptable.")
         elif row.kind is RowKind.BAD:
-            errors.append(f"{row.title}: it is accepted, but was stored as wrong.")
+            errors.append(f"{row.title}: accepted, but it was stored as wrong.")
         elif row.kind is RowKind.OWN:
-            warnings.append(f"{row.title}: it is accepted, though it breaks this very constraint.")
+            warnings.append(f"{row.title}: accepted, although it breaks this constraint.")
         elif row.kind is RowKind.ENOUGH:
             warnings.append(
-                f"{row.title}: it is rejected, though the sentence names this among examples, of which one is enough: "
-                "the validator is too strict."
+                f"{row.title}: rejected, although the sentence names this as one of several examples, "
+                "of which one is enough. The validator is too strict."
             )
         else:
             warnings.append(
-                f"{row.title}: it is rejected, though this constraint does not speak of that: the validator looks at "
-                "more than it was asked to."
+                f"{row.title}: rejected, although this constraint is not about that. The validator checks too much."
             )
     if own and all(verdict is True for verdict in own):
         errors.append(f"It accepts every response that breaks its constraint ({len(own)} tried).")

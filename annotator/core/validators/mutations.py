@@ -1,4 +1,4 @@
-"""Ways to break a response on purpose, each small, named, and sure of what it breaks."""
+"""Ways to break a response on purpose, each small, named, and certain about what it breaks."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from annotator.core.validators.checking import table as check_table
 
 _FILLER = "This sentence only makes the response longer than it was meant to be. "
 _LONGER = 40
-#: Words of a text within JSON that is made longer, and characters that the JSON may then have.
+#: Words of a text within JSON that is made longer, and characters that the JSON may have then.
 _LONG, _MAX_LENGTH = 200, 100_000
 _DATES = re.compile(
     r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4}"
@@ -19,17 +19,17 @@ _DATES = re.compile(
     r"(?: \d{1,2},)? \d{4})"
 )
 _ITEM = re.compile(r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-#: A link in Markdown, or what begins like one: looked at once, however many brackets are open. One that is closed has a
+#: A link in Markdown, or what begins like one: looked at once, however many brackets are open. A closed one has a
 #: second group.
 _LINK = re.compile(r"\[([^\]\n]+)(?:\]\([^)\n]+(\))?)?")
-#: The line under the head of a table.
+#: The line under the header of a table.
 _RULE = re.compile(r"(?=[ \t|:]*-)[ \t|:-]*+")
 _RULE_LINE = re.compile(rf"(?m)^{_RULE.pattern}\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Mutated:
-    """A broken response: by what, which aspects it surely breaks, and which it may."""
+    """A broken response: its name, which aspects it certainly breaks, and which it may break."""
 
     key: str
     title: str
@@ -39,9 +39,9 @@ class Mutated:
 
 
 def mutate(reference: str, *, keywords: Sequence[str] = ()) -> list[Mutated]:
-    """The mutations that apply to a reference; none twice, none that changes nothing.
+    """Return the mutations that apply to a reference; none twice, none that changes nothing.
 
-    ``keywords``: texts that a constraint wants in the response; they are dropped one by one.
+    ``keywords``: texts that a constraint requires in the response; they are dropped one by one.
     """
     out: list[Mutated] = []
     seen = {reference}
@@ -55,15 +55,15 @@ def mutate(reference: str, *, keywords: Sequence[str] = ()) -> list[Mutated]:
 def _all(text: str, keywords: Sequence[str]) -> Iterator[Mutated]:
     everything = frozenset(Aspect)
     limits = frozenset({Aspect.LENGTH, Aspect.CASE})
-    yield Mutated("empty", "Nothing at all", "", everything - limits, limits)
+    yield Mutated("empty", "Empty response", "", everything - limits, limits)
     for key, title, change, breaks, may_break in _CHANGES:
         changed = change(text)
         if changed is not None:
             yield Mutated(key, title, changed, frozenset(breaks), frozenset(may_break))
     for name, changed in resized(text):
-        # What is within the texts is gone with them; that it is JSON, and its keys, are as they were.
+        # The content of the texts is gone with them; it is still JSON, with the same keys.
         maybe = everything - {Aspect.JSON, Aspect.KEYS}
-        yield Mutated(f"{name}_texts", f"With {name} texts in it", changed, frozenset(), maybe)
+        yield Mutated(f"{name}_texts", f"With {name} texts", changed, frozenset(), maybe)
     for number, word in enumerate(keywords):
         if word and word in text:
             title = f"Without “{word[:40]}”"
@@ -93,8 +93,8 @@ def _break_table(text: str) -> str | None:
 
 
 def resized(text: str) -> Iterator[tuple[str, str]]:
-    """JSON with every text in it made longer, and shorter; nothing where the response is no JSON, or is beyond reason
-    (nested very deeply, or of thousands of texts).
+    """Yield JSON with every text in it made longer, and shorter; nothing if the response is not JSON, or is extreme
+    (nested very deeply, or with thousands of texts).
     """
     for name, words in (("longer", " ".join(["word"] * _LONG)), ("shorter", "word")):
         try:
@@ -127,7 +127,7 @@ def _strip_bullets(text: str) -> str | None:
 
 
 def _lengthen(text: str) -> str | None:
-    """In the middle, so that beginning and end stay; not where that would break a structure."""
+    """Insert in the middle, so that beginning and end stay; not where that would break a structure."""
     if _object(text) is not None or "|" in text or not text.strip():
         return None
     middle = len(text) // 2
@@ -178,12 +178,12 @@ def _object(text: str) -> dict[str, object] | None:
 
 
 _A = Aspect
-#: (key, title, change, what it surely breaks, what it may break beside)
+#: (key, title, change, what it certainly breaks, what else it may break)
 _CHANGES: tuple[tuple[str, str, Callable[[str], str | None], set[Aspect], set[Aspect]], ...] = (
     ("delete_key", "Without its first key", _delete_key, {_A.KEYS}, {_A.JSON, _A.KEYWORDS, _A.LENGTH, _A.DATE}),
     ("break_json", "Without its last brace", _break_json, {_A.JSON, _A.KEYS}, {_A.END}),
     ("wrap", "Wrapped in prose", _wrap, {_A.JSON, _A.KEYS, _A.START, _A.END}, {_A.LENGTH, _A.CASE, _A.LANGUAGE}),
-    ("break_table", "Table without its rule", _break_table, {_A.TABLE}, {_A.MARKDOWN, _A.LENGTH}),
+    ("break_table", "Table without its header rule", _break_table, {_A.TABLE}, {_A.MARKDOWN, _A.LENGTH}),
     (
         "strip_markdown",
         "Without Markdown",
@@ -199,11 +199,11 @@ _CHANGES: tuple[tuple[str, str, Callable[[str], str | None], set[Aspect], set[As
         {_A.MARKDOWN, _A.START, _A.LENGTH, _A.KEYWORDS},
     ),
     ("lengthen", "Much longer", _lengthen, set(), {_A.LENGTH, _A.LANGUAGE, _A.CASE}),
-    ("shorten", "Two words of it", _shorten, set(), set(_A)),
+    ("shorten", "Only two words of it", _shorten, set(), set(_A)),
     ("other_language", "In another language", _other_language, {_A.LANGUAGE}, set(_A) - {_A.LANGUAGE}),
     (
         "change_end",
-        "With another end",
+        "With another ending",
         _change_end,
         {_A.END},
         {_A.LENGTH, _A.CASE, _A.DATE, _A.KEYWORDS, _A.TABLE, _A.MARKDOWN},
@@ -224,7 +224,7 @@ _CHANGES: tuple[tuple[str, str, Callable[[str], str | None], set[Aspect], set[As
     ),
     (
         "swap_case",
-        "Capitals and small letters swapped",
+        "Upper and lower case swapped",
         _swap_case,
         {_A.CASE},
         {_A.KEYWORDS, _A.START, _A.END, _A.DATE, _A.JSON, _A.TABLE},

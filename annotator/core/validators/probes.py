@@ -2,7 +2,7 @@
 
 from annotator.core.constraints.demands import only_examples, read_demands
 
-#: One Markdown element each; prose around it keeps the response a response.
+#: One Markdown element each; the prose around it makes it a response.
 _MARKDOWN = {
     "a heading": "# Answer\n\n{text}",
     "a list": "The answer:\n\n- {text}\n- Nothing else",
@@ -11,9 +11,10 @@ _MARKDOWN = {
 
 
 def single_elements(text: str, reference: str) -> dict[str, str]:
-    """Element → the reference with that Markdown element alone, where the sentence ``text`` names several as examples.
+    """Return element → the reference with only that Markdown element, if the sentence ``text`` names several as
+    examples.
 
-    Empty where it does not: each of these responses is as right as the reference.
+    Otherwise empty. Each of these responses is as right as the reference.
     """
     if read_demands(text).form != "markdown" or not only_examples(text):
         return {}

@@ -1,4 +1,4 @@
-"""Which form says what a constraint's sentence says; and whether a form does what code does."""
+"""Suggest a form for a constraint's sentence, and tell which forms do the same as code."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ class Suggestion:
 
 
 def suggest(text: str) -> list[Suggestion]:
-    """Forms with parameters that the words of a constraint ask for; empty where they are not clear enough."""
+    """Return forms with parameters that the words of a constraint ask for; empty if they are not clear enough."""
     text = text[:MAX_LENGTH]
     lower = text.lower()
     quoted = [a or b for a, b in _QUOTED.findall(text)]
@@ -41,7 +41,7 @@ def suggest(text: str) -> list[Suggestion]:
     elif re.search(r"\btabular|\btable\b", lower):
         add("table")
     elif re.search(r"\bmarkdown\b", lower):
-        # "Elements such as …" names examples, not demands.
+        # “Elements such as …” names examples, not demands.
         named = [] if re.search(r"such as|like\b|e\.g\.", lower) else [v for k, v in _ELEMENTS.items() if k in lower]
         add("markdown", elements=named)
     elif re.search(r"\b(?:start|begin)s? with\b", lower) and len(quoted) == 1:
@@ -58,9 +58,9 @@ def suggest(text: str) -> list[Suggestion]:
 
 
 def fitting(verdicts: Mapping[str, bool], candidates: Sequence[Suggestion]) -> list[Suggestion]:
-    """The candidates that judge every response as the code did: it can be replaced by them.
+    """Return the candidates that judge every response like the code: they can replace it.
 
-    ``verdicts``: response → what the code said. Without a rejection among them nothing is known.
+    ``verdicts``: response → the code's verdict. Without a rejection among them, nothing is known.
     """
     if set(verdicts.values()) != {True, False}:
         return []

@@ -1,6 +1,7 @@
-"""One validator as it is to be tried, the key of everything that decides the outcome, and what came of it.
+"""One validator to be tried, the key of everything that decides the result, and the result.
 
-Nothing is run here: the rows go to whatever runs code (``annotator.services.dialogues.trials``), its results come back.
+Nothing is run here: the rows go to whatever runs code (``annotator.services.dialogues.trials``), and its results come
+back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,22 +19,22 @@ from annotator.core.validators.mutations import mutate
 from annotator.core.validators.probes import single_elements
 from annotator.core.validators.suggesting import suggest
 
-#: Raised when mutations or the matrix change: what was tried before is tried anew.
+#: Raised when mutations or the matrix change: what was tried before is tried again.
 VERSION = 2
-#: Characters of a reference that is broken on purpose; a longer one is tried as it is.
+#: Characters of a reference that is broken on purpose; a longer one is tried unchanged.
 MUTABLE = 20_000
-#: Characters of a response, and of a message, that are kept beside a verdict.
+#: Characters of a response, and of a message, that are stored with a verdict.
 KEPT_TEXT = 4_000
 KEPT_MESSAGE = 600
-#: Sentences that are kept.
+#: Sentences that are stored.
 KEPT_SENTENCES = 20
-#: The function of a form that has become code.
+#: The name of the function of a form that has become code.
 FUNCTION = "validate"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A validator with everything that decides how its trial ends."""
+    """A validator with everything that decides the result of its trial."""
 
     constraint: str
     text: str
@@ -49,7 +50,7 @@ class Subject:
 
     @property
     def key(self) -> str:
-        """SHA-256 over all of it but the constraint's id: an equal validator is never tried twice."""
+        """SHA-256 over all of it except the constraint's id: an equal validator is never tried twice."""
         content = {name: value for name, value in asdict(self).items() if name != "constraint"}
         lists = {"good": list(self.good), "bad": list(self.bad)}
         return content_hash(canonical({**content, **lists, "version": VERSION}))
@@ -63,7 +64,7 @@ class Subject:
         return form.source(parameters, self.function)
 
     def rows(self) -> list[Row]:
-        """The responses it is tried on, and what it has to say of each."""
+        """Return the responses that it is tried on, and the expected verdict on each."""
         form = None if self.code is not None else self._form()
         # What only the reference must pass costs little; breaking it on purpose reads it many times.
         keywords = [
@@ -81,7 +82,7 @@ class Subject:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For a job's parameters; ``from_json`` reads it."""
+        """Return the parameters for a job; ``from_json`` reads them."""
         return asdict(self) | {"good": list(self.good), "bad": list(self.bad)}
 
     @classmethod
@@ -94,26 +95,26 @@ class Subject:
 
 
 def subjects_of(document: Mapping[str, Any]) -> list[Subject]:
-    """The validators of a constrained document that can be tried, in its order.
+    """Return the validators of a constrained document that can be tried, in its order.
 
-    Left out are those without code that can be read and its function, or a form with readable parameters; and all
-    of a document without a response to try them on.
+    Without those that lack readable code with its function, or a form with readable parameters; and none of a document
+    without a response to try them on.
     """
     found = (subject_of(document, constraint) for constraint in document.get("constraints", ()))
     return [one for one in found if isinstance(one, Subject)]
 
 
 def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Subject | str:
-    """The validator of one constraint as it is to be tried; else a sentence that says why it cannot be."""
-    # Only here: constraints know the checks, which know this module.
+    """Return the validator of one constraint for a trial, or a sentence with the reason why it cannot be tried."""
+    # Imported here, because constraints import the checks, which import this module.
     from annotator.core.constraints.code import outline
 
     validator = constraint["validator"]
     if validator is None:
-        return "This constraint has no validator yet: choose a ready form, or write code."
+        return "This constraint has no validator yet. Choose a built-in form, or write code."
     reference = reference_of(document)
     if reference is None:
-        return "The case has no reference answer to try a validator on; write it first."
+        return "The case has no reference answer to try a validator on. Write it first."
     function = FUNCTION
     if validator["code"] is not None:
         found = outline(validator["code"])
@@ -121,12 +122,12 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
         if found.problem:
             return f"The code cannot be read as Python: {found.problem}."
         if not found.functions.get(function):
-            return "Name the function of the code that takes the response and judges it."
+            return "Choose the function of the code that takes the response and judges it."
     else:
         try:
             read_form(validator["form"] or "", validator["parameters"] or {})
         except SchemaProblem as problem:
-            return f"The ready form cannot be used: {problem}"
+            return f"The built-in form cannot be used: {problem}"
     return Subject(
         constraint=constraint["id"],
         text=constraint["text"] or "",
@@ -143,9 +144,9 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
 
 
 def reference_of(document: Mapping[str, Any]) -> str | None:
-    """What validators must accept: the last final response of the trajectory, else the reference answer.
+    """Return what validators must accept: the last final response of the trajectory, else the reference answer.
 
-    As they get it: without what the model thought aloud. None where nothing is left.
+    Without what the model thought aloud, as validators get it. None if nothing is left.
     """
     finals = [one["final"] for one in document.get("reference_trajectory") or () if one["final"]]
     return without_thinking(finals[-1] if finals else document.get("answer") or "") or None
@@ -153,7 +154,7 @@ def reference_of(document: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a trial: sentences, and the rows as JSON values, their texts cut."""
+    """The result of a trial: sentences, and the rows as JSON values, their texts cut."""
 
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -165,7 +166,9 @@ class Outcome:
 
 
 def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
-    """The matrix filled in. A validator that fails at every response is told so once, in the words of its failures."""
+    """Return the matrix filled in. A validator that fails at every response gets one sentence, in the words of its
+    failures.
+    """
     if any(result.status is Status.SANDBOX_UNAVAILABLE for result in results):
         raise ValueError("nothing was run")
     # Each kind once: on a busy machine the same endless loop ends by one limit of time or by the other.
@@ -197,7 +200,7 @@ def _row(row: Row, result: CallResult) -> dict[str, Any]:
 
 
 def verdict_of(result: CallResult) -> dict[str, Any]:
-    """One verdict as JSON values."""
+    """Return one verdict as JSON values."""
     return {
         "status": result.status.value,
         "accepted": result.accepted if result.ok else None,

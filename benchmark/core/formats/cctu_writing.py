@@ -96,12 +96,12 @@ def _entry_of(constraint: dict[str, Any]) -> list[Any]:
 
 
 def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:
-    """Return the code of a validator; for a ready form, code that does the same."""
+    """Return the code of a validator; for a built-in form, code that does the same."""
     if validator["code"] is not None:
         return str(validator["code"])
     form = FORMS.get(validator["form"])
     if form is None:
-        raise ValueError(f"the ready form “{validator['form']}” does not exist.")
+        raise ValueError(f"the built-in form “{validator['form']}” does not exist.")
     try:
         parameters = form.read(validator["parameters"] or {})
     except SchemaProblem as problem:

@@ -311,8 +311,8 @@ INVALID = {
 SOUND_CASES = ("berth-01", "wind-01", "arrival-01", "fee-01", "tide-03")
 #: Cases with a validator that a trial finds wrong, and what it says.
 WRONG_CODE = {
-    "log-02": "the validator is too strict",
-    "berth-02": "the validator looks at more than it was asked to",
+    "log-02": "The validator is too strict",
+    "berth-02": "The validator checks too much",
     "radio-01": "It accepts every response that breaks its constraint",
     "watch-01": "It judges no response at all. The code did not end in time",
 }

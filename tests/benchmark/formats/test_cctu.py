@@ -320,7 +320,7 @@ def test_an_archive_brings_the_files_to_their_records(root: str) -> None:
         ({"form": "words", "parameters": {"at_least": -1}}, "/assay/constraints/0/validator/at_least"),
     ],
 )
-def test_a_ready_form_that_there_is_not_is_refused_at_its_place(validator: dict[str, Any], pointer: str) -> None:
+def test_an_unknown_built_in_form_is_refused_at_its_place(validator: dict[str, Any], pointer: str) -> None:
     constraint = ["Response", "Content", "Say it briefly."]
     data = record(
         constraints_list=[constraint],

@@ -114,7 +114,7 @@ def test_numbers_keep_their_kind_from_the_custom_trajectory_to_the_record(team: 
     assert repr(record_of(replay)["rounds"][0]["calls"][0]["arguments"]["harbour"]) == repr(numbers)
 
 
-def test_a_ready_form_judges_as_code_does(team: Team) -> None:
+def test_a_built_in_form_judges_like_code(team: Team) -> None:
     validator = {"form": "ends_with", "parameters": {"texts": ["!"]}}
     record = record_of(ran(team.annotator, item_of(team, with_constraint("c4", validator=validator))))
     assert record["constraints"][4]["status"] == "unsatisfied"

@@ -225,7 +225,7 @@ def test_a_faulty_validator_is_tried_mended_and_passes(client: Client, team: Tea
     assert "Waiting for a worker" in text_of(client.get(started.url))
     run_jobs()
     page = text_of(client.get(started.url))
-    for words in ("Trial failed", "accepts every response that breaks", "Too lenient", "With another end"):
+    for words in ("Trial failed", "accepts every response that breaks", "Too lenient", "With another ending"):
         assert words in page
     started = client.post(url, {"do": "code", "text": CODE, "function": "validate_punctuation", "then": "try"})
     run_jobs()
@@ -316,7 +316,7 @@ def test_a_form_that_is_refused_keeps_what_was_typed_and_says_at_its_field_what_
     [
         ("def broken(:\n", "f", "cannot be read as Python"),
         ("def check(response):\n    return True, ''\n", "validate", "validate"),
-        ("x = 1\n", "", "Name the function"),
+        ("x = 1\n", "", "Choose the function"),
     ],
 )
 def test_code_that_cannot_be_tried_is_saved_and_goes_on_from_there(
@@ -365,7 +365,7 @@ def test_what_cannot_be_done_is_said_beside_what_was_typed(client: Client, team:
     [
         ({"do": "drop", "as": "good", "index": "1" * 5000}, "already been removed"),
         ({"do": "keep", "as": "bad", "text": "x" * 20_001}, "20,001 characters; at most 20,000"),
-        ({"do": "form", "form": "words", "p:/at_least": "9", "p:/at_most": "3"}, "cannot both be"),
+        ({"do": "form", "form": "words", "p:/at_least": "9", "p:/at_most": "3"}, "contradict each other"),
     ],
 )
 def test_what_makes_no_sense_is_refused(client: Client, team: Team, posted: dict[str, str], words: str) -> None:

@@ -89,9 +89,9 @@ REJECTED = [
     ("language", {"language": "en"}, "7", "no letters"),
     ("words", {"at_most": 20}, PROSE, "has 21 words"),
     ("characters", {"at_least": 1000}, PROSE, f"has {len(PROSE)} characters"),
-    ("date", {"form": "2026-03-31"}, PROSE, "no date written like 2026-03-31"),
+    ("date", {"form": "2026-03-31"}, PROSE, "no date like 2026-03-31"),
     ("date", {"form": "2026-03-31"}, "2026-13-31", "no date"),
-    ("case", {"case": "upper"}, PROSE, "upper case throughout"),
+    ("case", {"case": "upper"}, PROSE, "entirely in upper case"),
 ]
 
 
@@ -263,13 +263,13 @@ def test_one_that_rejects_the_reference_or_a_good_example_is_an_error():
     _, judgement = matrix("End with a period.", lambda text: False, good=["Fine."])
     assert judgement.errors == (
         "It rejects the reference.",
-        "Good example 1: it is rejected, but was stored as acceptable.",
+        "Good example 1: rejected, but it was stored as acceptable.",
     )
 
 
 def test_one_that_accepts_a_bad_example_is_an_error():
     _, judgement = matrix("End with a period.", lambda text: text.endswith((".", "!")), bad=["No!"])
-    assert judgement.errors == ("Bad example 1: it is accepted, but was stored as wrong.",)
+    assert judgement.errors == ("Bad example 1: accepted, but it was stored as wrong.",)
 
 
 def test_one_that_looks_at_more_than_it_was_asked_to_is_told():
