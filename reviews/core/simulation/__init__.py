@@ -1,4 +1,4 @@
-"""Simulated projects: dialogues with planted errors, people with known error rates. Pure: no Django here."""
+"""Simulated projects: dialogues with planted errors and people with known error rates."""
 
 from reviews.core.simulation.documents import (
     TOOLS,

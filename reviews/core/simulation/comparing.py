@@ -1,4 +1,4 @@
-"""Planted beside measured: whether an interval holds what is known to be true, and how to say so as data."""
+"""Compares planted with measured figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,19 +13,19 @@ from reviews.core.agreement import (
     rating_units,
 )
 
-#: Digits that are kept: a rounding error must not make two summaries of one seed differ.
+#: Digits to keep, so that rounding does not change the summary of a seed.
 DIGITS = 6
 
 
 def holds(figure: Figure, truth: float) -> bool | None:
-    """Whether the figure's interval holds this value; None where there is no interval."""
+    """Return whether the figure's interval contains the true value; None without an interval."""
     if figure.low is None or figure.high is None:
         return None
     return figure.low - 1e-9 <= truth <= figure.high + 1e-9
 
 
 def compared(figure: Figure, planted: float | None) -> dict[str, Any]:
-    """{"planted", "measured", "n", "low", "high", "covers"}: null where there is none."""
+    """Return {"planted", "measured", "n", "low", "high", "covers"}; missing values are None."""
     return {
         "planted": _rounded(planted),
         "measured": _rounded(figure.value),
@@ -37,7 +37,7 @@ def compared(figure: Figure, planted: float | None) -> dict[str, Any]:
 
 
 def planted_patterns(runs: Iterable[tuple[RunFacts, Sequence[SubmittedReview]]]) -> dict[str, PatternCounts]:
-    """{label: pattern counts} of what the people of a simulation really handed in, as a recount would find them."""
+    """Return {label: pattern counts} of the submitted reviews, as a recount would find them."""
     patterns: dict[str, list[Pattern]] = {}
     for run_facts, reviews in runs:
         if exclusion_reason(run_facts):
@@ -48,7 +48,7 @@ def planted_patterns(runs: Iterable[tuple[RunFacts, Sequence[SubmittedReview]]])
 
 
 def share(right: Mapping[str, bool]) -> float | None:
-    """The share of what is true; None of nothing."""
+    """Return the share of true values; None if there are none."""
     return sum(right.values()) / len(right) if right else None
 
 

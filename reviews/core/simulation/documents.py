@@ -1,8 +1,7 @@
-"""True dialogues, and the places at which a candidate can go wrong.
+"""Generates correct dialogues, and the places where errors can be planted.
 
-A dialogue is made from its number and a generator of chances, so that the same seed writes the same words. What can be
-wrong with it stands at **places**: each has an anchor, the right value and at least one wrong one. Places do not
-overlap, so a version of a dialogue is told by the values at its places.
+The same seed generates the same text. Each place (``InjectionPoint``) has an anchor, the right value and at least one
+wrong value. Places do not overlap, so the values at its places identify a version of a dialogue.
 """
 
 import random
@@ -18,7 +17,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WrongValue:
-    """A value that does not belong there, and which error type it is (a key of the taxonomy)."""
+    """A wrong value, and its error type (a key of the taxonomy)."""
 
     kind: str
     value: Any
@@ -26,31 +25,31 @@ class WrongValue:
 
 @dataclass(frozen=True, slots=True)
 class InjectionPoint:
-    """Where an error can be."""
+    """A place where an error can be planted."""
 
     anchor: str
     right: Any
     wrong_values: tuple[WrongValue, ...]
 
     def kind_of(self, value: Any) -> str:
-        """The error type that this value is; of the first wrong one where the value is right or unknown."""
+        """Return the error type of a value; the type of the first wrong value if it is right or unknown."""
         return next((wrong.kind for wrong in self.wrong_values if wrong.value == value), self.wrong_values[0].kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A dialogue as it ought to be, and where it can go wrong."""
+    """A correct dialogue, and its places for errors."""
 
     text: str
     points: tuple[InjectionPoint, ...]
 
     def document(self) -> Document:
-        """A copy of the dialogue."""
+        """Return a copy of the dialogue."""
         return load_text(self.text)
 
 
 def value_at(document: Document, point: InjectionPoint) -> Any:
-    """What a version has at a place."""
+    """Return a version's value at a place."""
     return resolve(document, point.anchor)
 
 
@@ -114,7 +113,7 @@ _POLICIES = ("single_tool", "multi_tool", "clarify", "chat")
 
 
 class _Talk:
-    """One dialogue in the making."""
+    """A dialogue that is being generated."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -127,7 +126,7 @@ class _Talk:
         self.points: list[InjectionPoint] = []
 
     def task(self, message: str, policy: str, information: str, steps: list[Document]) -> str:
-        """Add a task; returns its anchor."""
+        """Add a task; return its anchor."""
         task_id = f"t{len(self.tasks) + 1}"
         self.tasks.append(
             {"id": task_id, "user_message": message, "policy": policy, "information": information, "steps": steps}
@@ -147,7 +146,7 @@ class _Talk:
     # --- tasks -------------------------------------------------------------------------------------------------------
 
     def weather(self) -> None:
-        """The first task: one call, everything said."""
+        """Add a first task: one call, with all details given."""
         degrees, sky = self.chance.randint(3, 27), self.chance.choice(_SKIES)
         message = (
             f"I cannot decide between {self.city} and {self.other}, nor between {self.date} and {self.late}. "
@@ -164,7 +163,7 @@ class _Talk:
         self.weather_points(at, "s1", "s2", self.city, self.other, degrees, sky)
 
     def weather_twice(self) -> None:
-        """The first task, with two calls side by side."""
+        """Add a first task with two parallel calls."""
         degrees, sky = self.chance.randint(3, 27), self.chance.choice(_SKIES)
         warm = degrees + self.chance.randint(1, 6)
         message = (
@@ -202,7 +201,7 @@ class _Talk:
         )
 
     def trip(self) -> None:
-        """A train, then seats in it: the second call needs what the first gave back."""
+        """Add a task that finds a train and reserves seats; the second call depends on the result of the first."""
         minutes = self.chance.randint(10, 50)
         message = f"Take me there from {self.home}, then; there will be {self.guests} of us. Reserve the seats as well."
         answer = f"Train {self.train} leaves at 8:{minutes}; {self.guests} seats are reserved."
@@ -244,7 +243,7 @@ class _Talk:
         )
 
     def table(self) -> None:
-        """Something is missing, so the user is asked."""
+        """Add a task in which the assistant asks for missing information."""
         message = "Could you also book us a table for the evening there?"
         question, reply = "For how many people shall I book?", f"For {self.guests}, please."
         answer = f"A table for {self.guests} in {self.city} is booked."
@@ -281,7 +280,7 @@ class _Talk:
         )
 
     def thanks(self) -> None:
-        """Talk."""
+        """Add a task that is only chat."""
         message, answer = "Thank you, that is all for now.", f"You are welcome; have a good time in {self.city}."
         at = self.task(message, "chat", "coreferential_reference", [_answer("s1", answer, "chat")])
         self.point(
@@ -321,7 +320,7 @@ class _Talk:
 
 
 def write_original(chance: random.Random, tasks: int) -> Original:
-    """A dialogue of that many tasks (1 to 4), and its places."""
+    """Generate a dialogue of 1 to 4 tasks, with its places for errors."""
     talk = _Talk(chance)
     openings: tuple[Callable[[], None], ...] = (talk.weather, talk.weather_twice)
     later = [talk.trip, talk.table, talk.thanks]

@@ -1,4 +1,4 @@
-"""What a person makes of an item: the version they would hand in, and their verdict."""
+"""Decides how a simulated person reviews an item: the submitted version and the verdict."""
 
 import random
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from reviews.core.simulation.model import Item, Person
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One person's word on one version of an item."""
+    """One person's judgement of one version of an item."""
 
     verdict: Verdict
-    #: What they vouch for: the version they saw where they do not vouch for any.
+    #: The version they approve; the one they saw if they approve none.
     document: Document
     #: The places they changed.
     changed: tuple[InjectionPoint, ...]
 
     def kinds(self, seen: Document) -> list[tuple[InjectionPoint, str]]:
-        """The changed places with the error type that was found at each."""
+        """Return the changed places, each with the error type found there."""
         return [(point, point.kind_of(value_at(seen, point))) for point in self.changed]
 
 
 def judge(
     *, person: Person, item: Item, seen: Document, offered: Sequence[Verdict], chance: random.Random
 ) -> Judgement:
-    """One look at one version. ``offered``: the verdicts there are to choose from."""
+    """Review one version. ``offered``: the verdicts to choose from."""
     if Verdict.REJECT in offered and item.unusable and chance.random() < person.detection["other"]:
         return Judgement(Verdict.REJECT, seen, ())
     document = load_text(canonical(seen))
@@ -46,9 +46,10 @@ def judge(
 def settle(
     *, person: Person, item: Item, base: Document, left: Document, right: Document, chance: random.Random
 ) -> Judgement:
-    """One look at a dispute: which of two versions, or a third, holds at each place. ``base``: what both began from.
+    """Settle a dispute: choose the left, the right or a third value at each place. ``base``: the version both started
+    from.
 
-    Where both changed ``base`` in the same way there is nothing to rule on, so it stays.
+    Places that both sides changed in the same way are not disputed and stay.
     """
     if item.unusable and chance.random() < person.detection["other"]:
         return Judgement(Verdict.REJECT, base, ())
@@ -70,7 +71,7 @@ def settle(
 
 
 def _correct(person: Person, point: InjectionPoint, document: Document, chance: random.Random) -> None:
-    """Mend a place, if it is wrong and that is seen."""
+    """Fix a place if it is wrong and the person notices it."""
     value = value_at(document, point)
     if value == point.right or chance.random() >= person.detection[point.kind_of(value)]:
         return
@@ -82,7 +83,7 @@ def _correct(person: Person, point: InjectionPoint, document: Document, chance: 
 def _introduce_error(
     person: Person, points: Sequence[InjectionPoint], document: Document, chance: random.Random
 ) -> None:
-    """Perhaps spoil something that is right."""
+    """Introduce an error at a random correct place, with the person's false-alarm rate."""
     right = [point for point in points if value_at(document, point) == point.right]
     if right and chance.random() < person.false_alarm:
         point = chance.choice(right)

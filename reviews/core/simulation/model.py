@@ -1,8 +1,7 @@
-"""A world in which the truth is known: dialogues with planted errors, and people with known error rates.
+"""A model in which the truth is known: dialogues with planted errors, and people with known error rates.
 
-Everything follows from the seed. What a person makes of an item depends on the seed, the person, the item and which
-look at it this is, not on what else has happened, so that the order in which people take turns changes nothing but who
-gets what.
+Everything follows from the seed. How a person judges an item depends only on the seed, the person, the item and which
+review of it this is. The order in which people take turns changes only who gets which item.
 """
 
 import random
@@ -12,8 +11,8 @@ from dataclasses import dataclass, field
 from annotator.core.schema import canonical, content_hash, read_document
 from reviews.core.simulation.documents import Document, InjectionPoint, Original, put, value_at, write_original
 
-#: How easily people see each error type, before their own skill counts: such that the protocol of C3-Bench leads
-#: from its baseline about as the paper reports (62, 78, 86, 94 and 100 %).
+#: Probability of noticing each error type, before a person's skill. Chosen so that C3-Bench's protocol leads from its
+#: baseline roughly to the results in the paper (62, 78, 86, 94 and 100 %).
 VISIBILITY: Mapping[str, float] = {
     "wrong_argument_value": 0.55,
     "hallucinated_value": 0.6,
@@ -26,59 +25,59 @@ VISIBILITY: Mapping[str, float] = {
     "observation_implausible": 0.45,
     "answer_wrong": 0.5,
     "clarification_wrong": 0.55,
-    #: That an item cannot be saved at all.
+    #: The whole item is unusable.
     "other": 0.55,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The error rates that are planted. All are probabilities."""
+    """Probabilities of errors."""
 
-    #: That a candidate is right as it comes.
+    #: A candidate is correct.
     baseline: float = 0.62
-    #: That a candidate cannot be saved: part of those that are not right.
+    #: A candidate is unusable (part of those that are not correct).
     unusable: float = 0.02
-    #: That a wrong candidate has one more error, and then one more again.
+    #: A wrong candidate has one more error, and so on.
     another_error: float = 0.35
-    #: How much people's skill differs: each sees from (1 - spread) to (1 + spread) times as much as is usual.
+    #: How much skill differs: people notice (1 - spread) to (1 + spread) times as much as usual.
     spread: float = 0.25
-    #: That somebody mends an error wrongly, where there is more than one way to be wrong.
+    #: A fix is wrong, at places with more than one wrong value.
     mistaken_fix: float = 0.05
-    #: That somebody, at one look at an item, spoils something that was right.
+    #: A review breaks something that was correct.
     false_alarm: float = 0.02
-    #: That somebody who has found something asks an expert instead of mending it.
+    #: Somebody who has found an error escalates instead of fixing it.
     escalation: float = 0.08
-    #: The same of an expert: seeing an error (or what is right of two versions), and spoiling something.
+    #: For experts: noticing an error (or the right one of two versions), and breaking something correct.
     expert_detection: float = 0.99
     expert_false_alarm: float = 0.001
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a probability, from 0 to 1.")
+                raise ValueError(f"{name} must be a probability from 0 to 1.")
         if self.unusable > 1 - self.baseline:
-            raise ValueError("More candidates cannot be beyond saving than are not right.")
+            raise ValueError("The share of unusable candidates can’t exceed the share of wrong ones.")
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with known error rates."""
+    """A person with known error rates."""
 
     name: str
     expert: bool
-    #: Error type → probability of seeing one, at one look.
+    #: Error type → probability of noticing it in one review.
     detection: Mapping[str, float]
     false_alarm: float
     escalation: float
     mistaken_fix: float
-    #: Whether they edit step by step, as in the browser, or hand in whole documents, as through the API.
+    #: Whether they edit step by step, as in the browser, or submit whole documents, as through the API.
     edits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One candidate, and what only the simulation knows of it."""
+    """One candidate, with what only the simulation knows about it."""
 
     name: str
     original: Original
@@ -89,17 +88,17 @@ class Item:
 
     @property
     def truth(self) -> str | None:
-        """The hash of the one right version; None of an item that cannot be saved."""
+        """Return the hash of the right version; None if the item is unusable."""
         return None if self.unusable else content_hash(self.original.text)
 
     def errors(self, document: Document) -> list[InjectionPoint]:
-        """The places at which a version is wrong."""
+        """Return the places at which a version is wrong."""
         return [point for point in self.original.points if value_at(document, point) != point.right]
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationModel:
-    """All there is in a simulation, before anybody does anything."""
+    """The items and people of a simulation at its start."""
 
     seed: int
     rates: Rates
@@ -113,20 +112,20 @@ class SimulationModel:
         return (*self.annotators, *self.experts)
 
     def item(self, name: str) -> Item:
-        """The item with this external id. Raises KeyError."""
+        """Return the item with this external id. Raises KeyError."""
         return self._by_name[name]
 
     def chance(self, *what: object) -> random.Random:
-        """The generator of one matter: the same for the same seed and words, whatever was asked before."""
+        """Return a random generator for a purpose: the same for the same seed and words, whatever was drawn before."""
         return random.Random("\n".join(map(str, (self.seed, *what))))  # noqa: S311 - reproducible on purpose
 
 
 def build_model(
     *, seed: int, dialogues: int, annotators: int, experts: int, rates: Rates | None = None
 ) -> SimulationModel:
-    """A world of that many dialogues and people. Raises ValueError for fewer than one dialogue or person."""
+    """Build a model of that many dialogues and people. Raises ValueError for fewer than one dialogue or person."""
     if dialogues < 1 or annotators + experts < 1 or min(annotators, experts) < 0:
-        raise ValueError("A simulation takes at least one dialogue and one person.")
+        raise ValueError("A simulation needs at least one dialogue and one person.")
     rates = rates or Rates()
     empty = SimulationModel(seed, rates, (), (), (), {})
     items = tuple(_make_item(empty, number) for number in range(1, dialogues + 1))

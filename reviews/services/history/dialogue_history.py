@@ -1,11 +1,14 @@
-"""What happened to a dialogue, as one person may know it."""
+"""The history of a dialogue as one person may see it, and the sentences for its events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from annotator.core.wording import counted
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotator.core.text import gettext_noop
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.blindness import blind_to, veil
@@ -14,15 +17,15 @@ from reviews.models import Verdict
 from reviews.services.feedback.comments import visible_comments
 from reviews.services.protocols.versions import stage_titles
 
-#: Entries of one timeline; a dialogue with more has lived through several cycles.
+#: Most entries in one history.
 LIMIT = 300
-#: What an event says of why somebody did it, and of what they thought of a colleague's work.
+#: Values of an event that a blind stage hides from others.
 _REASONS = ("reason", "verdict")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that happened. ``actor`` is None where the program did it; ``kind`` is the event's."""
+    """One line of the history. ``actor``: None if Assay did it; ``kind``: the event's."""
 
     at: datetime
     actor: User | None
@@ -31,9 +34,9 @@ class Entry:
 
 
 def read_history(*, actor: User, dialogue: Dialogue) -> list[Entry]:
-    """The dialogue's timeline, newest first: its events, and the comments on it, that the actor may see.
+    """Return the events and comments of a dialogue that the actor may see, newest first.
 
-    In a blind stage it says what happened when, not who did it or why.
+    In a blind stage the entries do not say who did something or why.
     """
     titles = stage_titles(dialogue.project)
     blind = blind_to(actor=actor, dialogues=[dialogue.pk])
@@ -45,149 +48,196 @@ def read_history(*, actor: User, dialogue: Dialogue) -> list[Entry]:
     events = veil(events, actor=actor, blind=blind, people=["actor"])
     entries = [Entry(event.created_at, event.actor, event_words(event, titles), event.kind) for event in events]
     for comment in visible_comments(actor=actor, dialogue=dialogue)[-LIMIT:]:
-        verb = "Commented" if comment.parent_id is None else "Answered"
-        entries.append(Entry(comment.created_at, comment.author, f"{verb}: {comment.text[:200]}", "comment.added"))
+        sentence = _("Commented: %(text)s") if comment.parent_id is None else _("Replied: %(text)s")
+        words = sentence % {"text": comment.text[:200]}
+        entries.append(Entry(comment.created_at, comment.author, words, "comment.added"))
         if comment.resolved_at is not None:
-            words = f"Dealt with: {comment.text[:200]}"
+            words = _("Resolved: %(text)s") % {"text": comment.text[:200]}
             entries.append(Entry(comment.resolved_at, comment.resolved_by, words, "comment.resolved"))
     return sorted(entries, key=lambda entry: entry.at, reverse=True)[:LIMIT]
 
 
 def event_words(event: Event, titles: dict[str, str]) -> str:
-    """What an event says, as a sentence without its actor. ``titles``: of the project's stages."""
-    write = _SENTENCES.get(event.kind)
-    if write is None:
-        name, _, what = event.kind.partition(".")
-        return f"{name.replace('_', ' ').capitalize()} {what.replace('_', ' ')}"
-    return write(event.after, titles)
+    """Return an event as a sentence without its actor. ``titles``: those of the project's stages."""
+    after = event.after
+    if event.kind in _WRITERS:
+        return _WRITERS[event.kind](after, titles)
+    if event.kind in _SENTENCES:
+        values = _Values({"cycle": 1, "protocol": 1} | after | _computed(after, titles))
+        return _(_SENTENCES[event.kind]) % values
+    name, _dot, what = event.kind.partition(".")
+    return f"{name.replace('_', ' ').capitalize()} {what.replace('_', ' ')}"
+
+
+class _Values(dict[str, Any]):
+    """Values of an event; blank if an older event lacks one."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+#: Kind of event → its sentence. ``stage`` is the stage's title, ``because`` a colon and the reason, if there is one.
+_SENTENCES = {
+    "project.created": gettext_noop("Project created: %(name)s"),
+    "guideline.published": gettext_noop("Guideline %(number)s published"),
+    "guideline.flag_withdrawn": gettext_noop("Guideline %(number)s: outdated mark withdrawn"),
+    "protocol.adopted": gettext_noop("Protocol %(number)s adopted"),
+    "protocol.migration_started": gettext_noop("Active items are moving to protocol %(number)s%(because)s"),
+    "membership.granted": gettext_noop("Role added: %(role)s"),
+    "membership.ended": gettext_noop("Role removed"),
+    "invitation.created": gettext_noop("Invitation created"),
+    "invitation.accepted": gettext_noop("Invitation accepted"),
+    "invitation.revoked": gettext_noop("Invitation revoked"),
+    "token.created": gettext_noop("API token created"),
+    "token.revoked": gettext_noop("API token revoked"),
+    "toolset.added": gettext_noop("Toolset added: %(toolset)s"),
+    "toolset.imported": gettext_noop("New toolsets imported: %(count)s"),
+    "release.frozen": gettext_noop("Release %(version)s frozen"),
+    "draw.closed": gettext_noop("Sample drawn: %(sample)s of %(population)s"),
+    "round.ended": gettext_noop(
+        "Round %(round)s of %(round_stage)s ended: %(seen)s reviewed, %(errors)s with errors, "
+        "%(conflicts)s with conflicts"
+    ),
+    "dialogue.variant_matched": gettext_noop("Same content as its variant %(variant)s"),
+    "dialogue.joined_variants": gettext_noop("Variants in other languages imported"),
+    "dialogue.imported": gettext_noop("Imported"),
+    "dialogue.revised_by_import": gettext_noop("Revised by an import"),
+    "dialogue.owner_changed": gettext_noop("Owner changed%(because)s"),
+    "dialogue.prioritised": gettext_noop("Priority set to %(priority)s"),
+    "cycle.begun": gettext_noop("Review began (cycle %(cycle)s, protocol %(protocol)s)%(because)s"),
+    "cycle.superseded": gettext_noop("Cycle %(cycle)s set aside%(because)s"),
+    "cycle.migrated": gettext_noop("Moved to protocol %(protocol)s%(because)s"),
+    "slot.reassigned": gettext_noop("%(stage)s: reassigned%(because)s"),
+    "slot.freed": gettext_noop("%(stage)s: opened to everyone%(because)s"),
+    "project.paused": gettext_noop("Work paused%(because)s"),
+    "project.resumed": gettext_noop("Work resumed"),
+    "stage.paused": gettext_noop("%(stage)s paused%(because)s"),
+    "stage.resumed": gettext_noop("Stage resumed"),
+    "person.paused": gettext_noop("Person paused%(because)s"),
+    "person.resumed": gettext_noop("Person resumed"),
+    "assignments.changed": gettext_noop("%(items)s assignments changed together%(because)s"),
+    "assignment_rules.changed": gettext_noop("Assignment settings changed"),
+    "draw.selected": gettext_noop("%(stage)s: drawn for the random sample"),
+    "draw.not_drawn": gettext_noop("%(stage)s: not drawn for the random sample"),
+    "example.marked": gettext_noop("Marked as an example"),
+    "example.withdrawn": gettext_noop("No longer an example"),
+    "audit.error": gettext_noop("The audit of the random sample found an error"),
+}
+
+
+def _computed(after: dict[str, Any], titles: dict[str, str]) -> dict[str, str]:
+    """Return the values of a sentence that an event does not have as it shows them."""
+    return {
+        "stage": _title(after, titles),
+        "round_stage": titles.get(str(after.get("stage")), _("a stage")),
+        "because": f": {after['reason']}" if after.get("reason") else "",
+        "role": str(after.get("role", "")).replace("_", " "),
+        "priority": str(after.get("priority", "normal")),
+    }
 
 
 def _title(after: dict[str, Any], titles: dict[str, str]) -> str:
     key = str(after.get("stage", ""))
     title = titles.get(key, key)
-    return title if after.get("round", 1) == 1 else f"{title}, round {after['round']}"
+    if after.get("round", 1) == 1:
+        return title
+    return _("%(stage)s, round %(round)s") % {"stage": title, "round": after["round"]}
 
 
 def _reviewed(after: dict[str, Any], titles: dict[str, str]) -> str:
-    verdict = str(Verdict(after["verdict"]).label).lower() if after.get("verdict") in Verdict.values else "reviewed"
+    known = after.get("verdict") in Verdict.values
+    verdict = str(Verdict(after["verdict"]).label).lower() if known else _("reviewed")
     return f"{_title(after, titles)}: {verdict}"
 
 
 _OUTCOMES = {
-    "pass": "passed",
-    "pass_with_fix": "passed with changes",
-    "rejected": "rejected",
-    "escalate": "escalated to an expert",
-    "back_to_author": "sent back to the author",
-    "restart": "to be reviewed anew",
-    "return": "settled, and back to where it was escalated",
-    "confirm": "approved; another person looks at the same version",
-    "not_drawn": "not in the random sample",
+    "pass": gettext_noop("passed"),
+    "pass_with_fix": gettext_noop("passed with changes"),
+    "rejected": gettext_noop("rejected"),
+    "escalate": gettext_noop("escalated to an expert"),
+    "back_to_author": gettext_noop("sent back to the author"),
+    "restart": gettext_noop("restarted"),
+    "return": gettext_noop("settled, returned to the stage that escalated it"),
+    "confirm": gettext_noop("approved; somebody else checks the same version"),
+    "not_drawn": gettext_noop("not drawn for the random sample"),
 }
 
 
 def _settled(after: dict[str, Any], titles: dict[str, str]) -> str:
-    words = f"{_title(after, titles)}: {_OUTCOMES.get(str(after.get('outcome')), 'settled')}"
+    outcome = _OUTCOMES.get(str(after.get("outcome")), gettext_noop("settled"))
+    words = f"{_title(after, titles)}: {_(outcome)}"
     count = after.get("discrepancies")
-    return words if not count else f"{words}, {count} {'discrepancy' if count == 1 else 'discrepancies'}"
+    if not count:
+        return words
+    return f"{words}, " + ngettext("%(count)s discrepancy", "%(count)s discrepancies", count) % {"count": count}
 
 
-def _because(words: str, after: dict[str, Any]) -> str:
-    return f"{words}: {after['reason']}" if after.get("reason") else words
+def _settings_changed(after: dict[str, Any], titles: dict[str, str]) -> str:
+    words = _("Settings changed")
+    return f"{words}: {', '.join(key.replace('_', ' ') for key in after)}" if after else words
 
 
-def _keys(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
-    """“Settings changed: name, time zone”."""
-    return lambda after, titles: f"{words}: {', '.join(key.replace('_', ' ') for key in after)}" if after else words
+def _job(sentence: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
+    return lambda after, titles: _(sentence) % {"job": kind_title(str(after.get("kind", "job")))}
 
 
-def _job(words: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
-    return lambda after, titles: f"{kind_title(str(after.get('kind', 'job')))} {words}"
+def _counted(one: str, many: str, key: str) -> Callable[[dict[str, Any], dict[str, str]], str]:
+    """Return a writer of a sentence whose number is the event's value ``key``."""
+    return lambda after, titles: (
+        ngettext(one, many, after.get(key, 0)) % _Values(after | _computed(after, titles) | {key: after.get(key, 0)})
+    )
 
 
-_ABSENT = {"left": "has left", "paused": "is paused", "away": "is away", "role": "has no role for it any more"}
+_WHY_OPENED = {
+    "left": gettext_noop("%(stage)s: opened to everyone because the assigned person left"),
+    "paused": gettext_noop("%(stage)s: opened to everyone because the assigned person is paused"),
+    "away": gettext_noop("%(stage)s: opened to everyone because the assigned person is away"),
+    "role": gettext_noop("%(stage)s: opened to everyone because the assigned person no longer has the role"),
+}
 
 
-def _discrepant(after: dict[str, Any]) -> str:
-    return f"reviewers differed on {after.get('discrepant')} of {counted(after.get('compared', 0), 'item')}"
+def _opened(after: dict[str, Any], titles: dict[str, str]) -> str:
+    sentence = _WHY_OPENED.get(str(after.get("reason")), gettext_noop("%(stage)s: opened to everyone"))
+    return _(sentence) % {"stage": _title(after, titles)}
 
 
-def _round_ended(after: dict[str, Any], titles: dict[str, str]) -> str:
-    stage = titles.get(str(after.get("stage")), "a stage")
-    found = f"errors in {after.get('errors')}, conflicts on {after.get('conflicts')}"
-    return f"Round {after.get('round')} of {stage} ended: {after.get('seen')} seen, {found}"
-
-
-_SENTENCES: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
-    "project.created": lambda after, titles: f"Project created: {after.get('name', '')}",
-    "project.changed": _keys("Settings changed"),
-    "project.checkpoint": lambda after, titles: f"Checkpoint over {counted(after.get('events', 0), 'event')}",
-    "guideline.published": lambda after, titles: f"Guideline {after.get('number')} published",
-    "guideline.flagged": lambda after, titles: _because(
-        f"Guideline {after.get('number')}: {counted(after.get('dialogues', 0), 'dialogue')} marked as outdated", after
+_WRITERS: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
+    "project.changed": _settings_changed,
+    "project.checkpoint": _counted(
+        gettext_noop("Checkpoint over %(events)s event"), gettext_noop("Checkpoint over %(events)s events"), "events"
     ),
-    "guideline.flag_withdrawn": lambda after, titles: f"Guideline {after.get('number')}: mark withdrawn",
-    "protocol.adopted": lambda after, titles: f"Protocol {after.get('number')} adopted",
-    "protocol.migration_started": lambda after, titles: _because(
-        f"What is under way moves to protocol {after.get('number')}", after
+    "guideline.flagged": _counted(
+        gettext_noop("Guideline %(number)s: %(dialogues)s dialogue marked as outdated%(because)s"),
+        gettext_noop("Guideline %(number)s: %(dialogues)s dialogues marked as outdated%(because)s"),
+        "dialogues",
     ),
-    "protocol.discrepancy_alarm": lambda after, titles: f"{_title(after, titles)}: {_discrepant(after)}, too many",
-    "protocol.discrepancy_cleared": lambda after, titles: (
-        f"{_title(after, titles)}: {_discrepant(after)}, within the limit again"
+    "protocol.discrepancy_alarm": _counted(
+        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s item, too many"),
+        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s items, too many"),
+        "compared",
     ),
-    "membership.granted": lambda after, titles: f"Role given: {str(after.get('role', '')).replace('_', ' ')}",
-    "membership.ended": lambda after, titles: "Role ended",
-    "invitation.created": lambda after, titles: "Invitation made",
-    "invitation.accepted": lambda after, titles: "Invitation accepted",
-    "invitation.revoked": lambda after, titles: "Invitation closed",
-    "token.created": lambda after, titles: "API token made",
-    "token.revoked": lambda after, titles: "API token revoked",
-    "toolset.added": lambda after, titles: f"Toolset added: {after.get('toolset', '')}",
-    "toolset.imported": lambda after, titles: f"New toolsets came with an import: {after.get('count', 0)}",
-    "import.published": lambda after, titles: f"Import published: {counted(after.get('created', 0), 'new dialogue')}",
-    "release.frozen": lambda after, titles: f"Release {after.get('version', '')} frozen",
-    "job.started": _job("started"),
-    "job.done": _job("done"),
-    "job.failed": _job("failed"),
-    "job.cancelled": _job("cancelled"),
-    "draw.closed": lambda after, titles: f"Drawn: {after.get('sample')} of {after.get('population')}",
-    "round.ended": _round_ended,
-    "stratum.sent_back": lambda after, titles: (
-        f"{counted(after.get('items', 0), 'dialogue')} of one owner sent back: errors in {after.get('errors')} of "
-        f"{after.get('audited')} that were audited"
+    "protocol.discrepancy_cleared": _counted(
+        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s item, within the limit again"),
+        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s items, within the limit again"),
+        "compared",
     ),
-    "dialogue.variant_matched": lambda after, titles: f"Says the same as its variant {after.get('variant', '')}",
-    "dialogue.joined_variants": lambda after, titles: "Its variants in other languages were imported",
-    "dialogue.imported": lambda after, titles: "Imported",
-    "dialogue.revised_by_import": lambda after, titles: "A revised version was imported",
-    "dialogue.owner_changed": lambda after, titles: _because("Handed over to another owner", after),
-    "dialogue.prioritised": lambda after, titles: f"Priority set to {after.get('priority', 'normal')}",
-    "cycle.begun": lambda after, titles: _because(
-        f"Review began (cycle {after.get('cycle', 1)}, protocol {after.get('protocol', 1)})", after
+    "import.published": _counted(
+        gettext_noop("Import published: %(created)s new dialogue"),
+        gettext_noop("Import published: %(created)s new dialogues"),
+        "created",
+    ),
+    "job.started": _job(gettext_noop("%(job)s started")),
+    "job.done": _job(gettext_noop("%(job)s done")),
+    "job.failed": _job(gettext_noop("%(job)s failed")),
+    "job.cancelled": _job(gettext_noop("%(job)s cancelled")),
+    "stratum.sent_back": _counted(
+        gettext_noop("%(items)s dialogue of one owner sent back: errors in %(errors)s of %(audited)s audited"),
+        gettext_noop("%(items)s dialogues of one owner sent back: errors in %(errors)s of %(audited)s audited"),
+        "items",
     ),
     "cycle.verified": lambda after, titles: str(DialogueStatus.VERIFIED.label),
     "cycle.rejected": lambda after, titles: str(DialogueStatus.REJECTED.label),
-    "cycle.superseded": lambda after, titles: _because(f"Cycle {after.get('cycle', 1)} was set aside", after),
-    "cycle.migrated": lambda after, titles: _because(f"Moved to protocol {after.get('protocol', 1)}", after),
     "review.submitted": _reviewed,
     "stage.settled": _settled,
-    "slot.reassigned": lambda after, titles: _because(f"{_title(after, titles)}: reassigned", after),
-    "slot.freed": lambda after, titles: _because(f"{_title(after, titles)}: open to everybody", after),
-    "slot.opened": lambda after, titles: (
-        f"{_title(after, titles)}: open to everybody; who it was reserved for "
-        f"{_ABSENT.get(str(after.get('reason')), 'is not there')}"
-    ),
-    "project.paused": lambda after, titles: _because("Work paused", after),
-    "project.resumed": lambda after, titles: "Work given out again",
-    "stage.paused": lambda after, titles: _because(f"{_title(after, titles)} paused", after),
-    "stage.resumed": lambda after, titles: "A stage given out again",
-    "person.paused": lambda after, titles: _because("A person paused", after),
-    "person.resumed": lambda after, titles: "A person given work again",
-    "assignments.changed": lambda after, titles: _because(f"{after.get('items')} assignments changed together", after),
-    "assignment_rules.changed": lambda after, titles: "How work is given out changed",
-    "draw.selected": lambda after, titles: f"{_title(after, titles)}: drawn into the random sample",
-    "draw.not_drawn": lambda after, titles: f"{_title(after, titles)}: not in the random sample",
-    "example.marked": lambda after, titles: "Marked as a gold-standard example",
-    "example.withdrawn": lambda after, titles: "No longer a gold-standard example",
-    "audit.error": lambda after, titles: "An audit of the random sample found an error",
+    "slot.opened": _opened,
 }

@@ -1,4 +1,4 @@
-"""The history of a project: who did what, when, before and after; filtered, page by page, and as a file."""
+"""The history of a project, filtered, in pages and as a file."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,8 +9,10 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Max, Min, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.schema.exact_json import dumps
+from annotator.core.text import gettext_noop
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Event, Project, Role, User
 from annotator.services.access.permissions import require_administrator, roles_in
@@ -22,44 +24,44 @@ from reviews.services.transitions.sealing import reviewed_blind
 
 PAGE = 50
 FILTERS = ("kind", "person", "item", "since", "until")
-#: Stands for nobody in the filter of people: what the program did by itself.
+#: The value of the filter for people that selects what Assay did itself.
 PROGRAM = "program"
-#: Families of kinds (what stands before the dot), in words; those of the project as a whole, then those of items.
+#: The first part of an event's kind → its label; first those of the project, then those of items.
 SETTINGS = {
-    "project": "Project settings",
-    "guideline": "Guideline",
-    "protocol": "Protocol",
-    "membership": "Roles",
-    "invitation": "Invitations",
-    "token": "API tokens",
-    "import": "Imports",
-    "toolset": "Toolsets",
-    "release": "Releases",
-    "job": "Jobs",
+    "project": gettext_noop("Project settings"),
+    "guideline": gettext_noop("Guideline"),
+    "protocol": gettext_noop("Protocol"),
+    "membership": gettext_noop("Roles"),
+    "invitation": gettext_noop("Invitations"),
+    "token": gettext_noop("API tokens"),
+    "import": gettext_noop("Imports"),
+    "toolset": gettext_noop("Toolsets"),
+    "release": gettext_noop("Releases"),
+    "job": gettext_noop("Jobs"),
 }
 ITEMS = {
-    "dialogue": "Dialogues",
-    "cycle": "Cycles",
-    "review": "Reviews",
-    "stage": "Stages settled",
-    "slot": "Slots",
-    "draw": "Draws",
-    "audit": "Audits",
+    "dialogue": gettext_noop("Dialogues"),
+    "cycle": gettext_noop("Cycles"),
+    "review": gettext_noop("Reviews"),
+    "stage": gettext_noop("Settled stages"),
+    "slot": gettext_noop("Slots"),
+    "draw": gettext_noop("Draws"),
+    "audit": gettext_noop("Audits"),
 }
 #: Keys whose values are public ids of people.
 _PEOPLE = frozenset({"user", "person", "owner"})
 _NAMES = {
     "sha256": "SHA-256",
     "hash": "SHA-256",
-    "content_hash": "SHA-256 of the content",
-    "toolset_hash": "SHA-256 of the toolset",
+    "content_hash": gettext_noop("SHA-256 of the content"),
+    "toolset_hash": gettext_noop("SHA-256 of the toolset"),
 }
 _ABSENT = object()
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What is shown. Dates are days of the project's time zone, both included."""
+    """The filters. Dates are days in the project's time zone, both included."""
 
     person: str = ""
     family: str = ""
@@ -69,13 +71,13 @@ class Filters:
 
     @property
     def active(self) -> dict[str, str]:
-        """Those that are set, as a query string has them."""
+        """Return the filters that are set, as in a query string."""
         return {name: str(value) for name, value in vars(self).items() if value}
 
 
 @dataclass(frozen=True)
 class Value:
-    """One value that differs, as text; None where there was, or is, nothing. ``mono``: it is JSON, not prose."""
+    """A value that changed, as text; None if there was or is none. ``mono``: it is JSON, not prose."""
 
     name: str
     before: str | None
@@ -85,7 +87,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Line:
-    """One event, ready for a page."""
+    """An event, prepared for a page."""
 
     event: Event
     text: str
@@ -93,18 +95,18 @@ class Line:
 
     @property
     def alone(self) -> list[Value]:
-        """Values there was nothing before, or is nothing after: what is told rather than compared."""
+        """Return values that were added or removed."""
         return [value for value in self.values if value.before is None or value.after is None]
 
     @property
     def pairs(self) -> list[Value]:
-        """Values that became others."""
+        """Return values that changed from one to another."""
         return [value for value in self.values if value.before is not None and value.after is not None]
 
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """A page, newest first, and the cursors of its neighbours."""
+    """A page, newest first, with the cursors of its neighbours."""
 
     lines: list[Line] = field(default_factory=list)
     before: str | None = None
@@ -112,7 +114,7 @@ class HistoryPage:
 
 
 def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filters, dict[str, str]]:
-    """Filters from a query string, and field → what is wrong with a day. Raises UnknownFilter."""
+    """Return filters from a query string, and {field: error} for invalid days. Raises UnknownFilter."""
     days: dict[str, date | None] = {}
     wrong = {}
     for name in ("since", "until"):
@@ -120,7 +122,7 @@ def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filter
         try:
             days[name] = date.fromisoformat(raw) if raw else None
         except ValueError:
-            wrong[name] = f"“{raw[:40]}” is no day; write it as in 2026-05-31."
+            wrong[name] = _("“%(text)s” is not a date. Use the form 2026-05-31.") % {"text": raw[:40]}
 
     def people() -> Iterable[str]:
         members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
@@ -136,7 +138,7 @@ def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filter
 
 
 def read_filters(query: Mapping[str, str], *, project: Project) -> Filters:
-    """The same for those who do not ask back. Raises UnknownFilter, and Invalid for a day."""
+    """Return filters from a query string. Raises UnknownFilter, and Invalid for an invalid day."""
     filters, wrong = check_filters(query, project=project)
     for name, sentence in wrong.items():
         raise Invalid(sentence, field=name)
@@ -144,28 +146,33 @@ def read_filters(query: Mapping[str, str], *, project: Project) -> Filters:
 
 
 def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
-    """What of the project's history is for the actor: administrators all, senior reviewers what concerns items.
+    """Return the events that the actor may see: all for administrators, those of items for senior reviewers.
 
-    Nobody sees what belongs to a colleague's blind review that has not settled, nor anything of a dialogue they review
-    blind themselves (who did what would show in a filter), nor rows of an unfinished import.
-    Raises Hidden for an outsider, Denied for an annotator.
+    Nobody sees events of other people's blind reviews that have not settled, events of a dialogue they review blind
+    themselves (a filter would show who did what), or events of an unfinished import. Raises Hidden for outsiders,
+    Denied for annotators.
     """
     roles = roles_in(project, actor)
     if not roles:
-        raise Hidden("There is no such project, or you are not a member of it.")
+        raise Hidden(_("There is no such project, or you are not a member of it."))
     rows = Event.objects.filter(Q(sealed=False) | Q(actor=actor), project=project)
     rows = rows.exclude(dialogue__in=reviewed_blind(actor, project))
     if Role.ADMINISTRATOR in roles:
         return rows.filter(Q(dialogue=None) | Q(dialogue__published=True))
     if Role.SENIOR_REVIEWER in roles:
         return rows.filter(dialogue__published=True)
-    raise Denied("The project’s history is for administrators and senior reviewers; a dialogue’s own is on its page.")
+    raise Denied(
+        _(
+            "Only administrators and senior reviewers can see the project’s history. A dialogue’s page has its own "
+            "history."
+        )
+    )
 
 
 def list_events(
     *, actor: User, project: Project, filters: Filters, before: str | None = None, after: str | None = None
 ) -> HistoryPage:
-    """A page of the history. Costs the same at any depth."""
+    """Return a page of the history. The cost does not depend on the page."""
     rows = _filtered(visible_events(actor=actor, project=project), project, filters)
     rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True, by=BY_KEY)
@@ -175,13 +182,14 @@ def list_events(
 
 
 def export_events(*, actor: User, project: Project, filters: Filters) -> Iterator[bytes]:
-    """The history as JSON lines, oldest first, with all that each hash was made of. For administrators.
+    """Return the history as JSON lines, oldest first, with everything that enters each hash. For administrators.
 
-    A dialogue under blind review is told up to its first sealed event: a gap in the numbers would tell the rest.
+    A dialogue under blind review is exported up to its first sealed event; a gap in the numbers would reveal the
+    others.
     """
     require_administrator(actor=actor, project=project)
     rows = _filtered(visible_events(actor=actor, project=project), project, filters)
-    # What happens from here on is left to the next file: it could follow something sealed that is not known here.
+    # Later events are left to the next export: they could follow a sealed event that this one does not know.
     last = rows.aggregate(last=Max("pk"))["last"] or 0
     sealed = Event.objects.filter(project=project, sealed=True).exclude(actor=actor).order_by()
     first_sealed = dict(sealed.values_list("dialogue").annotate(Min("number")))
@@ -190,7 +198,7 @@ def export_events(*, actor: User, project: Project, filters: Filters) -> Iterato
 
 
 def _is_open(event: Event, first_sealed: dict[int, int]) -> bool:
-    """Whether nothing sealed stands before the event in its chain."""
+    """Return whether no sealed event comes before this one in its chain."""
     return event.dialogue_id is None or (event.number or 0) < first_sealed.get(event.dialogue_id, 2**63)
 
 
@@ -198,7 +206,7 @@ def _exported(event: Event) -> bytes:
     line = {
         "dialogue": event.dialogue.external_id if event.dialogue else None,
         "actor": event.actor.pseudonym if event.actor else None,
-        # What the hash is made of, with the keys of the database: docs/history.md says how.
+        # The hash covers these values, with the keys of the database. docs/history.md describes it.
         "previous_hash": event.previous_hash,
         "project_id": event.project_id,
         "dialogue_id": event.dialogue_id,
@@ -221,7 +229,7 @@ def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> Quer
     if filters.family:
         rows = rows.filter(kind__startswith=f"{filters.family}.")
         if filters.family in SETTINGS:
-            # There is an index of these few alone.
+            # Uses the index of events without a dialogue.
             rows = rows.filter(dialogue=None)
     if filters.item:
         rows = rows.filter(dialogue__external_id=filters.item)
@@ -233,7 +241,7 @@ def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> Quer
     return rows
 
 
-#: Nothing happened before or will after; a little further off, moments of some time zones do not exist.
+#: Days at the limits of ``date`` can be out of range in some time zones, so these are a little inside.
 _FIRST, _LAST = date(1000, 1, 1), date(9000, 1, 1)
 
 
@@ -242,7 +250,7 @@ def _midnight(day: date, zone: ZoneInfo) -> datetime:
 
 
 def _names(events: Iterable[Event]) -> dict[str, str]:
-    """Public id → name of the people whom the events' values name."""
+    """Return public id → name of the people in the events' values."""
     ids = {
         str(value)
         for event in events
@@ -254,14 +262,21 @@ def _names(events: Iterable[Event]) -> dict[str, str]:
 
 
 def _values(event: Event, names: dict[str, str]) -> list[Value]:
-    """What the event says, key by key; what was and still is the same is left out."""
+    """Return the values of an event that changed, by key."""
     out = []
     for key in sorted({*event.before, *event.after}):
         was, now = event.before.get(key, _ABSENT), event.after.get(key, _ABSENT)
         if was == now:
             continue
         mono = any(not isinstance(value, str) for value in (was, now) if value is not _ABSENT)
-        out.append(Value(_NAMES.get(key, key.replace("_", " ")), _text(key, was, names), _text(key, now, names), mono))
+        out.append(
+            Value(
+                _(_NAMES[key]) if key in _NAMES else key.replace("_", " "),
+                _text(key, was, names),
+                _text(key, now, names),
+                mono,
+            )
+        )
     return out
 
 

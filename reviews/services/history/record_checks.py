@@ -1,7 +1,7 @@
-"""Whether reviews, stages, cycles and dialogues still say what the history recorded of them.
+"""Checks that reviews, stages, cycles and dialogues match the history.
 
-Each of these rows repeats what an event says: a verdict, an outcome, a state, the version that is the newest. The
-events are chained, the rows are not: one that was changed in the database shows here, and one that was slipped in.
+Each of these rows repeats values of an event: a verdict, an outcome, a state, the newest version. Events are chained
+and rows are not, so this finds rows that were changed or added in the database.
 """
 
 from collections import defaultdict
@@ -20,8 +20,8 @@ from reviews.services.transitions.moves import NOT_DRAWN
 _ENDS = {f"cycle.{state}": state for state in ("verified", "rejected", "superseded")}
 _HEADS = ("dialogue.imported", "dialogue.revised_by_import", "stage.settled")
 _KINDS = (*_HEADS, *_ENDS, "cycle.begun", "review.submitted")
-#: Where a dialogue stands whose newest cycle is in this state. A superseded one has a cycle after it.
-_STANDS: dict[str, tuple[str, ...]] = {
+#: State of the newest cycle → possible statuses of the dialogue. A superseded cycle is never the newest.
+_POSSIBLE_STATUSES: dict[str, tuple[str, ...]] = {
     "": (DialogueStatus.CANDIDATE,),
     CycleState.ACTIVE: (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED),
     CycleState.VERIFIED: (DialogueStatus.VERIFIED,),
@@ -32,13 +32,13 @@ _STANDS: dict[str, tuple[str, ...]] = {
 
 @dataclass
 class _Recorded:
-    """What a dialogue's events say, each with the number of the event."""
+    """What a dialogue's events recorded, each with the event's number."""
 
-    #: By public id: who, stage, round, verdict, content.
+    #: Public id → person, stage, round, verdict, content.
     reviews: dict[str, tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
-    #: By cycle, stage and round: outcome, discrepancies, content.
+    #: Cycle, stage and round → outcome, discrepancies, content.
     runs: dict[tuple[int, str, int], tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
-    #: By number: state, content where it was verified.
+    #: Number → state, and content if it was verified.
     cycles: dict[int, tuple[int, tuple[Any, ...]]] = field(default_factory=dict)
     head: tuple[int, str] | None = None
     cycle: int = 0
@@ -60,9 +60,9 @@ class _Recorded:
 
 
 def record_problems(keys: Sequence[int]) -> Iterable[str]:
-    """Which rows of these dialogues differ from what the history recorded, as sentences."""
+    """Return sentences about the rows of these dialogues that differ from the history."""
     if suspects := {key for key, _ in _differences(keys)}:
-        # Somebody may have handed in between two looks: what is still so under the lock of every transition is so.
+        # Somebody may have submitted between the queries above. What still differs under the dialogues' locks is wrong.
         with transaction.atomic():
             rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=suspects).order_by("pk")
             found = list(_differences(list(rows.values_list("pk", flat=True))))
@@ -70,7 +70,7 @@ def record_problems(keys: Sequence[int]) -> Iterable[str]:
 
 
 def project_record_problems(project: Project) -> Iterator[str]:
-    """What protocols and draws say otherwise than the history recorded as they were adopted and drawn, as sentences."""
+    """Return sentences about protocols and draws that differ from the events of their adoption and drawing."""
     adopted: dict[int, str] = {}
     drawn: dict[str, dict[str, Any]] = {}
     events = Event.objects.filter(project=project, dialogue=None, kind__in=("protocol.adopted", "draw.closed"))
@@ -82,7 +82,7 @@ def project_record_problems(project: Project) -> Iterator[str]:
     versions = ProtocolVersion.objects.filter(project=project).order_by("number")
     for number, stored, text in versions.values_list("number", "content_hash", "definition"):
         if content_hash(text) != stored or adopted.get(number, stored) != stored:
-            yield f"version {number} of the protocol is not what was adopted"
+            yield f"version {number} of the protocol differs from the adopted one"
     for draw in Draw.objects.filter(project=project).order_by("pk"):
         said = drawn.pop(draw.public_id, {})
         is_now = {
@@ -90,13 +90,13 @@ def project_record_problems(project: Project) -> Iterator[str]:
             "population": draw.population_size, "sample": draw.sample_size,
         }  # fmt: skip
         if any(said.get(key) != value for key, value in is_now.items()):
-            yield f"draw {draw.number} of {draw.stage} is not what was recorded as it was drawn"
+            yield f"draw {draw.number} of {draw.stage} differs from its record in the history"
     for said in drawn.values():
-        yield f"draw {said['number']} of {said['stage']} is gone"
+        yield f"draw {said['number']} of {said['stage']} is missing"
 
 
 def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
-    # An import that is under way has not said everything yet.
+    # An import in progress has not written all its events yet.
     dialogues = Dialogue.objects.filter(pk__in=keys, published=True).order_by("pk")
     columns = ("pk", "external_id", "gold_role", "status", "content_hash", "head__content_hash")
     items = list(dialogues.values_list(*columns))
@@ -119,7 +119,7 @@ def _differences(keys: Sequence[int]) -> Iterator[tuple[int, str]]:
             *_compare("review {}", said.reviews, reviews[key], contents[key], gold=gold),
             *_compare("stage {0[1]} in round {0[2]} of cycle {0[0]}", said.runs, runs[key], contents[key], gold=gold),
             *_compare("cycle {}", said.cycles, cycles[key], contents[key], gold=gold),
-            *(f"item {slot} counts as done and has no review" for slot in done[key]),
+            *(f"item {slot} is done but has no review" for slot in done[key]),
         ]
         if not gold:
             problems += _status_problems(said, status, content, head, contents[key])
@@ -135,27 +135,27 @@ def _compare(
     *,
     gold: bool,
 ) -> Iterator[str]:
-    """``gold``: copied from another dialogue, events included, as far as people see it; some of it has no row."""
+    """Compare rows with events. ``gold``: its events are copied from another dialogue, and some have no row."""
     for key, (number, said) in recorded.items():
         row = rows.pop(key, None)
         if row is None:
             if not gold:
-                yield f"{name.format(key)}, of which event {number} tells, is not there"
+                yield f"{name.format(key)} is missing or unfinished; event {number} recorded it"
         elif said[:-1] != row[:-1] or (not gold and said[-1] != row[-1] and (said[-1] is None or said[-1] in contents)):
-            # Content that no version has is named where versions are compared.
-            yield f"{name.format(key)} is not what event {number} recorded"
+            # Content that no version has is reported where versions are compared.
+            yield f"{name.format(key)} differs from event {number}"
     if not gold:
-        yield from (f"{name.format(key)} stands there, and no event tells of it" for key in rows)
+        yield from (f"{name.format(key)} has no event" for key in rows)
 
 
 def _status_problems(said: _Recorded, status: str, content: str, head: str | None, contents: set[str]) -> Iterator[str]:
     number, (state, *_) = said.cycles.get(said.cycle, (0, ("",)))
-    if status not in _STANDS[state]:
-        yield f"its status is not what event {number} left it in" if number else "its status is not what it began with"
+    if status not in _POSSIBLE_STATUSES[state]:
+        yield f"its status differs from event {number}" if number else "its status differs from its first one"
     if said.head is not None and head != said.head[1] and said.head[1] in contents:
-        yield f"its newest version is not the one that event {said.head[0]} names"
+        yield f"its newest version differs from event {said.head[0]}"
     if content != head:
-        yield "it is listed under the checksum of another version"
+        yield "it is listed with the checksum of another version"
 
 
 def _reviews(keys: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
@@ -165,7 +165,7 @@ def _reviews(keys: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
     for key, name, person, stage, round_, verdict, made, seen, state, holder in reviews.values_list(
         "dialogue_id", "public_id", "person_id", "slot__stage", "stage_run__round", "verdict", *columns
     ):
-        # The item is done, and by whoever reviewed it.
+        # A done slot belongs to its reviewer.
         by = person if (state, holder) == (SlotState.DONE, person) else None
         out[key][name] = (by, stage, round_, verdict, made or seen)
     return out
@@ -173,7 +173,7 @@ def _reviews(keys: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
 
 def _runs(keys: Sequence[int]) -> dict[int, dict[tuple[int, str, int], tuple[Any, ...]]]:
     out: dict[int, dict[tuple[int, str, int], tuple[Any, ...]]] = defaultdict(dict)
-    # What was not drawn leaves no event of its own.
+    # A run that was not drawn has no event.
     runs = StageRun.objects.filter(cycle__dialogue__in=keys, state=StageRunState.SETTLED).exclude(outcome=NOT_DRAWN)
     for key, cycle, stage, round_, *row in runs.order_by("pk").values_list(
         "cycle__dialogue_id", "cycle__number", "stage", "round",

@@ -1,4 +1,4 @@
-"""What a protocol would ask of a project: ``reviews.core.protocols.estimating`` with the project's own figures."""
+"""Estimates the work a protocol needs, with the project's own figures."""
 
 from collections import Counter as Tally
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ from reviews.models import Review
 from reviews.services.protocols.versions import roles_of_members
 from reviews.services.statistics.counters import stored_counters
 
-#: The project's latest reviews that are looked at, and how many of a stage it takes to believe them.
+#: How many of the latest reviews are read, and how many a stage needs for its own figures.
 LATEST, ENOUGH = 600, 20
-#: Items of a project that has none yet: the entries of WildToolBench and C3-Bench are about as many.
+#: Items of an empty project: about as many as WildToolBench and C3-Bench have.
 USUAL = 1024
 
 
 def assumptions_for(*, project: Project, protocol: Protocol) -> tuple[dict[str, Assumption], frozenset[str]]:
-    """What to assume of each stage, and the stages of which it is measured: in the project's latest reviews.
+    """Return {stage: assumption}, and the stages for which it is measured in the project's latest reviews.
 
-    Those of gold items are left out: an administrator settles how many of them have an error. So are those that a blind
-    stage seals: from the shares before and after anybody could tell what a colleague said.
+    Reviews of gold items are left out, because an administrator decides how many have errors. Sealed reviews are left
+    out too: a change of the shares would reveal what a colleague submitted.
 
-    Minutes are the median of time spent at work; what took no time at all was handed in by a program.
+    Minutes are the median time of reviews; reviews without time came from a program.
     """
     verdicts: dict[str, Tally[str]] = {}
     seconds: dict[str, list[int]] = {}
@@ -56,7 +56,7 @@ def assumptions_for(*, project: Project, protocol: Protocol) -> tuple[dict[str, 
 
 
 def usual_items(project: Project) -> int:
-    """How many dialogues the project has, or, while it has none, how many a benchmark usually has."""
+    """Return the number of dialogues in the project, or a usual number if it has none."""
     counts = stored_counters(project)
     return sum(counts.get(f"status:{status}", 0) for status in DialogueStatus.values) or USUAL
 
@@ -64,7 +64,7 @@ def usual_items(project: Project) -> int:
 def dry_run(
     *, project: Project, protocol: Protocol, items: int, assumptions: Mapping[str, Assumption]
 ) -> tuple[Estimate, int]:
-    """The estimate for the project's people, and how many of them have a role in the protocol."""
+    """Return the estimate for the project's people, and how many of them have a role in the protocol."""
     people = list(roles_of_members(project).values())
     roles = {str(role) for stage in protocol.stages for role in stage.eligible.roles}
     team = [held for held in people if held & roles]

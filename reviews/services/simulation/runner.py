@@ -1,7 +1,7 @@
-"""Playing a project whose truth is known, through the services people use. ``core.simulation`` models the world.
+"""Runs a simulated project through the same services that people use.
 
-Nothing here writes a row of the review itself: people claim, edit, submit; an administrator draws. What the people of a
-simulation make of an item is decided by the pure model alone.
+The simulated people claim, edit and submit; an administrator draws samples. Nothing here writes review rows directly.
+The pure model in ``reviews.core.simulation`` decides how each person judges an item.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.waivers import waive_all
 
-REASON = "Looked at it: right in this dialogue."
-#: Reviews of one item, on average, after which a simulation is taken not to end.
+REASON = "Checked: correct in this dialogue."
+#: Mean number of reviews of an item after which the simulation stops as endless.
 MAX_REVIEWS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRecord:
-    """What one person handed in, as the model has it: held against what the services counted."""
+    """A submitted review as the model knows it, to compare with what the services counted."""
 
     item: str
     cycle: int
@@ -46,7 +46,7 @@ class ReviewRecord:
 
 @dataclass(frozen=True, slots=True)
 class OpenedItem:
-    """One person before one item, and what they have in hand."""
+    """An item that a person has claimed and opened."""
 
     user: User
     person: Person
@@ -64,7 +64,7 @@ class OpenedItem:
 
 @dataclass
 class Simulation:
-    """A project in the hands of a simulation."""
+    """A simulated project, with its model and people."""
 
     model: SimulationModel
     project: Project
@@ -73,31 +73,33 @@ class Simulation:
     users: dict[str, User]
     records: list[ReviewRecord] = field(default_factory=list)
     draws: int = 0
-    #: Hashes of versions whose warnings have to be waived.
+    #: Hashes of versions that have warnings to waive.
     warned: set[str] = field(default_factory=set)
     _cycles: dict[int, int] = field(default_factory=dict)
 
     def cycle_number(self, slot: Slot) -> int:
-        """Which cycle of its dialogue a slot belongs to."""
+        """Return the number of the slot's cycle."""
         if slot.cycle_id not in self._cycles:
             self._cycles[slot.cycle_id] = Cycle.objects.values_list("number", flat=True).get(pk=slot.cycle_id)
         return self._cycles[slot.cycle_id]
 
     def next_seed(self) -> str:
-        """The seed of the next draw."""
+        """Return the seed of the next draw."""
         self.draws += 1
         return _seed(self, self.draws)
 
     def stages_of(self, person: Person) -> Iterator[str | None]:
-        """Where a person works: annotators everywhere, experts where annotators do not, nearest to the end first.
+        """Return the stages in which a person claims work: None (any) for annotators; for experts their own, last stage
+        first.
 
-        Who settles a dispute had better not be a party to it: in other stages experts do what is reserved for them.
+        A person who settles disputes should not have reviewed the dialogue, so in other stages experts only take slots
+        that are reserved for them.
         """
         if not person.expert:
             yield None
             return
         yield from (stage.key for stage in reversed(self.protocol.stages) if _only_experts(stage))
-        # What they hold too: a connection that broke between claiming and handing in leaves it claimed.
+        # Includes what they have claimed: a connection can break between claim and submit.
         theirs = Q(state=SlotState.OPEN, reserved_for=self.users[person.name])
         held = Q(state=SlotState.CLAIMED, holder=self.users[person.name])
         own = Slot.objects.filter(theirs | held, project=self.project).order_by("position")
@@ -105,9 +107,9 @@ class Simulation:
 
 
 def run_to_end(simulation: Simulation, *, report_progress: Callable[[int], None] = lambda reviews: None) -> None:
-    """Let people take turns until every item is verified or rejected. ``report_progress`` hears of the reviews so far.
+    """Let people take turns until every item is verified or rejected; call ``report_progress`` with the reviews so far.
 
-    Raises Conflict where it cannot come to its end, saying why.
+    Raises Conflict with the reason if the simulation cannot end.
     """
     with sampling.simulated_seeds(project=simulation.project, source=simulation.next_seed):
         _review_all(simulation, report_progress)
@@ -115,7 +117,7 @@ def run_to_end(simulation: Simulation, *, report_progress: Callable[[int], None]
 
 
 def review_next(simulation: Simulation, person: Person) -> ReviewRecord | None:
-    """Claim the next item, look at it, hand it in; None where nothing waits for this person."""
+    """Claim, review and submit the next item; return None if there is none for this person."""
     user = simulation.users[person.name]
     claims = (claim_next(actor=user, project=simulation.project, stage=stage) for stage in simulation.stages_of(person))
     claim = next((claim for claim in claims if claim is not None), None)
@@ -123,7 +125,7 @@ def review_next(simulation: Simulation, person: Person) -> ReviewRecord | None:
 
 
 def review_claim(simulation: Simulation, person: Person, claim: Claim) -> ReviewRecord:
-    """Look at what one holds and submit what the model makes of it."""
+    """Review a claimed item and submit the model's judgement."""
     work = load_slot_work(actor=simulation.users[person.name], public_id=claim.slot.public_id)
     slot = work.slot
     opened = OpenedItem(
@@ -152,7 +154,7 @@ def review_claim(simulation: Simulation, person: Person, claim: Claim) -> Review
 
 
 def draw(simulation: Simulation) -> bool:
-    """Draw a sample where items wait for one; False where none do."""
+    """Draw a sample if items wait for one; return whether they do."""
     drawn = sampling.close_population_and_draw(actor=simulation.administrator, project=simulation.project)
     if drawn is None:
         return False
@@ -175,7 +177,7 @@ def _review_all(simulation: Simulation, report_progress: Callable[[int], None]) 
         worked = next((True for person, length in sittings if _review_several(simulation, person, length)), False)
         report_progress(len(simulation.records))
         if len(simulation.records) > most:
-            raise Conflict(f"After {len(simulation.records):,} reviews the simulation has not come to its end.")
+            raise Conflict(f"After {len(simulation.records):,} reviews the simulation has not ended.")
         if not worked and not draw(simulation):
             return
 
@@ -186,7 +188,7 @@ def _only_experts(stage: Stage) -> bool:
 
 
 def _review_several(simulation: Simulation, person: Person, length: int) -> bool:
-    """Up to so many items in a row; False where there was not one."""
+    """Review up to ``length`` items in a row; return whether there was one."""
     done = 0
     while done < length and review_next(simulation, person) is not None:
         done += 1
@@ -219,7 +221,7 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
         "slot": slot,
         "token": opened.claim.token,
         "verdict": "" if rulings else judgement.verdict,
-        "reason": "It cannot be saved." if refused else "",
+        "reason": "The dialogue is unusable." if refused else "",
         "named_errors": [] if refused or dispute else _findings(judgement, seen),
         "checklist": {} if refused else _checklist(opened.stage, seen),
         "rulings": rulings,
@@ -242,24 +244,24 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
         review = submit_review(**given)
     stored = review.made_revision.content_hash if review.made_revision else content_hash(canonical(seen))
     if not refused and stored != final:
-        raise AssertionError(f"what {opened.person.name} handed in of {opened.item.name} is not what was stored")
+        raise AssertionError(f"what {opened.person.name} submitted for {opened.item.name} is not what was stored")
     return review
 
 
 def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The choice at every disputed anchor that makes the version the expert wants."""
+    """Return the ruling for each disputed anchor that leads to the version the expert wants."""
     points = {point.anchor: point for point in item.original.points}
     for disputed in dispute.discrepancies:
         point = points[disputed.anchor]
         value = value_at(wanted, point)
         choice = "left" if value == disputed.left else "right" if value == disputed.right else "third"
         kind = point.kind_of(disputed.right if choice == "left" else disputed.left)
-        ruling = {"choice": choice, "reason_kind": kind, "reason": "As the dialogue has it."}
+        ruling = {"choice": choice, "reason_kind": kind, "reason": "Matches the dialogue."}
         yield disputed.anchor, ruling | ({"value": value} if choice == "third" else {})
 
 
 def _own_edits(opened: OpenedItem, judgement: Judgement) -> Document:
-    """What the person writes themselves: all they change, in a dispute only where nothing is ruled on."""
+    """Return the person's own edits: all their changes, or in a dispute those outside the disputed places."""
     dispute, seen = opened.dispute, opened.seen
     if dispute is None:
         return judgement.document
@@ -286,7 +288,7 @@ def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
 
 
 def _edit(opened: OpenedItem, wanted: Document) -> None:
-    """Bring the draft from one version to the other, edit by edit, as the page does."""
+    """Change the draft from one version to the other, one edit at a time, as the page does."""
     work = load_slot_work(actor=opened.user, public_id=opened.slot.public_id)
     draft = drafts.open_draft(actor=opened.user, dialogue=work.dialogue, base=work.slot.revision, branch=work.branch)
     for point in opened.item.original.points:
@@ -309,11 +311,12 @@ def _require_end(simulation: Simulation) -> None:
         words = ", ".join(f"{name} in {stage}" for name, stage in names)
         slots = Slot.objects.filter(cycle__in=stuck, state=SlotState.OPEN).count()
         raise Conflict(
-            f"Nobody may take what is left: {stuck.count()} items ({words}), {slots} open slots. Simulate more people."
+            f"Nobody can review the remaining {stuck.count()} items ({words}; {slots} open slots). "
+            "Simulate more people."
         )
     seeds = list(Draw.objects.filter(project=simulation.project).order_by("pk").values_list("seed", flat=True))
     if seeds != [_seed(simulation, number) for number in range(1, len(seeds) + 1)]:
         raise Conflict(
-            "A worker drew a sample in the simulation’s project meanwhile, so it would not come out the same again. "
-            "Stop the workers, or take another database."
+            "A worker drew a sample in the simulated project, so the result can’t be reproduced. Stop the workers or "
+            "use another database."
         )

@@ -1,4 +1,4 @@
-"""A simulation's project before anybody does anything: its people, its protocol, its candidates in the first stage."""
+"""Creates a simulated project: its people, its protocol, and its candidates in the first stage."""
 
 import hashlib
 
@@ -18,18 +18,17 @@ from reviews.services.cycles.start import begin_cycles
 from reviews.services.protocols.versions import adopt_preset, current_protocol, shortfalls
 from reviews.services.simulation.runner import Simulation
 
-#: How the people of simulations are called; every simulation of an installation has the same ones.
+#: Prefix of user names. All simulations of an installation share the same people.
 USERNAME = "simulated-"
-#: A label that does not fit the steps is an error that people have to find here, so it must not be found for them.
+#: Wrong labels are errors that the simulated people must find, so the checks must not block them.
 CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
 
 
 @transaction.atomic
 def set_up(*, model: SimulationModel, preset: str, slug: str) -> Simulation:
-    """A project of its own for the world: its people, its protocol, its candidates in the first stage.
+    """Create the project of a model. Raises Conflict if the address is taken.
 
-    Raises Conflict where the address is taken, Invalid where the protocol takes more people than there are; there is
-    no project then.
+    Raises Invalid if the protocol needs more people than there are. No project is created then.
     """
     project = projects.create_project(
         actor=None,
@@ -57,7 +56,7 @@ def set_up(*, model: SimulationModel, preset: str, slug: str) -> Simulation:
     if protocol is None:
         raise AssertionError("the protocol has just been adopted")
     if lacking := shortfalls(project=project, protocol=protocol):
-        raise Invalid(f"There are too few people. {' '.join(lacking)}")
+        raise Invalid(f"Not enough people. {' '.join(lacking)}")
     _bring_in(model, project, administrator)
     return Simulation(model, project, protocol, administrator, users)
 
@@ -66,14 +65,15 @@ def _user(name: str) -> User:
     number = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10**7
     user, created = User.objects.get_or_create(
         username=f"{USERNAME}{name}",
-        # The strata of draws go by pseudonyms: in every database the same, and with digits that random ones never have.
+        # Draws use pseudonyms as strata: fixed ones give the same draws in every database. Random ones never begin like
+        # this.
         defaults={"display_name": f"Simulated {name}", "pseudonym": f"p-01{number:07}"},
     )
     if created:
         user.set_unusable_password()
         user.save(update_fields=["password"])
     elif user.has_usable_password() or not user.is_active:
-        raise Conflict(f"There is somebody called {user.username} who is no figure of a simulation; rename them.")
+        raise Conflict(f"The user {user.username} exists and does not belong to a simulation. Rename that account.")
     return user
 
 

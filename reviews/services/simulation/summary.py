@@ -1,4 +1,4 @@
-"""What a simulation planted beside what the application measured of it: both exact, so that either can be wrong."""
+"""Compares what a simulation planted with what Assay measured. Both are exact, so either can be wrong."""
 
 from collections import Counter as Tally
 from collections import defaultdict
@@ -25,28 +25,28 @@ _ENDED = (CycleState.VERIFIED, CycleState.REJECTED)
 
 @dataclass(slots=True)
 class _ItemHistory:
-    """One item's way as the rows have it, and whether each content on it was the truth."""
+    """One item's history from the rows, and whether each content in it was right."""
 
     item: Item
     visits: list[Visit] = field(default_factory=list)
     baseline: str = ""
-    #: Of the last cycle: the content that was verified; blank where it was rejected.
+    #: Content verified in the last cycle; blank if it was rejected.
     verified: str = ""
-    #: {stage: content with which the item came into the population of its last draw}
+    #: {stage: content with which the item entered the population of its last draw}
     drawn: dict[str, str] = field(default_factory=dict)
 
     def right(self, content: str) -> bool:
-        """Whether this content is the one right version."""
+        """Return whether this content is the one right version."""
         return content == self.item.truth
 
 
 def simulation_summary(simulation: Simulation) -> dict[str, Any]:
-    """What was planted and what was measured, as JSON values; the same for the same seed, in any database.
+    """Return the planted and the measured figures as JSON values, the same for the same seed in any database.
 
-    Every comparison is as ``core.simulation.comparing.compared`` makes it. Planted accuracies and error rates are
-    those of these very items, whose truth is known; the baseline also has the rate with which candidates were made.
-    Planted agreement is what the model's people said. ``consistent``: stored counts are what a recount finds, no link
-    of an event chain is broken, and the counted patterns are those of the model.
+    Each comparison comes from ``core.simulation.comparing.compared``. Planted accuracies and error rates are those of
+    the items in this simulation; the baseline also includes the rate used to make candidates. Planted agreement is
+    computed from the model's reviews. ``consistent``: stored counts match a recount, event chains are intact, and
+    counted patterns match the model's.
     """
     fold_all()
     histories = _read_histories(simulation)
@@ -102,7 +102,7 @@ def _read_histories(simulation: Simulation) -> list[_ItemHistory]:
             item = simulation.model.item(cycle.dialogue.external_id)
             histories[cycle.dialogue_id] = _ItemHistory(item, baseline=cycle.entry_revision.content_hash)
         history = histories[cycle.dialogue_id]
-        # Accuracy is of the way to the first end, held against what was verified at the last.
+        # Accuracy follows the first cycle and compares with the content verified in the last one.
         if cycle.dialogue_id not in over:
             history.visits += [as_visit(run) for run in runs[cycle.pk]]
         if cycle.state in _ENDED:
@@ -140,7 +140,7 @@ def _rounds(histories: list[_ItemHistory], measured: Accuracy) -> list[dict[str,
             continue
         paths = [(history, round_points(stage.stage, history.visits)) for history in histories]
         for number, after in enumerate(stage.rounds):
-            # Whose last round is over keeps what they had then.
+            # An item whose last round has ended keeps the content it had then.
             right = {
                 history.item.name: history.right(path[min(number, len(path) - 1)]) for history, path in paths if path
             }
@@ -193,7 +193,7 @@ def _audits(histories: list[_ItemHistory], measured: Accuracy) -> list[dict[str,
     for audit in measured.audits:
         population = [history for history in histories if audit.stage in history.drawn]
         wrong = {history.item.name: not history.right(history.drawn[audit.stage]) for history in population}
-        # Rejected items are not in what is handed on.
+        # Rejected items are not delivered.
         left = {
             history.item.name: bool(history.verified) and not history.right(history.verified) for history in population
         }

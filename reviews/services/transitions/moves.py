@@ -1,7 +1,7 @@
-"""Where a dialogue goes from one stage: the moves of a cycle, each looked up by the outcome it follows from.
+"""Moves a dialogue from one stage to the next; the outcome of a stage decides which move.
 
-Every function here runs inside a transition that has locked the dialogue, and changes the dialogue's fields without
-saving them: the transition does that once.
+The caller of each function has locked the dialogue. The functions change the dialogue's fields without saving them; the
+caller saves it once.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,18 +21,18 @@ from reviews.services.queue.order import new_position
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.transition_log import Journal
 
-#: What becomes of a run in a pool whose item was not drawn.
+#: The outcome of a run in a pool whose item was not drawn.
 NOT_DRAWN = "not_drawn"
 
 
 @dataclass(frozen=True)
 class CycleContext:
-    """A cycle under way, in the hands of one transition."""
+    """The cycle that a transition works on."""
 
     journal: Journal
     cycle: Cycle
     protocol: Protocol
-    #: Of the slot the dialogue comes from: what was hurried is hurried through all stages.
+    #: The priority of the slot that the dialogue comes from; later slots keep it.
     priority: int = Priority.NORMAL
 
     @property
@@ -40,18 +40,18 @@ class CycleContext:
         return self.journal.dialogue
 
     def set_status(self, status: DialogueStatus, stage: str) -> None:
-        """Say where the dialogue stands now."""
+        """Set where the dialogue is now, and count it there."""
         self.journal.status(self.dialogue.status, status)
         self.dialogue.status, self.dialogue.stage = status, stage
 
 
 def advance(context: CycleContext, run: StageRun, outcome: Outcome, revision: Revision) -> None:
-    """Take the dialogue from a settled run to wherever the outcome leads. ``revision``: the content it goes on with."""
+    """Move the dialogue from a settled run to where the outcome leads. ``revision``: its content from now on."""
     _MOVES[outcome](context, run, revision)
 
 
 def forward(context: CycleContext, run: StageRun, revision: Revision) -> None:
-    """On to the next stage that takes it; after the last one it is verified. Within rounds: back to the pool."""
+    """Move to the next stage, or verify the dialogue after the last one. In a stage with rounds: back to the pool."""
     if context.protocol.stage(run.stage).in_rounds and run.outcome != NOT_DRAWN:
         pool(context, context.protocol.stage(run.stage), revision, seen=True)
         return
@@ -74,10 +74,10 @@ def open_run(
     confirms: int = 0,
     for_owner: bool = False,
 ) -> StageRun:
-    """Open a stage for the dialogue: a new round of it, with a slot for each reviewer.
+    """Open a stage for the dialogue: a new round with a slot for each reviewer.
 
-    ``confirms``: how many people have just approved this very version here, one after the other. ``for_owner``: a
-    self-check waits for the owner, also in its first round.
+    ``confirms``: how many people in a row have just approved this version in this stage. ``for_owner``: reserve a
+    self-check for the owner in its first round too.
     """
     run = _new_run(context, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
     status = DialogueStatus.ESCALATED if entered_as == "escalated" else DialogueStatus.IN_REVIEW
@@ -96,9 +96,9 @@ def open_slots(
     for_owner: bool = False,
     people: Sequence[int] = (),
 ) -> None:
-    """The slots of a run. A further round of a self-check, like one for owners alone, waits for the owner.
+    """Create the slots of a run. Later rounds of a self-check, and stages for owners only, are reserved for the owner.
 
-    ``people``: for whom the slots are reserved, one each; for everybody where there is nobody.
+    ``people``: for whom the slots are reserved, one each; empty: open to everyone.
     """
     dialogue = context.dialogue
     own_work = stage.kind is StageKind.SELF_CHECK and (for_owner or run.round > 1)
@@ -133,7 +133,7 @@ def open_slots(
 
 
 def end_cycle(context: CycleContext, state: CycleState, revision: Revision | None, reason: str = "") -> None:
-    """Close the cycle for good."""
+    """End the cycle."""
     cycle = context.cycle
     cycle.state, cycle.ended_at, cycle.exit_revision, cycle.reason = state, timezone.now(), revision, reason[:500]
     cycle.save(update_fields=["state", "ended_at", "exit_revision", "reason"])
@@ -142,7 +142,7 @@ def end_cycle(context: CycleContext, state: CycleState, revision: Revision | Non
 
 
 def verify(context: CycleContext, revision: Revision) -> None:
-    """The cycle ends: this content is verified."""
+    """End the cycle with this content as the verified version."""
     end_cycle(context, CycleState.VERIFIED, revision)
     context.set_status(DialogueStatus.VERIFIED, "")
     context.journal.event(
@@ -172,7 +172,7 @@ def _back_to_author(context: CycleContext, run: StageRun, revision: Revision) ->
 
 
 def _restart(context: CycleContext, run: StageRun, revision: Revision) -> None:
-    # The sample counts how an item was found, not the further looks at what was made of it.
+    # A sample counts an item once, as it was drawn; later rounds of the same item are not part of it.
     entered_as = "regular" if run.entered_as == "sampled" else run.entered_as
     open_run(context, context.protocol.stage(run.stage), revision, entered_as=entered_as,
              escalated_from=run.escalated_from)  # fmt: skip
@@ -184,7 +184,7 @@ def _confirm(context: CycleContext, run: StageRun, revision: Revision) -> None:
 
 
 def _return(context: CycleContext, run: StageRun, revision: Revision) -> None:
-    """Back to the stage that escalated it. Whether that is right now is for its reviewers to say."""
+    """Return the dialogue to the stage that escalated it; its reviewers decide whether it is right now."""
     if run.escalated_from is None:
         forward(context, run, revision)
         return
@@ -210,7 +210,9 @@ _MOVES: dict[Outcome, Callable[[CycleContext, StageRun, Revision], None]] = {
 
 
 def pool(context: CycleContext, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
-    """Let the dialogue wait for the stage's draw. ``seen``: this version was looked at there, without conflict."""
+    """Put the dialogue in the stage's pool until the next draw. ``seen``: this version was already reviewed without
+    conflict.
+    """
     _new_run(context, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
     context.set_status(DialogueStatus.POOLED, stage.key)
     context.journal.count(f"pooled:{stage.key}")
@@ -228,7 +230,7 @@ def _new_run(
 ) -> StageRun:
     earlier, looks = max(_rounds(context.cycle.pk, stage.key), default=0), None
     if stage.in_rounds:
-        # Its round is the number of the draw it waits for, so that a round is the same one for all items.
+        # The round has the number of the draw it waits for, so it is the same round for all items.
         draws = Draw.objects.filter(project=context.cycle.project_id, stage=stage.key)
         earlier = max(earlier, draws.aggregate(last=Max("number"))["last"] or 0)
         before = StageRun.objects.filter(cycle=context.cycle, stage=stage.key, state=StageRunState.SETTLED)

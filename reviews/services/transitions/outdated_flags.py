@@ -1,22 +1,22 @@
-"""Which dialogues a new guideline outdates, and their flags.
+"""Finds the dialogues that a new guideline makes outdated, and flags them.
 
-A gold item is flagged where an ordinary dialogue in its place would be: else the list of what is flagged would have all
-that waits in its stage but it. Only administrators' counts leave it out.
+Gold items are flagged like ordinary dialogues. Otherwise the list of flagged dialogues would contain everything in a
+stage except the gold item. Only administrators' counts leave them out.
 """
 
 from dataclasses import dataclass
 
-from django.db import connection
-from django.db.models import BigIntegerField, Exists, OuterRef, Q, Value
+from django.db.models import Exists, OuterRef, Q
 
 from annotator.models import Dialogue, Guideline, GuidelineChange, OutdatedDialogue, Project
 from annotator.models.content import DialogueQuerySet, DialogueStatus
+from annotator.services.database.bulk_insert import insert_rows
 from reviews.models import Review, ReviewError, Ruling
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a change is to touch, before it is made."""
+    """What a change covers, before it is made."""
 
     guideline: Guideline
     policies: tuple[str, ...]
@@ -24,7 +24,7 @@ class Scope:
 
 
 def touched(project: Project, scope: Scope) -> DialogueQuerySet:
-    """Dialogues of which an opened review was made under an earlier guideline, and that fit the scope."""
+    """Return dialogues in the scope that have an unsealed review made under an earlier guideline."""
     earlier = Review.objects.filter(dialogue=OuterRef("pk"), sealed=False).exclude(
         guideline__in=Guideline.objects.filter(project=project, number__gte=scope.guideline.number)
     )
@@ -40,24 +40,22 @@ def touched(project: Project, scope: Scope) -> DialogueQuerySet:
 
 
 def flagged(change: GuidelineChange) -> DialogueQuerySet:
-    """What bears the mark's flag still."""
+    """Return the dialogues that the change still flags."""
     return Dialogue.objects.filter(
         pk__in=OutdatedDialogue.objects.filter(change=change, cleared_at=None).values("dialogue")
     )
 
 
 def flag(change: GuidelineChange, rows: DialogueQuerySet) -> int:
-    """One statement, however many there are."""
-    chosen = rows.order_by().annotate(change_key=Value(change.pk, output_field=BigIntegerField()))
-    select, values = chosen.values_list("pk", "project_id", "change_key").query.sql_with_params()
-    with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO annotator_outdateddialogue (dialogue_id, project_id, change_id) {select}", values)
-        return int(cursor.rowcount)
+    """Flag these dialogues; return how many."""
+    chosen = list(rows.order_by("pk").values_list("pk", "project_id"))
+    insert_rows(OutdatedDialogue, ("dialogue_id", "project_id"), chosen, constants={"change_id": change.pk})
+    return len(chosen)
 
 
 def flag_newcomer(dialogue: Dialogue) -> None:
-    """Flag a new gold item by the changes that still flag anything, as if it had been there when they were made."""
-    # Whoever marks holds its guideline: they see the item, or are seen here.
+    """Flag a new gold item for the changes that still flag anything, as if it had existed when they were made."""
+    # Marking locks its guideline: either it sees this item, or we see its change.
     list(Guideline.objects.select_for_update(no_key=True).filter(project=dialogue.project_id).order_by("pk").only("pk"))
     changes = GuidelineChange.objects.filter(
         Exists(OutdatedDialogue.objects.filter(change=OuterRef("pk"), cleared_at=None)),

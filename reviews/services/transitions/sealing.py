@@ -1,4 +1,4 @@
-"""What a blind stage hides, and how it is shown once the stage has settled."""
+"""Seals the reviews of a blind stage, and unseals them when the stage settles."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,9 +12,9 @@ from reviews.services.feedback.comments import notify_unsealed
 
 
 def blind_for(actor: User, dialogues: Sequence[int]) -> set[int]:
-    """Those of the dialogues (by key) that stand in a blind stage and whose authors the actor must not know.
+    """Return the keys of those dialogues that are in a blind stage and whose authors the actor must not see.
 
-    Whoever oversees the project may, but of what they review themselves.
+    People who oversee the project may see them, except in dialogues that they review themselves.
     """
     runs = StageRun.objects.filter(cycle__dialogue__in=dialogues, state=StageRunState.OPEN, blind=True)
     own = Slot.objects.filter(Q(holder=actor) | Q(claims__person=actor), stage_run=OuterRef("pk"))
@@ -23,18 +23,18 @@ def blind_for(actor: User, dialogues: Sequence[int]) -> set[int]:
 
 
 def reviewed_blind(actor: User, project: Project) -> QuerySet[Claim, int]:
-    """Dialogues (by key) that the actor reviews or reviewed in a blind stage that has not settled."""
+    """Return the keys of dialogues that the actor reviews or reviewed in a blind stage that has not settled."""
     runs = {"slot__stage_run__state": StageRunState.OPEN, "slot__stage_run__blind": True}
     claims = Claim.objects.filter(project=project, person=actor, **runs)
     return claims.values_list("slot__dialogue", flat=True)
 
 
 def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bool = False) -> None:
-    """Open what reviewers have sealed about a dialogue. The caller holds its lock.
+    """Unseal what reviewers did on a dialogue. The caller has locked it.
 
-    Only one stage of a dialogue is ever open, so whatever they sealed belongs to it, or was set aside as it began anew.
-    A revision that an import holds back until it publishes is no reviewer's. ``fixes``: reviewers' revisions that the
-    caller has at hand; ``only``: there are no others.
+    Only one stage of a dialogue is open at a time, so everything sealed belongs to it or to cancelled runs. Revisions
+    of an import in progress are not unsealed here. ``fixes``: reviewers' revisions that are already loaded; ``only``:
+    there are no others.
     """
     fixes = list(fixes)
     if not only:
@@ -45,7 +45,7 @@ def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bo
     unseal(fixes)
     for open_rows in (_open_reviews, _open_events, _open_waivers):
         open_rows(dialogue.pk)
-    # Whoever comments holds the dialogue: between these two nobody does.
+    # A new comment locks the dialogue first, so none is added between these two queries.
     opened = _sealed_comments(dialogue.pk)
     if opened:
         Comment.objects.filter(pk__in=opened).update(sealed=False)
@@ -73,9 +73,9 @@ def _sealed_comments(dialogue_id: int) -> QuerySet[Comment, int]:
 
 
 def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:
-    """Open what was sealed in these blind stages, which have been set aside, unless one of them has begun anew, blind.
+    """Unseal what these cancelled blind stages sealed, unless one of them has restarted as a blind stage.
 
-    Then it opens when that one settles: whoever is to review the dialogue there must not know what was said of it.
+    In that case it is unsealed when the new run settles: the new reviewers must not see earlier reviews.
     """
     anew = StageRun.objects.filter(cycle__dialogue=dialogue, state=StageRunState.OPEN, blind=True, stage__in=stages)
     if stages and not anew.exists():

@@ -1,7 +1,4 @@
-"""What a transition leaves behind beside its rows: events on the dialogue's chain and changes of counters.
-
-Collected while it runs and written together at its end: one look at the chain and one insert each.
-"""
+"""Collects the events and counter changes of a transition, and writes them together at its end."""
 
 from collections import Counter as Tally
 from typing import Any
@@ -12,7 +9,7 @@ from reviews.services.statistics.counters import write_deltas
 
 
 class Journal:
-    """The traces of one transition of one dialogue, whose row the caller has locked."""
+    """The log of one transition of one dialogue, which the caller has locked."""
 
     def __init__(self, *, actor: User | None, project: Project, dialogue: Dialogue) -> None:
         self.actor, self.project, self.dialogue = actor, project, dialogue
@@ -27,25 +24,25 @@ class Journal:
         after: dict[str, Any] | None = None,
         sealed: bool = False,
     ) -> None:
-        """Say what happened. ``sealed``: it belongs to a blind stage that has not settled."""
+        """Add an event. ``sealed``: it belongs to a blind stage that has not settled."""
         self._lines.append(EventLine(kind, before or {}, after or {}, sealed))
 
     def unseal(self) -> None:
-        """The blind stage settles in this very transition: nothing of it is secret any more."""
+        """Unseal the events added so far, because this transition settles the blind stage."""
         self._lines = [EventLine(line.kind, line.before, line.after) for line in self._lines]
 
     def count(self, key: str, delta: int = 1) -> None:
-        """Change a counter; for the keys see ``reviews.services.statistics.counters``."""
+        """Change a counter; ``reviews.services.statistics.counters`` lists the keys."""
         self._deltas[key] += delta
 
     def status(self, before: str, after: str) -> None:
-        """The dialogue's status changes."""
+        """Count the dialogue under its new status."""
         if before != after:
             self.count(f"status:{before}", -1)
             self.count(f"status:{after}")
 
     def write(self) -> None:
-        """Write it all, in the caller's transaction."""
+        """Write everything in the caller's transaction."""
         append_events(actor=self.actor, project=self.project, dialogue=self.dialogue, lines=self._lines)
         write_deltas(project_id=self.project.pk, deltas=self._deltas)
         self._lines, self._deltas = [], Tally()

@@ -190,7 +190,7 @@ def test_what_a_query_may_say(team: Team) -> None:
     for wrong in ({"kind": "nonsense"}, {"person": "x" * 50}):
         with pytest.raises(UnknownFilter, match="Use one of: “"):
             history.read_filters(wrong, project=team.project)
-    with pytest.raises(Invalid, match="no day"):
+    with pytest.raises(Invalid, match="not a date"):
         history.read_filters({"since": "soon"}, project=team.project)
 
 
@@ -202,7 +202,7 @@ def test_a_day_that_is_none_is_refused_beside_its_field_with_what_was_typed(team
     page = one_line(refused)
     assert refused.status_code == 422
     assert page.count("field-error") == 1
-    assert "“31.5.2026” is no day" in page
+    assert "“31.5.2026” is not a date" in page
     assert 'name="since" value="31.5.2026" aria-invalid="true"' in page
     assert 'type="date" id="f-until" name="until" value="2026-06-01"' in page
     assert 'name="item" value="one"' in page
@@ -361,7 +361,7 @@ def test_content_that_was_changed_in_the_database_shows(
         call_command("verify_history")
     problem, *others = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     assert [other.rpartition("d-one: ")[2] for other in others] == (
-        ["it is listed under the checksum of another version."] if with_checksum else []
+        ["it is listed with the checksum of another version."] if with_checksum else []
     )
     if with_checksum:
         assert problem.endswith("dialogue d-one: no version has the content recorded by event 2 (review.submitted).")
@@ -379,19 +379,19 @@ def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> Non
     made = Review.objects.get(dialogue=item, person=team.annotators[2]).made_revision
     assert made is not None
     for row, change, words in (
-        (review, {"verdict": "escalate", "reason": "x"}, f"review {review.public_id} is not what event"),
-        (review, {"person": team.annotators[0]}, f"review {review.public_id} is not what event"),
-        (review, {"seen_revision": made}, f"review {review.public_id} is not what event"),
-        (review, {"public_id": "anotherone22"}, "review anotherone22 stands there, and no event tells of it"),
-        (review.slot, {"state": "open", "holder": None}, f"review {review.public_id} is not what event"),
-        (slot, {"state": "done", "holder": team.senior}, f"item {slot.public_id} counts as done and has no review"),
-        (run, {"outcome": "pass"}, f"{round_} is not what event"),
-        (run, {"state": "open"}, f"{round_}, of which event"),
-        (run, {"exit_revision": made}, f"{round_} is not what event"),
-        (run.cycle, {"state": "superseded", "ended_at": timezone.now()}, "cycle 1 is not what event"),
-        (item, {"status": "verified"}, "its status is not what event"),
-        (item, {"head": made, "content_hash": made.content_hash}, "its newest version is not the one that event"),
-        (item, {"content_hash": "0" * 64}, "it is listed under the checksum of another version"),
+        (review, {"verdict": "escalate", "reason": "x"}, f"review {review.public_id} differs from event"),
+        (review, {"person": team.annotators[0]}, f"review {review.public_id} differs from event"),
+        (review, {"seen_revision": made}, f"review {review.public_id} differs from event"),
+        (review, {"public_id": "anotherone22"}, "review anotherone22 has no event"),
+        (review.slot, {"state": "open", "holder": None}, f"review {review.public_id} differs from event"),
+        (slot, {"state": "done", "holder": team.senior}, f"item {slot.public_id} is done but has no review"),
+        (run, {"outcome": "pass"}, f"{round_} differs from event"),
+        (run, {"state": "open"}, f"{round_} is missing or unfinished; event"),
+        (run, {"exit_revision": made}, f"{round_} differs from event"),
+        (run.cycle, {"state": "superseded", "ended_at": timezone.now()}, "cycle 1 differs from event"),
+        (item, {"status": "verified"}, "its status differs from event"),
+        (item, {"head": made, "content_hash": made.content_hash}, "its newest version differs from event"),
+        (item, {"content_hash": "0" * 64}, "it is listed with the checksum of another version"),
     ):  # fmt: skip
         with transaction.atomic():
             type(row).objects.filter(pk=row.pk).update(**change)
@@ -451,8 +451,8 @@ def test_a_protocol_or_a_draw_that_was_changed_shows(team: Team) -> None:
     ProtocolVersion.objects.update(definition=version.definition.replace("0.1", "0.9"))
     Draw.objects.update(seed="0" * 64)
     assert list(history_problems(team.project)) == [
-        "version 1 of the protocol is not what was adopted",
-        "draw 1 of expert is not what was recorded as it was drawn",
+        "version 1 of the protocol differs from the adopted one",
+        "draw 1 of expert differs from its record in the history",
     ]
 
 
@@ -522,4 +522,4 @@ def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.Cap
     *others, problem = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     assert "1 fewer events than the" in problem
     # What it told of has a row still.
-    assert "stage self_check_single in round 1 of cycle 1 stands there, and no event tells of it" in others[0]
+    assert "stage self_check_single in round 1 of cycle 1 has no event" in others[0]

@@ -127,7 +127,7 @@ def test_it_touches_no_project_that_is_there() -> None:
         ({"people": 0}, "from 1 to"),
         ({"slug": "weather"}, "begins with sim-"),
         ({"baseline": 1.5}, "probability"),
-        ({"people": 2}, "too few people"),
+        ({"people": 2}, "Not enough people"),
     ],
 )
 def test_wrong_use_is_a_sentence(options: dict[str, Any], words: str) -> None:
@@ -142,7 +142,7 @@ def test_a_person_who_only_has_the_name_of_a_figure_is_left_alone() -> None:
     from annotator.errors import Conflict
 
     User.objects.create_user("simulated-annotator-1", password="her own")
-    with pytest.raises(Conflict, match="no figure of a simulation"):
+    with pytest.raises(Conflict, match="does not belong to a simulation"):
         make_simulation()
     assert not Project.objects.exists()
     assert User.objects.count() == 1

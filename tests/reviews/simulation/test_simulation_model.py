@@ -95,7 +95,7 @@ def test_no_error_is_one_that_the_checks_would_not_let_pass(seed: int) -> None:
 
 @pytest.mark.parametrize("rates", [{"baseline": 1.2}, {"false_alarm": -0.1}, {"baseline": 0.9, "unusable": 0.2}])
 def test_impossible_rates_are_refused(rates: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"probability|beyond saving"):
+    with pytest.raises(ValueError, match=r"probability|unusable"):
         Rates(**rates)
 
 
