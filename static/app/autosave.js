@@ -50,6 +50,7 @@
 //   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
 
 import {crosses, EditQueue, ENDED, isUnanswered} from "./edit-queue.js";
+import {gettext, interpolate, ngettext} from "./translation.js";
 
 const PAUSE = 700;
 
@@ -126,7 +127,7 @@ function post(edit) {
 
 function undecided() {
   show("conflict");
-  emit("toast", {tone: "bad", text: "Nothing was done: first choose which version stays."});
+  emit("toast", {tone: "bad", text: gettext("Nothing was changed. First choose which version to keep.")});
 }
 
 /** `made`, an edit of this page, has made `version`: what is shown of the one before is shown of this one (see EditQueue). */
@@ -360,7 +361,7 @@ document.addEventListener(
     event.stopImmediatePropagation();
     const {submitter} = event;
     if (await allSaved()) form.requestSubmit(submitter);
-    else emit("toast", {tone: "bad", text: "Your last changes are not saved yet, so nothing was sent. The save indicator says why."});
+    else emit("toast", {tone: "bad", text: gettext("Your last changes are not saved yet, so nothing was sent. The save status shows why.")});
   },
   true,
 );
@@ -382,18 +383,18 @@ function allSaved() {
 
 function words(state) {
   const count = queue.edits.length;
-  const changes = count === 1 ? "1 change" : `${count} changes`;
   const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
-  return {
-    saved: queue.savedAt ? `Saved ${clock.format(queue.savedAt)}` : asLoaded ?? "",
-    saving: "Saving…",
-    offline: `Offline – ${changes} kept in this browser`,
-    conflict: "Conflict – choose which version stays",
-    refused: "Not saved – see the message beside the field",
-    unfinished: "Not JSON yet: not saved",
-    "signed-out": `You are signed out – ${changes} kept in this browser`,
-    lost: `Not saved – ${changes} kept in this browser`,
+  const text = {
+    saved: queue.savedAt ? gettext("Saved %(time)s") : asLoaded ?? "",
+    saving: gettext("Saving…"),
+    offline: ngettext("Offline – %(count)s change kept in this browser", "Offline – %(count)s changes kept in this browser", count),
+    conflict: gettext("Conflict – choose which version to keep"),
+    refused: gettext("Not saved – see the message next to the field"),
+    unfinished: gettext("Not saved – invalid JSON"),
+    "signed-out": ngettext("Signed out – %(count)s change kept in this browser", "Signed out – %(count)s changes kept in this browser", count),
+    lost: ngettext("Not saved – %(count)s change kept in this browser", "Not saved – %(count)s changes kept in this browser", count),
   }[state];
+  return interpolate(text, {count, time: clock.format(queue.savedAt)});
 }
 
 function show(next, was = next) {

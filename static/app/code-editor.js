@@ -9,6 +9,8 @@
 // Tab leaves the editor, as in any field. With `data-tab="indent"` (default for Python) Tab indents, and Escape
 // followed by Tab leaves; a line below the editor says so.
 
+import {gettext} from "./translation.js";
+
 const LINE = 1.45;
 
 class CodeEditor extends HTMLElement {
@@ -63,7 +65,7 @@ class CodeEditor extends HTMLElement {
     frame.className = "frame";
     const hint = document.createElement("p");
     hint.id = "hint";
-    hint.textContent = "Tab indents here. To leave, press Escape, then Tab.";
+    hint.textContent = gettext("Tab indents. To leave the editor, press Escape, then Tab.");
     shadow.replaceChildren(frame, ...(indents ? [hint] : []));
     shadow.adoptedStyleSheets = [frameStyle()];
     this.#view = new cm.EditorView({
@@ -90,7 +92,7 @@ class CodeEditor extends HTMLElement {
   #extensions(cm, indents) {
     const {textarea} = this;
     const readOnly = textarea.readOnly || textarea.disabled;
-    const label = textarea.getAttribute("aria-label") ?? textarea.labels?.[0]?.textContent.trim() ?? "Code";
+    const label = textarea.getAttribute("aria-label") ?? textarea.labels?.[0]?.textContent.trim() ?? gettext("Code");
     const keys = indents
       ? [
           {key: "Tab", run: (view) => insertIndent(view)},

@@ -1,6 +1,8 @@
 // <file-drop> around a file input: a file can be dropped on it, and an [output] element inside says what was chosen.
 // Without this module the input works as it always does.
 
+import {gettext, interpolate, ngettext} from "./translation.js";
+
 class FileDrop extends HTMLElement {
   connectedCallback() {
     this.addEventListener("dragover", (event) => {
@@ -23,7 +25,7 @@ class FileDrop extends HTMLElement {
     this.toggleAttribute("over", false);
     const dropped = event.dataTransfer?.files;
     if (!dropped?.length || !this.#input) return;
-    if (dropped.length > 1 && !this.#input.multiple) return this.#say("One file at a time: drop a single file.");
+    if (dropped.length > 1 && !this.#input.multiple) return this.#say(gettext("Drop one file at a time."));
     this.#input.files = dropped;
     this.#input.dispatchEvent(new Event("change", {bubbles: true}));
     this.#input.focus();
@@ -41,7 +43,7 @@ class FileDrop extends HTMLElement {
 }
 
 function size(bytes) {
-  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1000) return interpolate(ngettext("%(count)s byte", "%(count)s bytes", bytes), {count: bytes});
   const power = Math.min(3, Math.floor(Math.log10(bytes) / 3));
   return `${(bytes / 1000 ** power).toFixed(1)} ${["", "kB", "MB", "GB"][power]}`;
 }

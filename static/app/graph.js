@@ -13,6 +13,8 @@
 //
 // The keys stand in the panel's legend, parts/graph.html and the tests of the graph editor.
 
+import {gettext, interpolate} from "./translation.js";
+
 const LOOK_MILLISECONDS = 120;
 
 const panel = () => document.querySelector("[data-graph]");
@@ -54,7 +56,7 @@ function draw(step, needs) {
   form.elements.anchor.value = nodeOf(step).dataset.anchor;
   form.elements.id.value = needs;
   form.elements.kind.value = "parameter";
-  if (!form.elements.id.value) return say(`Nothing can depend on ${needs}: it is the answer.`);
+  if (!form.elements.id.value) return say(interpolate(gettext("No step can depend on %(step)s because it is the answer."), {step: needs}));
   send(form, `node-${step}`);
 }
 
@@ -71,11 +73,10 @@ function start(node, what) {
   svg().classList.add("connecting");
   node.classList.add("from");
   for (const other of nodes()) other.classList.toggle("illegal", isIllegal(other));
-  say(
-    what === "needs"
-      ? `${from} depends on … Go to the step it needs and press Enter; Escape leaves it.`
-      : `Let go over the step that depends on ${from}.`,
-  );
+  const text = what === "needs"
+    ? gettext("%(step)s depends on …: go to the other step and press Enter, or Esc to cancel.")
+    : gettext("Drop the line on the step that depends on %(step)s.");
+  say(interpolate(text, {step: from}));
 }
 
 function isIllegal(other) {
@@ -178,7 +179,7 @@ function onNode(node, key) {
     return () => {
       const back = nodeOf(from);
       stop();
-      say("Nothing was drawn.");
+      say(gettext("Cancelled. No dependency was added."));
       back?.focus();
     };
   }
@@ -192,7 +193,7 @@ function onEdge(edge, key) {
   const suggested = edge.matches(".suggested");
   if (key === "Enter" && suggested) return () => send(formOf("edge", edge), `node-${step}`);
   if (key === "Delete" || key === "Backspace") {
-    return () => (suggested ? say("A suggestion is no dependency yet: Enter accepts it.") : send(formOf("remove", edge), `node-${step}`));
+    return () => (suggested ? say(gettext("This is only a suggestion. Press Enter to accept it.")) : send(formOf("remove", edge), `node-${step}`));
   }
   if (key === "Escape") return () => go(nodeOf(step));
   if (!shortcutsOn()) return null;
@@ -225,7 +226,7 @@ function neighbour(node, key) {
 function nextEdge(id, edge) {
   const own = edges().filter((one) => one.dataset.step === id);
   own.sort((a, b) => a.matches(".suggested") - b.matches(".suggested"));
-  if (!own.length) return say(`${id} depends on nothing.`);
+  if (!own.length) return say(interpolate(gettext("%(step)s has no dependencies."), {step: id}));
   go(own[(own.indexOf(edge) + 1) % own.length]);
 }
 
@@ -249,13 +250,16 @@ document.addEventListener("focusin", ({target}) => {
   const part = target.closest?.("[data-graph] :is(.node, .edge)");
   if (!part) return;
   if (part.matches(".edge")) {
-    const hint = part.matches(".suggested") ? "Enter accepts it." : "Delete removes it, l changes why.";
+    const hint = part.matches(".suggested") ? gettext("Press Enter to accept it.") : gettext("Press Delete to remove it, or l to change its kind.");
     return say(`${part.getAttribute("aria-label")}. ${hint}`);
   }
   oneStop(part);
   if (from !== null) {
     const {id} = part.dataset;
-    if (wants === "needs" && id !== from) say(`${from} depends on ${id}? ${isIllegal(part) ? "That would run in a circle." : "Enter draws it."}`);
+    const text = isIllegal(part)
+      ? gettext("%(step)s depends on %(needs)s? That would create a cycle.")
+      : gettext("%(step)s depends on %(needs)s? Press Enter to add the dependency.");
+    if (wants === "needs" && id !== from) say(interpolate(text, {step: from, needs: id}));
     return;
   }
   say("");

@@ -3,6 +3,8 @@
 // The marks that say which constraint a passage states ([data-mark]) are no words of the text.
 // Without this module the element is not shown (case.css): the fields beside it do the same.
 
+import {gettext, interpolate} from "./translation.js";
+
 class PromptSelection extends HTMLElement {
   connectedCallback() {
     document.addEventListener("selectionchange", this.#look);
@@ -18,7 +20,7 @@ class PromptSelection extends HTMLElement {
     const words = selectedIn(document.getElementById(this.dataset.text));
     if (!words) return;
     this.querySelector('[name="value"]').value = words;
-    this.querySelector("output").textContent = `Selected: “${words}”`;
+    this.querySelector("output").textContent = interpolate(gettext("Selected: “%(text)s”"), {text: words});
     this.querySelector("button").disabled = false;
   };
 }

@@ -15,6 +15,8 @@
 // used it (preventDefault). A closed select that saves itself is no place to type: a letter would choose something, and
 // save it, unseen, so one that means nothing does nothing. Single keys can be switched off in the dialog; those held with Ctrl stay.
 
+import {gettext} from "./translation.js";
+
 const STORED = "assay.shortcuts";
 const CHORD_MILLISECONDS = 1200;
 const TEXT = "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file]), textarea, code-editor, [contenteditable]";
@@ -196,7 +198,7 @@ function open() {
   const groups = new Map();
   for (const element of document.querySelectorAll("[data-key]")) {
     if (!element.checkVisibility() && !element.closest("details.menu")) continue;
-    const group = element.closest("[data-key-group]")?.dataset.keyGroup ?? "This page";
+    const group = element.closest("[data-key-group]")?.dataset.keyGroup ?? gettext("This page");
     if (!groups.has(group)) groups.set(group, new Map());
     if (!groups.get(group).has(element.dataset.key)) groups.get(group).set(element.dataset.key, labelOf(element));
   }

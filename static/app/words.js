@@ -23,6 +23,8 @@
 // JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
 // where `as` says json.
 
+import {gettext} from "./translation.js";
+
 const PREFIX = "assay.words.";
 const DAYS = 30;
 /** How long words of a window that did not say that it goes are left to it: it may be open. */
@@ -250,8 +252,8 @@ function say(form, why) {
   drop.type = "button";
   drop.className = "small";
   drop.dataset.dropWords = "";
-  drop.textContent = "Discard change";
-  note.append(why === "json" ? "Not JSON yet: not saved. " : "Not saved. ", drop);
+  drop.textContent = gettext("Discard change");
+  note.append(why === "json" ? gettext("Not saved: invalid JSON.") : gettext("Not saved."), " ", drop);
   form.append(note);
 }
 
@@ -366,7 +368,7 @@ document.addEventListener(
     if (!draft || !(keys(`assay.draft.${draft}.`).length || stuck().length)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const text = "Edits of this dialogue are not saved yet, so nothing was sent. Open its editor: it saves them, or says why not.";
+    const text = gettext("Some changes to this dialogue are not saved yet, so nothing was sent. Open its editor to save them.");
     document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
   },
   true,
@@ -406,7 +408,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (ctx.response.status === 409 && question && !/^\s*<!doctype html/i.test(ctx.text)) {
     asked.set(form, sent.get(ctx).body);
     if (!question.firstElementChild) {
-      const text = "Another window has changed the same place: choose below which version stays.";
+      const text = gettext("Another window has changed the same place. Choose below which version to keep.");
       document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "warn", text}}));
     }
     ctx.target = question;
@@ -431,8 +433,8 @@ async function showStored(form) {
   await globalThis.htmx.ajax("GET", location.href, {source: document.body, target: form, select: `#${id}`, swap: "outerHTML"});
   const moved = document.getElementById(id)?.elements.seen?.value !== seen;
   const text = moved
-    ? "Another window has changed this form and the draft as well. Both stand here now as they are stored."
-    : "Another window has changed this form as well. It stands here now as it is stored.";
+    ? gettext("Another window has also changed this form and the draft. This page now shows the saved versions.")
+    : gettext("Another window has also changed this form. This page now shows the saved version.");
   document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text}}));
 }
 

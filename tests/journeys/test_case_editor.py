@@ -87,7 +87,7 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(
 def test_half_typed_json_of_a_part_that_is_deleted_is_shown_until_its_part_comes_back(
     window_of, team, place, summary, delete
 ):
-    """The indicator said “Not JSON yet”, led to another place, and the words were on no page."""
+    """The indicator said “Invalid JSON”, led to another place, and the words were on no page."""
     window = desk_at(window_of, team, place)
     page, inspector = window.page, window.inspector
     inspector.locator("summary", has_text=summary).click()

@@ -45,7 +45,7 @@ def test_by_keyboard(window_of, team):
     expect(graph.page.locator("#graph-status")).to_contain_text("s3 depends on …")
     graph.press("ArrowUp", "k")
     graph.expect_focus("s1")
-    expect(graph.page.locator("#graph-status")).to_contain_text("Enter draws it")
+    expect(graph.page.locator("#graph-status")).to_contain_text("Press Enter to add the dependency")
     graph.press("Escape")
     graph.expect_focus("s3")
     assert edges_of(team)["s3"] == ""

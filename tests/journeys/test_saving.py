@@ -79,13 +79,13 @@ def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(window_of
     page.keyboard.press("ControlOrMeta+End")
     page.keyboard.type(",")
     window.expect_state("unfinished")
-    expect(page.locator("[data-save-text]")).to_have_text("Not JSON yet: not saved")
+    expect(page.locator("[data-save-text]")).to_have_text("Not saved – invalid JSON")
     window.open_place(ANSWER)
     window.expect_state("unfinished")
     page.reload()
     window.expect_state("unfinished")
     page.get_by_role("link", name="Go to change").click()
-    expect(page.locator("#f-observation")).to_contain_text("Not JSON yet: not saved.")
+    expect(page.locator("#f-observation")).to_contain_text("Not saved: invalid JSON.")
     expect(editor).to_contain_text("},")
     editor.click()
     page.keyboard.press("ControlOrMeta+End")
@@ -101,14 +101,14 @@ def test_half_typed_json_stays_in_the_browser_and_never_becomes_a_text(window_of
 
 
 def test_an_observation_that_is_a_text_in_quotation_marks_is_told_the_way_out(window_of, team, page_problems):
-    """“Not JSON yet” stood beside it, which it is, and *Text* was not named."""
+    """“Invalid JSON” stood beside it, which it is, and *Text* was not named."""
     page_problems.allow("status of 422")
     window = start_self_check(window_of, team)
     window.open_place(CALL)
     with window.saving(status=422):
         window.fill_code("#f-observation", '"just text"')
     expect(window.page.locator("#edit-note")).to_contain_text("This JSON is a text alone: choose Text")
-    expect(window.page.locator("#f-observation")).not_to_contain_text("Not JSON yet")
+    expect(window.page.locator("#f-observation")).not_to_contain_text("invalid JSON")
     with window.saving():
         window.page.get_by_label("Observation type").select_option("text")
     with window.saving():
@@ -314,7 +314,7 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(window_of, team, page
     edit_draft(actor=team.annotator, draft=draft, operation=edit, seen=draft.version)
     with answered(two):
         no(two, 1).check()
-    expect(two.locator("#toasts")).to_contain_text("Another window has changed this form and the draft as well")
+    expect(two.locator("#toasts")).to_contain_text("Another window has also changed this form and the draft")
     expect(two.locator("#verdict")).to_contain_text("And in Bruges?")
     expect(two.locator("#reason")).to_have_value("The city is wrong.")
     expect(no(two, 0)).to_be_checked()
@@ -329,7 +329,7 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(window_of, team, page
     assert refused.value.status == 409
     question = one.locator("#form-conflict")
     expect(one.locator("#reason")).to_be_focused()
-    expect(one.locator("#toasts")).to_contain_text("choose below which version stays")
+    expect(one.locator("#toasts")).to_contain_text("Choose below which version to keep")
     expect(question).to_contain_text("The date is wrong.")
     expect(question).to_contain_text("The city is wrong, I fear.")
     assert ReviewDraft.objects.get().form["reason"] == "The date is wrong."
@@ -372,7 +372,8 @@ def test_no_review_is_sent_while_the_editor_still_holds_edits_of_its_draft(windo
     page.goto(f"{page.url.partition('?')[0]}submit/?verdict=reject")
     page.locator("#reason").fill("It does not fit.")
     page.get_by_role("button", name="Submit and close").click()
-    expect(page.locator("#toasts")).to_contain_text("Edits of this dialogue are not saved yet, so nothing was sent.")
+    refused = "Some changes to this dialogue are not saved yet, so nothing was sent."
+    expect(page.locator("#toasts")).to_contain_text(refused)
     page.unroute("**/edit/")
     page.get_by_role("link", name="Back to the draft").click()
     window.expect_state("saved")
@@ -491,7 +492,7 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(window_of, team,
     two.expect_state("conflict")
     assert steps_of(team)[1]["text"] == "From window one."
     two.inspector.get_by_role("button", name="Delete").click()
-    expect(two.page.locator("#toasts")).to_contain_text("first choose which version stays")
+    expect(two.page.locator("#toasts")).to_contain_text("First choose which version to keep")
     expect(prompt).to_be_focused()
     prompt.get_by_role("button", name=choice).click()
     if choice == "Keep the saved version":
@@ -509,7 +510,7 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(window_of, team,
 def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_its_step_comes_back(
     window_of, team, elsewhere
 ):
-    """The indicator said “Not JSON yet”, led to another place, and the words were on no page."""
+    """The indicator said “Invalid JSON”, led to another place, and the words were on no page."""
     one = start_self_check(window_of, team)
     page = one.page
     one.open_place(CALL)
@@ -540,7 +541,7 @@ def test_half_typed_json_whose_step_is_deleted_is_shown_until_it_is_dropped_or_i
         page.keyboard.press("u")
     expect(placeless).to_have_text("")
     one.open_place(CALL)
-    expect(page.locator("#f-observation")).to_contain_text("Not JSON yet: not saved.")
+    expect(page.locator("#f-observation")).to_contain_text("Not saved: invalid JSON.")
     with page.expect_response("**/edit/"):
         one.inspector.get_by_role("button", name="Delete this step").click()
     placeless.get_by_role("button", name="Discard change").click()

@@ -291,7 +291,7 @@ def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(wi
     Session.objects.all().delete()
     page.locator("#answer-text").fill("Kept.")
     window.expect_state("signed-out")
-    expect(page.locator("[data-save-text]")).to_contain_text("You are signed out – 1 change kept in this browser")
+    expect(page.locator("[data-save-text]")).to_contain_text("Signed out – 1 change kept in this browser")
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     page.get_by_role("button", name="Try again").click()
     window.expect_state("signed-out")
