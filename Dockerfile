@@ -1,4 +1,4 @@
-# Two build stages, so that the final image has no installer and no build files.
+# Two build stages, so that the final image contains no build tools.
 FROM python:3.12-slim AS build
 
 ENV UV_COMPILE_BYTECODE=1 \
@@ -8,15 +8,15 @@ WORKDIR /opt/assay
 
 RUN pip install --no-cache-dir "uv>=0.6,<1"
 
-# Packages come before the code, so that code changes keep this layer.
+# Install packages before copying the code, so that a code change does not rebuild this layer.
 COPY pyproject.toml uv.lock ./
 RUN uv sync --frozen --no-dev
 
 COPY . .
-# Collecting needs no database and no secret: embedded mode, in a temporary folder.
+# Embedded mode needs no database and no secret.
 RUN ASSAY_MODE=embedded ASSAY_DATA=/tmp/assay STATIC_ROOT=/opt/assay/staticfiles \
     .venv/bin/python manage.py collectstatic --noinput \
-    # The application makes its files private; another user must be able to read these.
+    # Assay makes its files private, but another user must be able to read these.
     && chmod --recursive a+rX staticfiles \
     && .venv/bin/python -m compileall -q annotator reviews benchmark \
     && rm -rf /tmp/assay
@@ -42,10 +42,10 @@ USER assay
 VOLUME /data
 EXPOSE 8000
 
-# Checks only what a restart can fix: whether the process serves. /readyz checks everything else.
+# Checks only whether the process responds, which a restart can fix. /readyz checks everything else.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=4 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/healthz', timeout=4)"]
 
 CMD ["gunicorn", "annotator.config.wsgi:application", "--bind", "0.0.0.0:8000", \
-     "--worker-class", "annotator.config.patient_worker.PatientWorker", "--workers", "3", "--threads", "4", "--worker-tmp-dir", "/dev/shm", \
+     "--worker-class", "annotator.config.buffering_worker.BufferingWorker", "--workers", "3", "--threads", "4", "--worker-tmp-dir", "/dev/shm", \
      "--no-control-socket", "--access-logfile", "-"]

@@ -6,7 +6,7 @@ ARGS ?=
 .PHONY: help demo demo-reset test check fmt bench bench-full
 .DEFAULT_GOAL := help
 
-start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer; none was found on the PATH." >&2; exit 1; }; \
+start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer, but no Python was found on the PATH." >&2; exit 1; }; \
 	exec "$(PYTHON)" scripts/start.py
 
 help:  ## list the commands
@@ -18,17 +18,17 @@ demo:  ## run Assay with a demo project on http://127.0.0.1:8000 (another port: 
 demo-reset:  ## delete the demo's data
 	rm -rf var/demo
 
-test:  ## run every test, on SQLite and PostgreSQL, with Redis and Chromium if available
+test:  ## run all tests, on SQLite and PostgreSQL, with Redis and Chromium if they are installed
 	$(start) run_tests $(ARGS)
 
-check:  ## lint, formatting, types, import contracts, migrations, templates, deployment settings
+check:  ## run linters, type checks and other static checks
 	$(start) check $(ARGS)
 
 fmt:  ## format the code and apply ruff's fixes
 	@"$(PYTHON)" scripts/start.py run ruff check --fix --quiet . || true
 	$(start) run ruff format .
 
-bench:  ## measure with 1,000 and 20,000 dialogues and compare with the budgets
+bench:  ## measure speed with 1,000 and 20,000 dialogues
 	$(start) run python scripts/bench.py $(ARGS)
 
 bench-full:  ## the same with 100,000 dialogues

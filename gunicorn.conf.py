@@ -1,4 +1,4 @@
-"""What gunicorn, started in this folder, does beside what its command line says."""
+"""Settings of gunicorn, in addition to its command line."""
 
 import os
 import time
@@ -7,36 +7,36 @@ from typing import Any
 
 from gunicorn.glogging import Logger
 
-from annotator.config.logs import without_secrets
+from annotator.config.logs import hide_secrets
 
 
 class AccessLog(Logger):
-    """gunicorn's own, without the secrets that some addresses hold, which are also where somebody came from."""
+    """gunicorn's access log without the secrets in addresses and referrers."""
 
     def atoms(self, *arguments: Any) -> dict[str, Any]:
-        """What a line is put together from."""
+        """Return the parts of a log line."""
         atoms: dict[str, Any] = super().atoms(*arguments)
-        return {name: without_secrets(value) if isinstance(value, str) else value for name, value in atoms.items()}
+        return {name: hide_secrets(value) if isinstance(value, str) else value for name, value in atoms.items()}
 
 
 logger_class = AccessLog
 
-#: Seconds that the processes of a new version have to load.
+#: Maximum seconds for new processes to load after a reload.
 LOAD_SECONDS = 120
 
 
 def post_worker_init(worker: Any) -> None:
-    """Say that this process has loaded the application, on the file that it shares with the one that started it."""
+    """Tell the main process that this one has loaded the application, through the mode of their shared file."""
     os.fchmod(worker.tmp.fileno(), 0o700)
 
 
 def on_reload(server: Any) -> None:
-    """At HUP, let the processes that serve go on until the new ones can: nobody waits while these load."""
-    server.manage_workers = partial(_change_over, server, server.worker_age)
+    """On HUP, keep the old processes until the new ones have loaded, so that nobody waits."""
+    server.manage_workers = partial(_replace_workers, server, server.worker_age)
 
 
-def _change_over(server: Any, last: int) -> None:
-    """What gunicorn does once it has started the new ones, after ``last``: it ends the others."""
+def _replace_workers(server: Any, last: int) -> None:
+    """Wait until all processes newer than ``last`` have loaded; then stop the older ones."""
     del server.manage_workers
     end = time.monotonic() + LOAD_SECONDS
     while time.monotonic() < end:
@@ -44,6 +44,6 @@ def _change_over(server: Any, last: int) -> None:
         if all(os.fstat(worker.tmp.fileno()).st_mode & 0o100 for worker in new):
             break
         time.sleep(0.1)
-        # Ends everything if a new process cannot start.
+        # Stops gunicorn if a new process fails to start.
         server.reap_workers()
     server.manage_workers()

@@ -16,7 +16,7 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except (ImproperlyConfigured, DatabaseError) as error:
-        # Of what operators have set it does not matter where in the program it was met.
+        # For errors in settings, the traceback does not help.
         if "--traceback" in sys.argv:
             raise
         sys.exit(unusable(error) if isinstance(error, DatabaseError) else str(error))

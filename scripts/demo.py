@@ -174,7 +174,7 @@ def web_command(python: Path, descriptor: int) -> list[str | Path]:
     return [
         python, "-m", "gunicorn", "annotator.config.wsgi:application",
         "--bind", f"fd://{descriptor}", "--workers", "2", "--threads", "8",
-        "--worker-class", "annotator.config.patient_worker.PatientWorker",
+        "--worker-class", "annotator.config.buffering_worker.BufferingWorker",
         "--preload", "--graceful-timeout", "5", "--access-logfile", "-", "--no-control-socket",
     ]  # fmt: skip
 

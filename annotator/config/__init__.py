@@ -1,4 +1,4 @@
-"""Composition root: settings, URLs, Celery and WSGI. It names apps as strings."""
+"""Settings, root addresses, Celery and the web server. They name apps as strings."""
 
 from annotator.config.celery import app as celery_app
 

@@ -1,7 +1,4 @@
-"""Addresses of signing in and of one's password.
-
-Those of allauth that Assay has pages for; what it does not offer (several e-mail addresses, sign-in by code) has none.
-"""
+"""Addresses for sign-in and passwords: the ones of allauth that Assay has pages for."""
 
 from allauth.account import views
 from django.urls import path, re_path

@@ -1,4 +1,4 @@
-"""Addresses of the API: each app brings its own."""
+"""Addresses of the API: those of each app."""
 
 from django.urls import include, path
 

@@ -1,8 +1,8 @@
-"""The broker made of files: Kombu's, except that every file appears whole or not at all.
+"""A file-based broker: Kombu's, except that files are written and taken atomically.
 
-Kombu creates a message's file first and writes it afterwards. A worker that looks in between takes an empty message,
-and ends. Here files are written under another name and renamed, and taken by renaming them as well, so that of several
-workers exactly one has a message. What is lost when a machine dies is only a wake-up: jobs stand in the database.
+Kombu creates the file of a message before it writes it, so a worker can read an empty message, and exits. Here files
+are written under another name and renamed, and a worker takes a message by renaming its file, so only one worker gets
+it. A crash can only lose messages that wake workers up: the jobs are in the database.
 """
 
 import fcntl
@@ -30,9 +30,9 @@ class Channel(filesystem.Channel):
     def _put(self, queue: str, payload: Any, **options: Any) -> None:  # type: ignore[override]  # named so twice above
         name = f"{time.time_ns():020}_{uuid.uuid4()}.{queue}.msg"
         try:
-            _write_whole(Path(self.data_folder_out) / name, dumps(payload))
+            _write_atomically(Path(self.data_folder_out) / name, dumps(payload))
         except OSError as error:
-            raise ChannelError(f"The message {name} cannot be written: {error}") from error
+            raise ChannelError(f"Can't write the message {name}: {error}") from error
 
     def _get(self, queue: str, timeout: float | None = None) -> Any:
         for path in sorted(Path(self.data_folder_in).iterdir()):
@@ -42,11 +42,11 @@ class Channel(filesystem.Channel):
             try:
                 path.rename(mine)
             except OSError:
-                continue  # another worker was quicker
+                continue  # another worker took it
             try:
                 return loads(mine.read_text(encoding="utf-8"))
             except ValueError:
-                _LOG.warning("a message that cannot be read was thrown away: %s", path.name)
+                _LOG.warning("deleted a message that could not be read: %s", path.name)
             finally:
                 mine.unlink(missing_ok=True)
         raise Empty
@@ -59,8 +59,8 @@ class Channel(filesystem.Channel):
         try:
             return [filesystem.exchange_queue_t(*row) for row in loads(text)]
         except ValueError:
-            # What a power cut has left of it. Every program that starts binds its queues again.
-            _LOG.warning("the bindings of %s cannot be read, and are made anew", exchange)
+            # A power cut can damage the file. Programs bind their queues again when they start.
+            _LOG.warning("could not read the bindings of %s; they will be created again", exchange)
             return []
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
@@ -74,34 +74,34 @@ class Channel(filesystem.Channel):
 
     def _change_table(self, exchange: str, change: Callable[[list[Binding]], list[Binding]]) -> None:
         file = self._exchange_file(exchange)
-        with _alone(Path(self.control_folder) / "lock"):
+        with _locked(Path(self.control_folder) / "lock"):
             before = [tuple(row) for row in self.get_table(exchange)]
             after = change(before)
             if after != before:
-                _write_whole(file, dumps(after))
+                _write_atomically(file, dumps(after))
 
 
 class Transport(filesystem.Transport):
-    """What the Celery application is told to use (``CELERY_BROKER_TRANSPORT``)."""
+    """The value of ``CELERY_BROKER_TRANSPORT``."""
 
     Channel = Channel
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file that others see complete, or not at all."""
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file so that others never see part of it."""
     unfinished = path.with_name(f"{path.name}.{uuid.uuid4()}.unfinished")
     try:
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)
     except OSError:
-        # A full disk takes the name and not the text.
+        # On a full disk, the file exists but is incomplete.
         unfinished.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out while the block runs."""
+def _locked(path: Path) -> Iterator[None]:
+    """Lock out other processes during the block."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The Celery application. It only wakes workers: what is to be done stands in job rows."""
+"""The Celery application. Its messages only wake workers; the work is described in job rows."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ app.autodiscover_tasks()
 
 @app.on_configure.connect
 def read_settings(**_: Any) -> None:
-    """End with the sentence alone where a setting is wrong: celery would put it at the end of its traceback."""
+    """If a setting is wrong, exit with the message alone, without Celery's traceback."""
     try:
         settings.INSTALLED_APPS  # noqa: B018 - reads them all
     except ImproperlyConfigured as mistake:
@@ -28,6 +28,6 @@ def read_settings(**_: Any) -> None:
 
 @worker_init.connect
 def limit_jobs(**_: Any) -> None:
-    """Before the first connection is opened, and before the worker forks."""
+    """Set time limits before the first connection is opened and before the worker forks."""
     if settings.DATABASES["default"]["ENGINE"] == "annotator.config.postgresql":
         import_module("annotator.config.postgresql.limits").limit_jobs(settings.DATABASES["default"])

@@ -1,6 +1,6 @@
-"""What operators set in the environment, read so that a mistake is a sentence at the start, and none is guessed at.
+"""Read settings from environment variables. A wrong value stops the start with a message.
 
-No sentence repeats an address that may hold a password.
+Messages do not repeat addresses, because they may contain passwords.
 """
 
 import os
@@ -19,53 +19,53 @@ env = environ.Env()
 
 _YES, _NO = ("1", "true", "yes", "y", "on", "ok"), ("0", "false", "no", "n", "off")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-#: A century: what is older than that is older than any date.
+#: A century. More would be before the first date.
 MAX_DAYS = 36_500
 #: PostgreSQL counts milliseconds in 31 bits.
 MAX_SECONDS = 2_000_000
 
 
 def text(name: str, *, default: str = "") -> str:
-    """A text without the blanks around it; a blank one counts as not set."""
+    """Return the value without surrounding spaces. A blank value counts as not set."""
     return env.str(name, default="").strip() or default
 
 
-def yes_no(name: str, *, default: bool) -> bool:
-    """Whether something is wanted. Neither yes nor no is refused: taken as no, it could open what was closed."""
+def boolean(name: str, *, default: bool) -> bool:
+    """Read yes or no. Refuses anything else, because a wrong guess could be unsafe."""
     said = text(name)
     if said.lower() in (*_YES, *_NO) or not said:
         return said.lower() in _YES if said else default
     raise ImproperlyConfigured(f"{name} is “{said}”; it must be 1 (yes) or 0 (no).")
 
 
-def whole(name: str, *, default: int, least: int = 0, most: int = 10**9 - 1) -> int:
-    """A whole number, never less than 0: of days to keep something, -1 would mean all that will ever be."""
+def integer(name: str, *, default: int, minimum: int = 0, maximum: int = 10**9 - 1) -> int:
+    """Read a whole number. Negative ones are refused: in a number of days to keep data, -1 would delete everything."""
     said = text(name, default=str(default))
     if not (said.isascii() and said.isdigit() and len(said) < 10):
         raise ImproperlyConfigured(f"{name} is “{said}”; it must be a whole number, 0 or more.")
-    if not least <= int(said) <= most:
-        raise ImproperlyConfigured(f"{name} is {said}; it must be a whole number from {least} to {most}.")
+    if not minimum <= int(said) <= maximum:
+        raise ImproperlyConfigured(f"{name} is {said}; it must be a whole number from {minimum} to {maximum}.")
     return int(said)
 
 
 def days(name: str, *, default: int) -> int:
-    """How many days something is kept."""
-    return whole(name, default=default, most=MAX_DAYS)
+    """Read a number of days."""
+    return integer(name, default=default, maximum=MAX_DAYS)
 
 
-def seconds(name: str, *, default: int, least: int = 0) -> int:
-    """How long something may take."""
-    return whole(name, default=default, least=least, most=MAX_SECONDS)
+def seconds(name: str, *, default: int, minimum: int = 0) -> int:
+    """Read a number of seconds."""
+    return integer(name, default=default, minimum=minimum, maximum=MAX_SECONDS)
 
 
-def names(name: str, *, default: list[str]) -> list[str]:
-    """Texts separated by commas."""
+def items(name: str, *, default: list[str]) -> list[str]:
+    """Read values separated by commas."""
     return [one.strip() for one in text(name).split(",") if one.strip()] or default
 
 
 def hosts(*, default: list[str]) -> list[str]:
-    """Names the server answers to."""
-    found = names("ALLOWED_HOSTS", default=default)
+    """Read ALLOWED_HOSTS."""
+    found = items("ALLOWED_HOSTS", default=default)
     for one in found:
         if not _is_host(one):
             raise ImproperlyConfigured(
@@ -76,55 +76,55 @@ def hosts(*, default: list[str]) -> list[str]:
 
 
 def _is_host(said: str) -> bool:
-    """Whether it can be one name or address (IPv6 has more colons than one), without scheme, port or path."""
+    """Return whether this can be one name or address, without scheme, port or path. IPv6 has several colons."""
     return "/" not in said and said.count(":") != 1 and len(said.split()) < 2
 
 
 def origins() -> list[str]:
-    """Addresses that forms may come from."""
-    found = names("CSRF_TRUSTED_ORIGINS", default=[])
+    """Read CSRF_TRUSTED_ORIGINS."""
+    found = items("CSRF_TRUSTED_ORIGINS", default=[])
     for one in found:
         parts = _parts(one)
         if parts is None or one != f"{parts.scheme}://{parts.netloc}" or parts.scheme not in ("https", "http"):
             raise ImproperlyConfigured(
                 f"CSRF_TRUSTED_ORIGINS has “{one}”; it must be addresses like https://assay.example.org, separated by "
-                "commas, with nothing behind the name, not even a slash."
+                "commas, with nothing after the name, not even a slash."
             )
     return found
 
 
 def folder(name: str, path: Path) -> Path:
-    """A folder that is there from now on and that one can write to. ``name``: the variable that says where."""
+    """Create a folder if it is missing, and check that we can write to it. ``name``: the variable that sets it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path} cannot be made ({error.strerror}): set {name} to a folder that this user may write to."
+            f"Can't create {path} ({error.strerror}). Set {name} to a folder that this user may write to."
         ) from None
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise ImproperlyConfigured(
-            f"{path} is closed to this user: have its owner give it away, or set {name} to a folder of your own."
+            f"This user can't write to {path}. Ask its owner to change that, or set {name} to a folder of your own."
         )
     return path
 
 
-def content(name: str) -> str:
-    """What is in the file that a variable names; blank where it names none."""
+def file_content(name: str) -> str:
+    """Return the content of the file that a variable names; blank if the variable is not set."""
     file = text(name)
     if not file:
         return ""
     try:
         found = Path(file).read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise ImproperlyConfigured(f"{name} names {file}, which cannot be read: {why}.") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ImproperlyConfigured(f"{name} is {file}, which can't be read: {why}.") from None
     if not found:
-        raise ImproperlyConfigured(f"{name} names {file}, which is empty.")
+        raise ImproperlyConfigured(f"{name} is {file}, which is empty.")
     return found
 
 
 def database(*, sqlite: dict[str, Any] | None) -> dict[str, Any]:
-    """The database. ``sqlite``: what is taken where none is named; None where one has to be."""
+    """Read DATABASE_URL. ``sqlite``: the default database; None if the variable is required."""
     address = text("DATABASE_URL")
     if not address:
         if sqlite is None:
@@ -136,8 +136,8 @@ def database(*, sqlite: dict[str, Any] | None) -> dict[str, Any]:
     kinds = {"postgres": _POSTGRESQL, "postgresql": _POSTGRESQL} | ({"sqlite": _SQLITE} if sqlite is not None else {})
     if parts is None or parts.scheme not in kinds or not parts.path.strip("/"):
         raise ImproperlyConfigured(
-            f"DATABASE_URL cannot be read; it must be {' or '.join(dict.fromkeys(kinds.values()))}. In a password, "
-            "characters that mean something in an address are written as %2F, %40 and the like."
+            f"DATABASE_URL is not valid; it must be {' or '.join(dict.fromkeys(kinds.values()))}. In a password, "
+            "write special characters as %2F (slash), %40 (at) and so on."
         )
     found: dict[str, Any] = env.db_url_config(address)
     return found
@@ -147,10 +147,10 @@ _POSTGRESQL, _SQLITE = "postgres://user:password@host:port/name", "sqlite:///pat
 
 
 def _parts(address: str) -> SplitResult | None:
-    """An address in its parts; None for what is none."""
+    """Split an address into its parts. Return None if it is not an address."""
     try:
         parts = urlsplit(address)
-        # Whether that is a number is only found out by asking.
+        # Raises ValueError if it is not a number.
         _ = parts.port
     except ValueError:
         return None
@@ -158,15 +158,15 @@ def _parts(address: str) -> SplitResult | None:
 
 
 def redis(*, required: bool) -> str:
-    """The address of Redis; blank where there is none."""
+    """Read REDIS_URL; blank if it is not set."""
     address = text("REDIS_URL")
     if required and not address:
         raise ImproperlyConfigured("Server mode needs Redis: set REDIS_URL to redis://host:port/0.")
     parts = _parts(address)
-    # Some libraries read a path that is no number as 0, others refuse it.
+    # Libraries disagree on a path that is not a number.
     usable = parts and parts.scheme in ("redis", "rediss") and parts.hostname and _DATABASE_PATH.fullmatch(parts.path)
     if address and not usable:
-        raise ImproperlyConfigured("REDIS_URL cannot be read; it must be redis://host:port/0, or rediss:// for TLS.")
+        raise ImproperlyConfigured("REDIS_URL is not valid; it must be redis://host:port/0, or rediss:// for TLS.")
     return address
 
 
@@ -174,17 +174,17 @@ _DATABASE_PATH = re.compile(r"/?[0-9]*")
 
 
 def mail_host(*, default: str) -> str:
-    """The name of the mail server."""
+    """Read EMAIL_HOST."""
     said = text("EMAIL_HOST", default=default)
     if not _is_host(said):
         raise ImproperlyConfigured(
-            f"EMAIL_HOST is “{said}”; it must be a name like mail.example.org alone. EMAIL_PORT sets the port."
+            f"EMAIL_HOST is “{said}”; it must be a name like mail.example.org. Set the port with EMAIL_PORT."
         )
     return said
 
 
 def mail_backend(*, default: str) -> str:
-    """The class that sends mail."""
+    """Read EMAIL_BACKEND, the class that sends mail."""
     name = text("EMAIL_BACKEND", default=default)
     try:
         found = import_string(name)
@@ -192,14 +192,14 @@ def mail_backend(*, default: str) -> str:
         found = None
     if not (isinstance(found, type) and issubclass(found, BaseEmailBackend)):
         raise ImproperlyConfigured(
-            f"EMAIL_BACKEND is “{name}”, which there is not; django.core.mail.backends.smtp.EmailBackend sends through "
-            "a mail server."
+            f"EMAIL_BACKEND is “{name}”, which does not exist. To send through a mail server, use "
+            "django.core.mail.backends.smtp.EmailBackend."
         )
     return name
 
 
 def mail_address(name: str, *, default: str) -> str:
-    """Who mail comes from."""
+    """Read the sender of mails."""
     said = text(name, default=default)
     if "@" not in parseaddr(said)[1].strip("@"):
         raise ImproperlyConfigured(f"{name} is “{said}”; it must be an address like Assay <assay@example.org>.")
@@ -207,7 +207,7 @@ def mail_address(name: str, *, default: str) -> str:
 
 
 def level(name: str, *, default: str) -> str:
-    """What is worth a line in the log."""
+    """Read a log level."""
     said = text(name, default=default).upper()
     if said not in _LEVELS:
         raise ImproperlyConfigured(f"{name} is “{said}”; it must be one of {', '.join(_LEVELS)}.")

@@ -1,4 +1,4 @@
-"""Who reads a log may not do what a link allows whoever has it: to join a project, or to choose somebody's password."""
+"""Filters for logs. They hide the secrets of links, with which a reader could join a project or set a password."""
 
 import logging
 import re
@@ -6,24 +6,24 @@ import re
 _SECRET = re.compile(r"/(invitation|password/reset/key)/[^/?#\s\"']+")
 
 
-def without_secrets(text: str) -> str:
-    """The text with such links cut short."""
+def hide_secrets(text: str) -> str:
+    """Return the text without the secrets of links."""
     return _SECRET.sub(r"/\1/…", text)
 
 
-class WithoutSecrets(logging.Filter):
-    """Cuts such links short in whatever is logged."""
+class HideSecrets(logging.Filter):
+    """Hides the secrets of links in log records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always true."""
-        record.msg, record.args = without_secrets(record.getMessage()), None
+        """Change the record. Always return True."""
+        record.msg, record.args = hide_secrets(record.getMessage()), None
         return True
 
 
-class OneLine(logging.Filter):
-    """Leaves out where in the program something came up that strangers cause as often as they like."""
+class NoTraceback(logging.Filter):
+    """Removes the traceback of errors that anybody can cause as often as they like."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always true."""
+        """Change the record. Always return True."""
         record.exc_info = record.exc_text = None
         return True

@@ -1,7 +1,7 @@
-"""Settings of every installation, read from the environment.
+"""Settings, read from environment variables.
 
-Two modes. ``embedded`` (the default) needs nothing but Python: SQLite, a broker of plain files, one worker.
-``server`` uses PostgreSQL and Redis and refuses to start without a secret key of its own.
+There are two modes. ``embedded`` (the default) needs only Python: SQLite and a file-based broker. ``server`` uses
+PostgreSQL and Redis, and requires a secret key.
 """
 
 import ipaddress
@@ -19,47 +19,47 @@ from django.utils.translation import gettext_noop as _
 from django.utils.translation import to_locale
 from kombu.entity import Exchange, Queue
 
-from annotator.config import environment as given
+from annotator.config import environment as env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
-MODE = given.text("ASSAY_MODE", default="embedded")
+MODE = env.text("ASSAY_MODE", default="embedded")
 if MODE not in ("embedded", "server"):
     raise ImproperlyConfigured(f"ASSAY_MODE is “{MODE}”; it must be embedded or server.")
 EMBEDDED = MODE == "embedded"
-DEMO = given.yes_no("ASSAY_DEMO", default=False)
-DEBUG = given.yes_no("DEBUG", default=False)
-DATA_DIR = Path(given.text("ASSAY_DATA", default=str(BASE_DIR / "var")))
-# Nobody else on this machine reads candidates, mails or releases: not what any process writes from here on (a database
-# and the files beside it, too), and not what an earlier version wrote.
+DEMO = env.boolean("ASSAY_DEMO", default=False)
+DEBUG = env.boolean("DEBUG", default=False)
+DATA_DIR = Path(env.text("ASSAY_DATA", default=str(BASE_DIR / "var")))
+# Other users of this machine must not read candidates, mails or releases: neither new files nor those of an earlier
+# version.
 os.umask(0o077)
-given.folder("ASSAY_DATA", DATA_DIR)
+env.folder("ASSAY_DATA", DATA_DIR)
 if DATA_DIR.stat().st_mode & 0o077:
     try:
         DATA_DIR.chmod(0o700)
     except PermissionError:
         raise ImproperlyConfigured(
-            f"{DATA_DIR} is open to other users of this machine and belongs to one of them: have them chmod 700 it, "
-            "or set ASSAY_DATA to a folder of your own."
+            f"Other users of this machine can read {DATA_DIR}, and it belongs to one of them. Ask its owner to run "
+            "chmod 700 on it, or set ASSAY_DATA to a folder of your own."
         ) from None
 
 EMBEDDED_SECRET_KEY = "embedded-mode-only-this-key-is-public-and-server-mode-refuses-it"  # noqa: S105 - refused below
 
 
 def _secret_key() -> str:
-    key = given.content("SECRET_KEY_FILE") or given.text("SECRET_KEY")
+    key = env.file_content("SECRET_KEY_FILE") or env.text("SECRET_KEY")
     if EMBEDDED:
         return key or EMBEDDED_SECRET_KEY
     if not key:
         raise ImproperlyConfigured("Server mode needs a secret key: set SECRET_KEY or SECRET_KEY_FILE.")
     if key == EMBEDDED_SECRET_KEY:
-        raise ImproperlyConfigured("SECRET_KEY is the demo's public key; server mode needs one of its own.")
+        raise ImproperlyConfigured("SECRET_KEY is the demo's public key. Server mode needs a key of its own.")
     if len(key) < 32:
-        raise ImproperlyConfigured("SECRET_KEY is shorter than 32 characters; make a longer one.")
-    # No random key fails these: few characters, few pairs of them (a repeated word), few steps (the alphabet).
+        raise ImproperlyConfigured("SECRET_KEY is shorter than 32 characters. Use a longer one.")
+    # Refuses few different characters, few pairs (a repeated word) and few steps (the alphabet). Random keys pass.
     pairs = list(itertools.pairwise(map(ord, key)))
     if min(len(set(key)), len(set(pairs)) // 2, len({b - a for a, b in pairs})) < 7:
         raise ImproperlyConfigured(
-            "SECRET_KEY can be guessed: it repeats itself. Make a random one: "
+            "SECRET_KEY can be guessed, because it repeats itself. Create a random one: "
             'python3 -c "import secrets; print(secrets.token_urlsafe(50))"'
         )
     return key
@@ -67,14 +67,14 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 if DEMO and not EMBEDDED:
-    raise ImproperlyConfigured("ASSAY_DEMO opens sign-in without a password; it is refused in server mode.")
+    raise ImproperlyConfigured("ASSAY_DEMO allows sign-in without a password, so it is refused in server mode.")
 if DEBUG and not EMBEDDED:
-    raise ImproperlyConfigured("DEBUG shows settings and data to whoever meets an error; it is refused in server mode.")
+    raise ImproperlyConfigured("DEBUG shows settings and data on error pages, so it is refused in server mode.")
 
-ALLOWED_HOSTS = given.hosts(default=["localhost", "127.0.0.1", "[::1]"] if EMBEDDED else [])
+ALLOWED_HOSTS = env.hosts(default=["localhost", "127.0.0.1", "[::1]"] if EMBEDDED else [])
 if not ALLOWED_HOSTS:
-    raise ImproperlyConfigured("Server mode needs a name to answer to: set ALLOWED_HOSTS, to assay.example.org say.")
-CSRF_TRUSTED_ORIGINS = given.origins()
+    raise ImproperlyConfigured("Server mode needs a host name: set ALLOWED_HOSTS, for example to assay.example.org.")
+CSRF_TRUSTED_ORIGINS = env.origins()
 
 INSTALLED_APPS = [
     "annotator",
@@ -145,11 +145,11 @@ TEMPLATES = [
     },
 ]
 
-# Not by way of a URL: the folder's name may hold characters that mean something there.
+# Not as a URL, because the folder's name may contain special characters.
 _SQLITE: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(DATA_DIR / "assay.sqlite3")}
-DATABASES: dict[str, dict[str, Any]] = {"default": given.database(sqlite=_SQLITE if EMBEDDED else None)}
+DATABASES: dict[str, dict[str, Any]] = {"default": env.database(sqlite=_SQLITE if EMBEDDED else None)}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    # Immediate transactions: a writer waits its turn at BEGIN instead of failing in the middle.
+    # With immediate transactions, a writer waits at BEGIN instead of failing later.
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 30,
@@ -158,33 +158,32 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     DATABASES["default"]["ENGINE"] = "annotator.config.postgresql"
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-    # Statements that ask for it are prepared, and planned once (annotator.services.database.statements); the ORM's never are.
-    # Such a plan is made without knowing how few rows it reads, and PostgreSQL compiles what looks dear: that took 0.1 s of
-    # each claim of 1 ms. A server that takes nobody in, or that the network has lost, is given up instead of waited for. Not
-    # one that is frozen, whose kernel acknowledges what is sent to it: see annotator.config.postgresql.limits.
+    # Some statements are prepared and planned once (annotator.services.database.statements); those of the ORM are not. Such
+    # a plan cannot know how few rows it reads, so PostgreSQL would compile it (JIT), which took 100 ms for a claim of 1 ms.
+    # The timeouts apply if the server is unreachable, but not if it is frozen: annotator.config.postgresql.limits.
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         prepare_threshold=5,
         options="-c plan_cache_mode=force_generic_plan -c jit=off",
         connect_timeout=5,
         tcp_user_timeout=30_000,
     )
-# Seconds that a request waits for a lock, and that one statement of a request takes, before it is answered 503, and that
-# one of a job takes, before the job is taken up again. Only the web server (annotator.config.wsgi) and the workers
-# (annotator.config.celery) set them: commands and migrations may wait. 0: no limit.
-REQUEST_LOCK_SECONDS = given.seconds("REQUEST_LOCK_SECONDS", default=10)
-REQUEST_STATEMENT_SECONDS = given.seconds("REQUEST_STATEMENT_SECONDS", default=30)
-JOB_STATEMENT_SECONDS = given.seconds("JOB_STATEMENT_SECONDS", default=900)
-# Seconds after which PostgreSQL ends the connection of a web server or worker that is in a transaction and says nothing:
-# it is frozen, or gone, and others wait for what it has locked. Far longer than any step computes. 0: no limit.
-SILENT_TRANSACTION_SECONDS = given.seconds("SILENT_TRANSACTION_SECONDS", default=300)
-# Kept open between requests: to SQLite, too, where opening costs as much as a claim, and closing writes the log back. On
-# PostgreSQL what was prepared is lost with its connection.
-DATABASES["default"]["CONN_MAX_AGE"] = given.seconds("CONN_MAX_AGE", default=600)
+# Seconds after which a request that waits for a lock or a statement gets 503, and after which a job with a slow statement
+# is retried. They apply to the web server (annotator.config.wsgi) and the workers (annotator.config.celery), not to
+# commands and migrations. 0: no limit.
+REQUEST_LOCK_SECONDS = env.seconds("REQUEST_LOCK_SECONDS", default=10)
+REQUEST_STATEMENT_SECONDS = env.seconds("REQUEST_STATEMENT_SECONDS", default=30)
+JOB_STATEMENT_SECONDS = env.seconds("JOB_STATEMENT_SECONDS", default=900)
+# Seconds after which PostgreSQL closes an idle connection in a transaction, because its process may be frozen or gone and
+# others wait for its locks. Much longer than any computation inside a transaction. 0: no limit.
+SILENT_TRANSACTION_SECONDS = env.seconds("SILENT_TRANSACTION_SECONDS", default=300)
+# Seconds that connections stay open. In SQLite, opening one costs as much as a claim, and closing it writes the log back.
+# In PostgreSQL, prepared statements are lost with their connection.
+DATABASES["default"]["CONN_MAX_AGE"] = env.seconds("CONN_MAX_AGE", default=600)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- pages --------------------------------------------------------------------------------------------------------
-# No app knows the pages of those above it. What leads to such a page asks for the address of an object, or names one of
-# these settings (``page_url`` in templates).
+# An app does not know the pages of the apps above it. To link to them, use the address of an object, or one of these
+# settings with the template tag ``page_url``.
 LOGIN_REDIRECT_URL = "home"
 NEW_PROJECT_PAGE = "protocol"
 EXAMPLES_PAGE = "example-list"
@@ -196,8 +195,8 @@ ABSOLUTE_URL_OVERRIDES = {
     "annotator.job": lambda job: reverse("job-list", args=[job.project.slug]),
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
-# The bar of a project: name of the page, label, key, roles that see it (empty: every member). What only some roles see
-# is in a menu, so that the bar has one row.
+# The navigation bar of a project: page, label, keyboard shortcut, roles that see it (empty: every member). Pages for some
+# roles only are in a menu, so that the bar fits in one row.
 PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("project", _("Project"), "g p", ()),
     ("dialogue-list", _("Dialogues"), "g d", ()),
@@ -230,9 +229,9 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
-# allauth's would lock a name, or an address, for everybody, and need a cache: ours are annotator.services.accounts.attempts.
+# Those of allauth would lock a username for everybody, and need a cache. Ours are in annotator.services.accounts.attempts.
 ACCOUNT_RATE_LIMITS = False
-# Who was not invited cannot sign up, so there is nothing to write to them.
+# People who were not invited cannot sign up, so they get no mails.
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_FORMS = {
     "login": "annotator.views.forms.SignInForm",
@@ -240,18 +239,16 @@ ACCOUNT_FORMS = {
     "change_password": "annotator.views.forms.NewPasswordForm",
     "reset_password": "annotator.views.forms.ForgottenPasswordForm",
 }
-# The demo's mails are files that can be looked at.
-EMAIL_BACKEND = given.mail_backend(
-    default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend"
-)
-EMAIL_FILE_PATH = given.text("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
-EMAIL_TIMEOUT = given.seconds("EMAIL_TIMEOUT", default=30, least=1)
-EMAIL_HOST = given.mail_host(default="localhost")
-EMAIL_PORT = given.whole("EMAIL_PORT", default=25, least=1, most=65535)
-EMAIL_HOST_USER = given.text("EMAIL_HOST_USER", default="")
-EMAIL_HOST_PASSWORD = given.text("EMAIL_HOST_PASSWORD", default="")
-EMAIL_USE_TLS = given.yes_no("EMAIL_USE_TLS", default=False)
-DEFAULT_FROM_EMAIL = given.mail_address("DEFAULT_FROM_EMAIL", default="assay@localhost")
+# The demo writes mails to files.
+EMAIL_BACKEND = env.mail_backend(default=f"django.core.mail.backends.{'filebased' if DEMO else 'console'}.EmailBackend")
+EMAIL_FILE_PATH = env.text("EMAIL_FILE_PATH", default=str(DATA_DIR / "mail"))
+EMAIL_TIMEOUT = env.seconds("EMAIL_TIMEOUT", default=30, minimum=1)
+EMAIL_HOST = env.mail_host(default="localhost")
+EMAIL_PORT = env.integer("EMAIL_PORT", default=25, minimum=1, maximum=65535)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = env.boolean("EMAIL_USE_TLS", default=False)
+DEFAULT_FROM_EMAIL = env.mail_address("DEFAULT_FROM_EMAIL", default="assay@localhost")
 
 # --- safety -----------------------------------------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {
@@ -273,12 +270,12 @@ CSRF_FAILURE_VIEW = "annotator.views.errors.csrf_failed"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-HTTPS = given.yes_no("ASSAY_HTTPS", default=not EMBEDDED)
+HTTPS = env.boolean("ASSAY_HTTPS", default=not EMBEDDED)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-# Whose X-Forwarded-For is believed: tries to sign in are counted by the reader's address, not by the proxy's own.
+# Proxies whose X-Forwarded-For is trusted: failed sign-ins are counted by the client's address, not the proxy's.
 try:
     TRUSTED_PROXIES = [
-        ipaddress.ip_network(one) for one in given.names("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"])
+        ipaddress.ip_network(one) for one in env.items("TRUSTED_PROXIES", default=["127.0.0.0/8", "::1"])
     ]
 except ValueError as error:
     raise ImproperlyConfigured(
@@ -288,49 +285,49 @@ if not EMBEDDED:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = HTTPS
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
-    SECURE_HSTS_SECONDS = given.whole("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
+    SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-# Of a whole request, files included, but from those who may send large ones; deploy/Caddyfile has the same limit.
+# For requests of people who may not send large files. deploy/Caddyfile has the same limit.
 MAX_REQUEST_BYTES = 10 * 10**6
-# Of a form from somebody who is not signed in: reading 8 MB of one takes seconds of computing.
+# For forms of people who are not signed in, because parsing 8 MB takes seconds.
 MAX_ANONYMOUS_REQUEST_BYTES = 100_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
-# Beside what is kept of them, so that /readyz looks at this disk, and what a killed web server leaves there is removed.
-FILE_UPLOAD_TEMP_DIR = given.folder("ASSAY_DATA", DATA_DIR / "uploads")
+# In the data folder, so that /readyz checks this disk, and so that files of a killed web server are removed.
+FILE_UPLOAD_TEMP_DIR = env.folder("ASSAY_DATA", DATA_DIR / "uploads")
 FILE_UPLOAD_HANDLERS = [
-    "annotator.views.uploads.DoorHandler",
+    "annotator.views.uploads.PermissionHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
 
 # --- files ------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(given.text("STATIC_ROOT", default=str(DATA_DIR / "static")))
+STATIC_ROOT = Path(env.text("STATIC_ROOT", default=str(DATA_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = DATA_DIR / "files"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if DEBUG or given.yes_no("ASSAY_PLAIN_STATIC", default=False)
+        if DEBUG or env.boolean("ASSAY_PLAIN_STATIC", default=False)
         else "annotator.config.static_files.ModuleStorage"
     },
 }
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False
-WHITENOISE_USE_FINDERS = given.yes_no("ASSAY_PLAIN_STATIC", default=False)
+WHITENOISE_USE_FINDERS = env.boolean("ASSAY_PLAIN_STATIC", default=False)
 
 # --- background work --------------------------------------------------------------------------------------------
-REDIS_URL = given.redis(required=not EMBEDDED)
+REDIS_URL = env.redis(required=not EMBEDDED)
 if REDIS_URL:
     CELERY_BROKER_URL = REDIS_URL
     CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"visibility_timeout": 3600, "socket_keepalive": True}
 else:
-    # Kombu's file-system transport: a broker that needs no server. One folder, read and written by both sides.
+    # A broker of files, which needs no server. Both sides use the same folder.
     BROKER_DIR = DATA_DIR / "broker"
     for folder in ("messages", "processed", "control"):
-        given.folder("ASSAY_DATA", BROKER_DIR / folder)
+        env.folder("ASSAY_DATA", BROKER_DIR / folder)
     CELERY_BROKER_URL = "filesystem://localhost"
     CELERY_BROKER_TRANSPORT = "annotator.config.broker:Transport"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -347,24 +344,24 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "assay"
-# What works on untrusted data or code has a queue, and workers, of its own: there it holds up nothing but its like. A
-# worker that is not told its queues serves both. Each has an exchange of its own, or a message would go to both.
+# Jobs with untrusted data or code have their own queue and workers, so that they delay only each other. A worker without
+# --queues serves both. Each queue has its own exchange; otherwise messages would go to both.
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "untrusted")]
 CELERY_TIMEZONE = "UTC"
-# Days after which what nothing needs any more is removed (annotator.services.jobs.retention); 0: never.
+# Days after which data that is no longer needed is deleted (annotator.services.jobs.retention). 0: never.
 KEEP_DAYS = {
-    "draft_steps": given.days("KEEP_DRAFT_STEPS_DAYS", default=30),
-    "uploads": given.days("KEEP_UPLOADS_DAYS", default=90),
-    "tokens": given.days("KEEP_TOKENS_DAYS", default=90),
-    "mails": given.days("KEEP_MAILS_DAYS", default=30),
+    "draft_steps": env.days("KEEP_DRAFT_STEPS_DAYS", default=30),
+    "uploads": env.days("KEEP_UPLOADS_DAYS", default=90),
+    "tokens": env.days("KEEP_TOKENS_DAYS", default=90),
+    "mails": env.days("KEEP_MAILS_DAYS", default=30),
 }
-# What /readyz asks: how old the workers' last sign of life may be, and how much room the data folder has to have.
-WORKER_LAG_SECONDS = given.seconds("WORKER_LAG_SECONDS", default=300)
-DISK_RESERVE_MB = given.whole("DISK_RESERVE_MB", default=500)
+# For /readyz: the maximum age of the workers' last heartbeat, and the free space that the data folder needs.
+WORKER_LAG_SECONDS = env.seconds("WORKER_LAG_SECONDS", default=300)
+DISK_RESERVE_MB = env.integer("DISK_RESERVE_MB", default=500)
 CELERY_BEAT_SCHEDULER = "annotator.config.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
-#: Name → (task, seconds between two of its messages).
-_ROUTINES = {
+#: Name → (task, seconds between runs).
+_PERIODIC_TASKS = {
     "forget-old-attempts": ("annotator.tasks.forget_old_attempts", 3600),
     "tidy-up": ("annotator.tasks.tidy_up", 6 * 3600),
     "write-checkpoints": ("annotator.tasks.write_checkpoints", 3600),
@@ -375,11 +372,11 @@ _ROUTINES = {
     "send-digests": ("annotator.tasks.send_digests", 600),
     "draw-samples": ("reviews.tasks.draw_samples", 60),
 }
-# What nobody has taken for five minutes is thrown away unread: the next is on its way. Workers that come back after a
-# weekend find a hundred thousand of them, so jobs go first (0 is Redis's highest priority, and that of jobs).
+# Messages expire after five minutes or one interval. After a weekend without workers, a hundred thousand may be waiting,
+# so jobs have a higher priority (0 is the highest in Redis).
 CELERY_BEAT_SCHEDULE = {
     name: {"task": task, "schedule": float(seconds), "options": {"expires": max(300, seconds), "priority": 9}}
-    for name, (task, seconds) in _ROUTINES.items()
+    for name, (task, seconds) in _PERIODIC_TASKS.items()
 }
 
 REST_FRAMEWORK = {
@@ -397,17 +394,17 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "annotator.api.errors.handle",
     "DEFAULT_PAGINATION_CLASS": "annotator.api.pagination.KeysetPagination",
     "PAGE_SIZE": 50,
-    # There is JSON alone: “format” is a parameter that no address has, and refused like any other.
+    # There is only JSON, so “format” is an unknown parameter and refused.
     "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay",
-    "DESCRIPTION": "Candidates in, status and revisions, verified releases out.",
+    "DESCRIPTION": "Import candidates, read status and revisions, submit reviews, and download releases.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,
     "SCHEMA_PATH_PREFIX": "/api/",
-    # What is sent is described apart from what comes back: a file is sent as one, and comes back as an address.
+    # Separate schemas for requests and responses: a request contains a file, its response an address.
     "COMPONENT_SPLIT_REQUEST": True,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
@@ -418,22 +415,22 @@ SPECTACULAR_SETTINGS = {
 TIME_ZONE = "UTC"
 USE_TZ = True
 LANGUAGE_CODE = "en"
-#: Translations: a folder in locale/ for each language besides English. A person gets the one that their browser asks for.
+#: Translations: a folder in locale/ for each language besides English. The browser's settings choose the language.
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGES = [
     (code, name)
     for code, name in global_settings.LANGUAGES
     if code == "en" or (BASE_DIR / "locale" / to_locale(code)).is_dir()
 ]
-# What people type to come here. Links in mails and invitations begin with it, whatever a request's Host header says.
+# Links in mails and invitations begin with this address, never with the Host header of a request.
 _host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")
-if not (_host or EMBEDDED or given.text("SITE_URL")):
+if not (_host or EMBEDDED or env.text("SITE_URL")):
     raise ImproperlyConfigured(
-        "ALLOWED_HOSTS begins with no name that links in mails could lead to: set SITE_URL to the address people type, "
-        "to https://assay.example.org say."
+        "ALLOWED_HOSTS does not begin with a host name for links in mails. Set SITE_URL to the address of Assay, for "
+        "example https://assay.example.org."
     )
 _address = f"{'https' if HTTPS else 'http'}://{_host}" if _host else "http://localhost:8000"
-SITE_URL = given.text("SITE_URL", default=_address).rstrip("/")
+SITE_URL = env.text("SITE_URL", default=_address).rstrip("/")
 if not re.fullmatch(r"https?://[^\s/@?#]+(/[^\s?#]+)?", SITE_URL):
     raise ImproperlyConfigured(f"SITE_URL is “{SITE_URL}”; it must be an address like https://assay.example.org.")
 
@@ -442,15 +439,15 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "filters": {
-        "secrets": {"()": "annotator.config.logs.WithoutSecrets"},
-        "one_line": {"()": "annotator.config.logs.OneLine"},
+        "secrets": {"()": "annotator.config.logs.HideSecrets"},
+        "no_traceback": {"()": "annotator.config.logs.NoTraceback"},
         "outages": {"()": "annotator.services.jobs.outages.OutagesInOneLine"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages", "secrets"]}},
-    "root": {"handlers": ["stderr"], "level": given.level("LOG_LEVEL", default="WARNING")},
+    "root": {"handlers": ["stderr"], "level": env.level("LOG_LEVEL", default="WARNING")},
     "loggers": {
-        # What is removed is said in any case.
+        # Deletions are always logged.
         "annotator.services.jobs.retention": {"level": "INFO"},
-        "django.security.DisallowedHost": {"filters": ["one_line"]},
+        "django.security.DisallowedHost": {"filters": ["no_traceback"]},
     },
 }

@@ -1,12 +1,12 @@
-"""How static files are stored for browsers that keep them for good."""
+"""Storage of static files with hashed names, so that browsers can cache them forever."""
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class ModuleStorage(CompressedManifestStaticFilesStorage):
-    """Gives files names with their hash, also where one of our JavaScript modules imports another.
+    """Adds hashes to file names and to the imports in our JavaScript modules.
 
-    Django can follow imports, but in all files or none; those of other packages name files that they do not ship.
+    Django can rewrite imports in all files or in none. Modules of other packages import files that they do not include.
     """
 
     support_js_module_import_aggregation = True

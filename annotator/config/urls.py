@@ -1,9 +1,9 @@
-"""Every address of the application. Apps are named as strings; nothing is imported from them here."""
+"""All addresses. Apps are named as strings, so nothing is imported from them here."""
 
 from django.urls import include, path
 
 urlpatterns = [
-    # First, because programs ask often, and whatever stands before it is tried first.
+    # First, because programs send many requests and addresses are tried in order.
     path("api/", include("annotator.config.api_urls")),
     path("", include("annotator.urls")),
     path("", include("reviews.urls")),

@@ -48,7 +48,7 @@ _TOO_MANY = gettext_noop(
     "answered and try again."
 )
 #: The names under which the web server's worker states its number of threads and learns whose a request is
-#: (``annotator.config.patient_worker``).
+#: (``annotator.config.buffering_worker``).
 THREADS, PERSON = "assay.threads", "assay.person"
 #: Key of a person → until when their requests take turns, in this process.
 _computing: dict[int, float] = {}

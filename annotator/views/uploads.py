@@ -38,9 +38,9 @@ def may_send_files(request: HttpRequest) -> bool:
     return Project.objects.administered_by(request.user).filter(slug=slug).exists()
 
 
-class DoorHandler(FileUploadHandler):
-    """The first upload handler. It stops reading a file that the person may not send; the view then refuses them as
-    usual. It also refuses a file for which the disk has no room (OSError: an outage).
+class PermissionHandler(FileUploadHandler):
+    """The first upload handler. Stops reading a file that the person may not send; the view then refuses the request.
+    Also refuses a file that does not fit on the disk (OSError: an outage).
     """
 
     def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *args: Any, **kwargs: Any) -> None:

@@ -137,7 +137,7 @@ def test_long_running_services_tell_their_health(compose):
 
 def test_connections_on_which_nothing_comes_take_no_thread():
     """Caddy opens some in a rush of requests and then has no use for them; to ``gthread`` each is a thread."""
-    assert '"--worker-class", "annotator.config.patient_worker.PatientWorker"' in (ROOT / "Dockerfile").read_text()
+    assert '"--worker-class", "annotator.config.buffering_worker.BufferingWorker"' in (ROOT / "Dockerfile").read_text()
 
 
 def test_image_runs_as_nobody_special_and_keeps_no_installer():

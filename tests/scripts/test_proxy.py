@@ -126,7 +126,7 @@ def site(process_environment, tmp_path):
                 "--bind",
                 f"fd://{behind.fileno()}",
                 "--worker-class",
-                "annotator.config.patient_worker.PatientWorker",
+                "annotator.config.buffering_worker.BufferingWorker",
                 "--threads",
                 "2",
             ],
@@ -265,7 +265,7 @@ def test_who_is_not_answered_is_told_so_and_the_log_of_it_holds_no_link_that_ope
             client.request("POST", path, body=b"", headers={"Referer": f"http://127.0.0.1/invitation/sesame{path}"})
             answer = client.getresponse()
             # Without words a browser shows an empty page.
-            assert answer.read().startswith(b"Assay does not answer: ")
+            assert answer.read().startswith(b"Assay is not responding.")
             assert (answer.status, answer.getheader("Retry-After")) == (502, "10")
         log = (tmp_path / "proxy.log").read_text()
     assert "sesame" not in log

@@ -13,8 +13,8 @@ import pytest
 from gunicorn.config import Config
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
-from annotator.config import patient_worker
-from annotator.config.patient_worker import MAX_BODY, PatientWorker, _Coming, _Socket
+from annotator.config import buffering_worker
+from annotator.config.buffering_worker import MAX_BODY, BufferingWorker, _IncomingRequest, _TimedSocket
 from annotator.views import slow
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
@@ -26,7 +26,7 @@ FORM = "Content-Type: application/x-www-form-urlencoded"
 
 def taken(*pieces):
     """Whether a thread goes on with a request, after each piece of it."""
-    coming = _Coming()
+    coming = _IncomingRequest()
     out = []
     for piece in pieces:
         coming.take(piece)
@@ -54,7 +54,7 @@ def test_a_request_is_handed_on_when_it_has_come():
 @pytest.fixture
 def worker():
     """One that serves nothing, and a connection of its that has been answered; the other end of it."""
-    worker = PatientWorker(1, 0, [], None, 30, Config(), None)
+    worker = BufferingWorker(1, 0, [], None, 30, Config(), None)
     worker.poller = selectors.DefaultSelector()
     ours, theirs = socket.socketpair()
     with theirs, contextlib.closing(worker.poller), contextlib.closing(worker.tmp):
@@ -99,7 +99,7 @@ def test_of_one_person_half_of_the_threads_is_the_most_and_the_rest_of_what_they
         ]
         assert served == [first, other, *others]
         for conn in (first, other):
-            assert worker._ask(application, {"gunicorn.socket": conn.sock}, None) == [b"4"]
+            assert worker._call_application(application, {"gunicorn.socket": conn.sock}, None) == [b"4"]
             worker.finish_request(conn, ended())
         assert served[6:] == later[:1]
         # Another token is the same person.
@@ -109,8 +109,8 @@ def test_of_one_person_half_of_the_threads_is_the_most_and_the_rest_of_what_they
             worker.finish_request(conn, ended())
         assert served[9:] == [later[1], again[2]]
         worker.finish_request(others[0], ended())
-        assert (worker._served, worker._waiting, worker._who) == ({}, {}, {})
-        monkeypatch.setattr(patient_worker, "MAX_WAITING", 1)
+        assert (worker._active, worker._waiting, worker._senders) == ({}, {}, {})
+        monkeypatch.setattr(buffering_worker, "MAX_WAITING", 1)
         # Beyond these they go on, to be refused.
         assert [send("Cookie: sessionid=a") in served for _ in range(4)] == [True, True, False, True]
 
@@ -130,9 +130,9 @@ def test_who_does_not_close_an_ended_connection_holds_nobody_up(worker, closes):
         theirs.close()
         worker.wait_for_and_dispatch_events(0)
     else:
-        worker._leaving[conn] = 0
+        worker._closing[conn] = 0
         worker.murder_pending()
-    assert (worker.nr_conns, conn.sock.fileno(), worker._leaving) == (0, -1, {})
+    assert (worker.nr_conns, conn.sock.fileno(), worker._closing) == (0, -1, {})
 
 
 def test_a_worker_that_stops_takes_in_what_is_on_its_way(worker, monkeypatch):
@@ -151,22 +151,22 @@ def test_a_worker_that_stops_takes_in_what_is_on_its_way(worker, monkeypatch):
         worker.murder_pending()
         worker.wait_for_and_dispatch_events(0)
         # Later nothing has come of the one, the rest of the other.
-        now = patient_worker.time.monotonic()
-        monkeypatch.setattr(patient_worker.time, "monotonic", lambda: now + STOP_KEEPALIVE_LINGER + 1)
+        now = buffering_worker.time.monotonic()
+        monkeypatch.setattr(buffering_worker.time, "monotonic", lambda: now + STOP_KEEPALIVE_LINGER + 1)
         worker.murder_pending()
         assert other_end.recv(1) == b""
         theirs.sendall(b"\r\n")
         worker.wait_for_and_dispatch_events(0)
-    assert (worker.nr_conns, handed_on, worker._coming) == (1, [conn], {})
+    assert (worker.nr_conns, handed_on, worker._incoming) == (1, [conn], {})
 
 
 def test_an_answer_is_sent_in_pieces_each_of_which_has_its_time(monkeypatch, tmp_path):
     sent = []
     monkeypatch.setattr(socket.socket, "sendall", lambda self, data, flags=0: sent.append((self.gettimeout(), *data)))
-    monkeypatch.setattr(patient_worker, "PIECE", 2)
+    monkeypatch.setattr(buffering_worker, "CHUNK", 2)
     file = tmp_path / "file"
     file.write_bytes(b"abcdef")
-    with _Socket() as connection, file.open("rb") as opened:
+    with _TimedSocket() as connection, file.open("rb") as opened:
         connection.setblocking(True)
         connection.sendall(b"abc")
         assert connection.sendfile(opened, offset=1, count=3) == 3
@@ -177,9 +177,9 @@ def test_an_answer_is_sent_in_pieces_each_of_which_has_its_time(monkeypatch, tmp
 def test_a_large_answer_waits_for_a_proxy_that_has_taken_much_for_a_slow_reader(monkeypatch):
     waited = []
     monkeypatch.setattr(socket.socket, "sendall", lambda self, data, flags=0: waited.append(self.gettimeout()))
-    monkeypatch.setattr(patient_worker, "PIECE", 2)
-    monkeypatch.setattr(patient_worker, "LARGE", 3)
-    with _Socket() as connection:
+    monkeypatch.setattr(buffering_worker, "CHUNK", 2)
+    monkeypatch.setattr(buffering_worker, "LARGE_RESPONSE", 3)
+    with _TimedSocket() as connection:
         connection.setblocking(True)
         connection.sendall(b"abc")
         connection.sendall(b"def")
@@ -190,20 +190,20 @@ def test_a_large_answer_waits_for_a_proxy_that_has_taken_much_for_a_slow_reader(
 
 
 def test_what_is_large_is_the_same_for_those_who_wait_and_for_those_who_give_places():
-    assert slow.AT_ONCE == patient_worker.LARGE
+    assert slow.AT_ONCE == buffering_worker.LARGE_RESPONSE
 
 
 def test_who_takes_nothing_of_an_answer_is_given_up_with_a_line_in_the_log(monkeypatch, caplog):
     """Of another error than this gunicorn writes a traceback, for each of them."""
-    monkeypatch.setattr(patient_worker, "STALLED_SECONDS", 0.05)
+    monkeypatch.setattr(buffering_worker, "STALLED_SECONDS", 0.05)
     ours, theirs = socket.socketpair()
-    with theirs, _Socket(fileno=ours.detach()) as connection:
+    with theirs, _TimedSocket(fileno=ours.detach()) as connection:
         connection.setblocking(True)
         with pytest.raises(ConnectionResetError) as refusal:
             connection.sendall(b"a" * 10**8)
     assert refusal.value.errno == errno.ECONNRESET
     assert [record.getMessage() for record in caplog.records] == [
-        "A reader was given up who took less than 65536 bytes in 0.05 s."
+        "Disconnected a client that read less than 65536 bytes in 0.05 s."
     ]
 
 
@@ -217,7 +217,7 @@ def site(process_environment, tmp_path):
             [
                 sys.executable, "-m", "gunicorn", "annotator.config.wsgi:application", "--no-control-socket",
                 "--bind", f"fd://{listener.fileno()}", "--threads", "2",
-                "--worker-class", "annotator.config.patient_worker.PatientWorker",
+                "--worker-class", "annotator.config.buffering_worker.BufferingWorker",
             ],
             env=process_environment,
             cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Which databases can hold what people write."""
+"""A system check for the encoding of PostgreSQL databases."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from django.db import connections
 
 @register(Tags.database)
 def check_encoding(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """``migrate`` asks this first: in a database of another encoding a Chinese dialogue fails when it is stored."""
+    """Report databases that are not in UTF-8, which can't store Chinese text. ``migrate`` runs this first."""
     found: list[CheckMessage] = []
     for alias in databases or ():
         database = connections[alias]
@@ -21,8 +21,8 @@ def check_encoding(*, databases: Sequence[str] | None = None, **_: Any) -> list[
             name = database.settings_dict["NAME"]
             found.append(
                 Error(
-                    f"The database {name} has the encoding {encoding}, which does not hold every text.",
-                    hint="Make it anew: createdb --template template0 --encoding UTF8 --locale C, then the name.",
+                    f"The database {name} has the encoding {encoding}, which can't store every text.",
+                    hint=f"Create it again: createdb --template template0 --encoding UTF8 --locale C {name}",
                     id="annotator.E001",
                 )
             )

@@ -79,7 +79,7 @@ def _writes(database: BaseDatabaseWrapper) -> str:
     if database.vendor != "postgresql":
         return ""
     try:
-        database.write_and_forget()  # type: ignore[attr-defined]
+        database.require_writable()  # type: ignore[attr-defined]
     except DatabaseError:
         return "The database answers but accepts no writes. Check whether its disk is full."
     return ""

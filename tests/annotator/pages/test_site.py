@@ -22,7 +22,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from annotator.config.logs import WithoutSecrets
+from annotator.config.logs import HideSecrets
 from annotator.core import capacity
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, PeriodicTask
@@ -345,7 +345,7 @@ def test_logs_hold_no_link_that_opens_something(settings):
         assert atoms["r"].startswith(f"GET {secret.partition('sesame')[0].removesuffix('1-')}…")
         record = logging.makeLogRecord({"msg": "Forbidden: %s", "args": (secret,)})
         assert settings.LOGGING["handlers"]["stderr"]["filters"][-1] == "secrets"
-        assert WithoutSecrets().filter(record)
+        assert HideSecrets().filter(record)
         assert "sesame" not in record.getMessage()
 
 
