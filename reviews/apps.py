@@ -5,7 +5,7 @@ class ReviewsConfig(AppConfig):
     name = "reviews"
 
     def ready(self) -> None:
-        # Each registers the kind of job it runs.
+        # Importing these modules registers their kinds of jobs.
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.projects import GIVEN, IN_HAND, TAKE_BACK

@@ -1,4 +1,4 @@
-"""Celery tasks of work and review. What must be exact happens in the transitions; these keep house."""
+"""Celery tasks for review work. Transitions do everything that must be exact; tasks clean up."""
 
 from celery import shared_task
 
@@ -10,22 +10,22 @@ from reviews.services.sampling.draws import draw_where_upstream_is_done
 from reviews.services.statistics.alarms import watch_all_discrepancies
 from reviews.services.statistics.all_counts import fold
 
-#: Jobs of these kinds are run by whoever has read this module.
+#: Importing this module registers the jobs of these kinds.
 JOBS = (_PLANS,)
-#: Portions one run of the task folds; the next run goes on.
+#: Portions that one run of the task counts; the next run continues.
 MAX_PORTIONS = 50
 
 
 @shared_task(name="reviews.tasks.tidy_claims")
 def tidy_claims() -> None:
-    """Reopen what was left lying, and what waits for people who have gone, are paused or away."""
+    """Reopen expired claims, and slots reserved for people who have left, are paused or away."""
     expire_overdue()
     release_slots_of_former_members()
 
 
 @shared_task(name="reviews.tasks.fold_counts")
 def fold_counts() -> None:
-    """Count what people did, and say where reviewers have begun to disagree too often."""
+    """Count finished work, and notify about stages in which reviewers disagree too often."""
     if fold():
         for _ in range(1, MAX_PORTIONS):
             if not fold():
@@ -35,11 +35,11 @@ def fold_counts() -> None:
 
 @shared_task(name="reviews.tasks.rewind_cursors")
 def rewind_cursors() -> None:
-    """Let everybody's next claim look from the beginning once."""
+    """Let each person's next claim search its queues from the start once."""
     rewind()
 
 
 @shared_task(name="reviews.tasks.draw_samples")
 def draw_samples() -> None:
-    """Draw the audit sample wherever nothing more can come into its population."""
+    """Draw a sample wherever no more items can enter the population."""
     draw_where_upstream_is_done()

@@ -1,4 +1,4 @@
-"""Pages of work and review."""
+"""Pages for review work."""
 
 from django.urls import path
 

@@ -1,7 +1,8 @@
-"""Assignments for machines: who holds what, changes (previewed, then confirmed), pauses. Administrators only."""
+"""Assignments for programs: who has what, previewed changes, pauses. For administrators only."""
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -31,14 +32,14 @@ class PlanInputSerializer(Input):
         required=False,
         default=list,
         max_length=100,
-        help_text="Ids of people; where there are several, each slot goes to the one who has least.",
+        help_text="Ids of people. With several, each slot goes to the one with the fewest items.",
     )
     priority = serializers.ChoiceField(Priority.choices, required=False, default=None, allow_null=True)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=500)
 
 
 class PauseInputSerializer(Input):
-    """Neither a person nor a stage: the whole project."""
+    """Pauses a person, a stage, or without either the whole project."""
 
     person = StrictCharField(required=False, default="", allow_blank=True, max_length=12, help_text="Id of a person.")
     stage = StrictCharField(required=False, default="", allow_blank=True, max_length=40, help_text="Key of a stage.")
@@ -61,9 +62,9 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
     person = serializers.CharField(source="person.public_id")
     name = serializers.CharField(source="person.__str__")
     held = serializers.IntegerField()
-    waiting = serializers.IntegerField(help_text=f"Reserved for them, counted up to {lists.MANY}.")
+    waiting = serializers.IntegerField(help_text=f"Items reserved for them, counted up to {lists.MANY}.")
     done = serializers.IntegerField(
-        help_text="Handed in during the last seven days, of a blind stage once that has settled; counted up to "
+        help_text="Reviews in the last seven days (those of a blind stage after it has settled), counted up to "
         f"{lists.MANY}."
     )
     last_heard_of = serializers.DateTimeField(source="seen_at")
@@ -75,14 +76,14 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
 
 class AssignmentsSerializer(serializers.Serializer[Any]):
     slots = AssignedSlotSerializer(many=True)
-    next = serializers.CharField(help_text="Send it as “after” to get the next page; blank on the last.")
+    next = serializers.CharField(help_text="Send it as “after” to get the next page; blank on the last page.")
     people = PersonLoadSerializer(many=True)
 
 
 class PlanSerializer(serializers.Serializer[Any]):
-    """A change as it was previewed, and, once confirmed, what became of it."""
+    """A previewed change and, after it was carried out, its result."""
 
-    public_id = serializers.CharField(help_text="The token with which it is carried out.")
+    public_id = serializers.CharField(help_text="The token that carries it out.")
     action = serializers.CharField()
     items = serializers.IntegerField()
     refused = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
@@ -105,8 +106,7 @@ FILTERS = [
         str,
         enum=list(STATES),
         default=Filters.state,
-        description="Which slots, one state at a time: somebody is at work on them, they are reserved for somebody, or "
-        "they wait for anybody.",
+        description="Slots in one state: claimed, reserved for somebody, or open to everyone.",
     ),
     OpenApiParameter("stage", str),
     OpenApiParameter("person", str),
@@ -114,14 +114,14 @@ FILTERS = [
     OpenApiParameter(
         "q",
         str,
-        description=f"The id of a dialogue, or words that it holds; of more than {lists.MANY} that match, the oldest.",
+        description=f"The id of a dialogue, or words in it; of more than {lists.MANY} only the oldest are listed.",
     ),
-    OpenApiParameter("after", str, description="“next” of the page before."),
+    OpenApiParameter("after", str, description="“next” of the previous page."),
 ]
 
 
 class Assignments(APIView):
-    """The slots of one state (who holds what; without “state” only that), and each person's load."""
+    """List the slots in one state, and each person's load; without “state”, only the load."""
 
     @extend_schema(
         parameters=FILTERS,
@@ -141,7 +141,7 @@ class Assignments(APIView):
 
 
 class Plans(APIView):
-    """Preview a change of assignments. Nothing is changed yet."""
+    """Preview a change of assignments. Nothing changes yet."""
 
     @extend_schema(
         request=PlanInputSerializer, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan"
@@ -163,7 +163,7 @@ class Plans(APIView):
 
 
 class PlanDetail(APIView):
-    """A previewed change: look at it, or carry it out exactly as it was previewed."""
+    """Read a previewed change, or carry it out exactly as previewed."""
 
     @extend_schema(responses={200: PlanSerializer, 404: NOT_FOUND}, operation_id="assignments_plan_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
@@ -183,7 +183,7 @@ class PlanDetail(APIView):
 
 
 class Pauses(APIView):
-    """What is paused now; pause a person, a stage or the project."""
+    """List the pauses; pause a person, a stage or the project."""
 
     @extend_schema(responses={200: PauseSerializer(many=True), **REFUSALS}, operation_id="pauses_list")
     def get(self, request: Request, slug: str) -> Response:
@@ -201,8 +201,8 @@ class Pauses(APIView):
             people = User.objects.filter(public_id=sent["person"], memberships__project=project)
             person = people.distinct().first()
             if person is None:
-                raise Invalid("There is no such person in this project.")
-        made, _ = pauses.pause(
+                raise Invalid(_("This project has no such person."))
+        made, _created = pauses.pause(
             actor=actor(request), project=project, person=person, stage=sent["stage"], reason=sent["reason"]
         )
         return Response(PauseSerializer(made).data, status=status.HTTP_201_CREATED)
@@ -218,7 +218,7 @@ class PauseEnd(APIView):
 
 
 def _administered(request: Request, slug: str) -> Project:
-    """The project. Raises Hidden, or Denied for others than its administrators, before the body is looked at."""
+    """Return the project. Raises Hidden, or Denied for everyone but its administrators, before the body is read."""
     project = load_project(actor=actor(request), slug=slug)
     require_administrator(actor=actor(request), project=project)
     return project

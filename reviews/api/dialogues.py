@@ -1,4 +1,4 @@
-"""The list of dialogues for machines: by labels, and by where they are in review."""
+"""The list of dialogues for programs, filtered by labels and review state."""
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -15,24 +15,24 @@ from annotator.services.dialogues import listing
 from reviews.services.protocols.versions import stage_titles
 
 _FILTERS = [
-    OpenApiParameter("q", description="Words (by prefix) and Chinese (by substring) in the text; or a whole id."),
+    OpenApiParameter("q", description="Words (by prefix) or Chinese text (by substring), or a complete id."),
     OpenApiParameter("status", enum=DialogueStatus.values),
-    OpenApiParameter("stage", description="A stage’s key."),
+    OpenApiParameter("stage", description="Key of a stage."),
     OpenApiParameter("policy", enum=[str(one) for one in Policy]),
     OpenApiParameter("topology", enum=listing.TOPOLOGIES),
     OpenApiParameter("information", enum=[str(one) for one in Information]),
     OpenApiParameter("language", enum=list(listing.LANGUAGES)),
-    OpenApiParameter("owner", description="A person’s public id; colleagues’ for administrators and senior reviewers."),
+    OpenApiParameter("owner", description="Public id of a person; only yours if you are an annotator."),
     OpenApiParameter("problems", enum=list(listing.PROBLEMS)),
-    OpenApiParameter("check", description="A check’s id: dialogues with such a finding."),
+    OpenApiParameter("check", description="Id of a check: dialogues with a finding of it."),
     OpenApiParameter(
-        "outdated", enum=list(listing.OUTDATED), description="Only work that a new guideline has outdated."
+        "outdated", enum=list(listing.OUTDATED), description="Only dialogues that a new guideline made outdated."
     ),
 ]
 
 
 class DialogueList(APIView):
-    """The project's dialogues, oldest first, without their content."""
+    """List the project's dialogues, oldest first, without their content."""
 
     pagination_class = KeysetPagination
 

@@ -1,10 +1,11 @@
-"""Work for machines: what stands where, claim, submit. The same services as the pages, so the same rules."""
+"""Review work for programs: counts, claim, submit. Uses the same services as the pages."""
 
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
@@ -29,15 +30,15 @@ from reviews.services.submission import submit
 from reviews.services.submission.checklists import WHOLE
 from reviews.services.submission.validation import open_draft_of, waive_found
 
-DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow it.")
-CONFLICT = OpenApiResponse(ErrorSerializer, "The item has moved on: submitted, taken, or changed since you saw it.")
-INVALID = OpenApiResponse(ErrorSerializer, "What was sent cannot be accepted; the sentence says why.")
-MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong; see details.")
+DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow this.")
+CONFLICT = OpenApiResponse(ErrorSerializer, "The item has changed: submitted, reassigned or edited.")
+INVALID = OpenApiResponse(ErrorSerializer, "The request is invalid; the message says why.")
+MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details.")
 REFUSALS = {400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
 
 
 class ProjectStatus(APIView):
-    """How many items stand in each status and stage, and how often independent reviews disagreed."""
+    """Count the items in each status and stage, and how often independent reviewers disagreed."""
 
     @extend_schema(responses={200: shapes.ProjectStatusSerializer, 404: NOT_FOUND}, operation_id="projects_status")
     def get(self, request: Request, slug: str) -> Response:
@@ -48,11 +49,15 @@ class ProjectStatus(APIView):
 
 
 class ClaimNext(APIView):
-    """Claim the next item that waits for you: of one stage, or whatever is most urgent."""
+    """Claim your next item, in one stage or the most urgent of all."""
 
     @extend_schema(
         request=shapes.ClaimInputSerializer,
-        responses={201: shapes.ClaimSerializer, 204: OpenApiResponse(description="Nothing waits for you."), **REFUSALS},
+        responses={
+            201: shapes.ClaimSerializer,
+            204: OpenApiResponse(description="No item for you."),
+            **REFUSALS,
+        },
         operation_id="work_claim",
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -66,7 +71,7 @@ class ClaimNext(APIView):
 
 
 class Submit(APIView):
-    """Hand in your review of an item you hold, with the whole dialogue where you changed it."""
+    """Submit your review of a claimed item, with the whole dialogue if you changed it."""
 
     @extend_schema(
         request=shapes.SubmissionSerializer,
@@ -117,11 +122,14 @@ class Heartbeat(APIView):
 
 
 class Waive(APIView):
-    """Say why a warning that holds your submission up does not matter, for an item you hold."""
+    """Waive a warning that blocks your submission of a claimed item."""
 
     @extend_schema(
         request=shapes.WaiverInputSerializer,
-        responses={204: OpenApiResponse(description="Waived; sent again, it is the same waiver."), **REFUSALS},
+        responses={
+            204: OpenApiResponse(description="Waived. Repeating the request changes nothing."),
+            **REFUSALS,
+        },
         operation_id="work_waive",
     )
     def post(self, request: Request, slot: str) -> Response:
@@ -133,7 +141,7 @@ class Waive(APIView):
 
 
 class Release(APIView):
-    """Give an item back; it keeps its place in the queue."""
+    """Release an item; it keeps its place in the queue."""
 
     @extend_schema(
         request=shapes.TokenSerializer,
@@ -147,7 +155,7 @@ class Release(APIView):
 
 
 class Skip(APIView):
-    """Pass an item over; it goes to the end of its queue."""
+    """Skip an item; it moves to the end of its queue."""
 
     @extend_schema(
         request=shapes.TokenSerializer,
@@ -161,7 +169,7 @@ class Skip(APIView):
 
 
 class DialogueReviews(APIView):
-    """The reviews of a dialogue that you may see, oldest first: no colleague's before a blind stage has settled."""
+    """List the reviews of a dialogue that you may see, oldest first; in a blind stage only yours until it settles."""
 
     @extend_schema(
         responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
@@ -182,21 +190,22 @@ class DialogueReviews(APIView):
 
 
 def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
-    """The fields that were sent. Raises ValidationError (400), naming each that is wrong."""
+    """Return the request's fields. Raises ValidationError (400), which names each wrong field."""
     sent: dict[str, Any] = _reader(shape).run_validation(request.data)
     return sent
 
 
 @cache
 def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
-    """A serializer to read with. What was sent is handed to it, so one serves all: its fields are not copied anew."""
+    """Return a serializer that reads requests; it keeps no request, so all share one and its fields are built once."""
     return shape()
 
 
 def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:
-    """What was sent, and the actor's claim on the slot by the token in it, over or not.
+    """Return the request's fields and the actor's claim on the slot that has the sent token, active or not.
 
-    Raises Hidden, before the body is looked at, for a slot the actor never held, and for another's or a wrong token.
+    Raises Hidden, before the body is read, for a slot the actor never claimed, and for a token of somebody else or
+    none.
     """
     claim = load_claim(actor=actor(request), slot=slot)
     sent = _read(shape, request)
@@ -206,9 +215,9 @@ def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -
 
 
 def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
-    """Raises Invalid for checklist answers and notes about a task that is in no version at hand.
+    """Raise Invalid for checklist answers and notes on a task that is in none of the versions.
 
-    A page may still hold answers about a task that was taken out again, which are left away; a program misspelt it.
+    A page may still send answers on a task that was removed, which are ignored; a program has misspelt the task's id.
     """
     named = {*sent["checklist"], *sent["checklist_notes"]} - {WHOLE}
     if not named or claim.state == ClaimState.SUBMITTED:
@@ -220,8 +229,8 @@ def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
     there = {task.get("id") for task in chain(*tasks) if isinstance(task, dict) and isinstance(task.get("id"), str)}
     if lost := sorted(named - there):
         raise Invalid(
-            f"The dialogue has no task “{lost[0][:100]}”: name a task of the checklist by its id, the dialogue as a "
-            f"whole by “{WHOLE}”."
+            _("The dialogue has no task “%(task)s”. Use a task’s id, or “%(whole)s” for the whole dialogue.")
+            % {"task": lost[0][:100], "whole": WHOLE}
         )
 
 

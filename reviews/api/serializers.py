@@ -1,4 +1,4 @@
-"""Shapes of the work API: what may be sent, and what comes back."""
+"""The shapes of requests and responses of the work API."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from reviews.models import Review, ReviewError, Ruling, Verdict
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.waivers import MAX_REASON as MAX_WAIVER_REASON
 
-#: Entries of any list or object a reviewer sends: a dialogue has at most 64 tasks, a review far fewer comments.
+#: Most entries in a list or object of a review. A dialogue has at most 64 tasks.
 MAX_ENTRIES = 500
 MAX_ANCHOR = 600
 MAX_REASON = 4000
@@ -18,7 +18,7 @@ MAX_REASON = 4000
 
 @extend_schema_field({"type": "object"})
 class _ObjectField(serializers.Field[Any, Any, Any, Any]):
-    """Any JSON object, as it is."""
+    """Any JSON object, unchanged."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
@@ -31,7 +31,7 @@ class _ObjectField(serializers.Field[Any, Any, Any, Any]):
 
 class ClaimInputSerializer(Input):
     stage = StrictCharField(
-        required=False, max_length=40, help_text="Key of a stage; without it, whatever is most urgent."
+        required=False, max_length=40, help_text="Key of a stage; by default the most urgent item of all stages."
     )
 
 
@@ -40,25 +40,30 @@ class TokenSerializer(Input):
 
 
 class WaiverInputSerializer(TokenSerializer):
-    """A warning, as ``details.findings`` of a refused submission names it, and why it does not matter."""
+    """A warning, as listed in ``details.findings`` of a refused submission, and why it does not matter."""
 
     check = StrictCharField(max_length=60)
     anchor = StrictCharField(allow_blank=True, max_length=MAX_ANCHOR)
     value_hash = StrictCharField(allow_blank=True, max_length=16)
     reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
     document = _ObjectField(
-        required=False, help_text="The whole dialogue as you will submit it; without it, your draft, or what you saw."
+        required=False,
+        help_text="The whole dialogue as you will submit it; by default your draft, or the version you claimed.",
     )
 
 
 class HeartbeatInputSerializer(TokenSerializer):
     active_seconds = serializers.IntegerField(
-        required=False, default=0, min_value=0, max_value=86_400, help_text="Worked since the last heartbeat."
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=86_400,
+        help_text="Whether there was activity since the last heartbeat.",
     )
 
 
 class NamedErrorSerializer(Input):
-    kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
+    kind = StrictCharField(max_length=40, help_text="A key of the protocol’s error types.")
     anchor = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_ANCHOR)
     note = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
 
@@ -66,24 +71,26 @@ class NamedErrorSerializer(Input):
 class RulingInputSerializer(Input):
     choice = serializers.ChoiceField(["left", "right", "third", "none"])
     value = serializers.JSONField(required=False, default=None, allow_null=True, help_text="The third value.")
-    reason_kind = StrictCharField(max_length=40, help_text="Of the protocol’s taxonomy.")
+    reason_kind = StrictCharField(max_length=40, help_text="A key of the protocol’s error types.")
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=1000)
 
 
 class SubmissionSerializer(TokenSerializer):
     verdict = serializers.ChoiceField(Verdict.choices)
-    document = _ObjectField(required=False, help_text="The whole dialogue as you leave it; without it, as you saw it.")
+    document = _ObjectField(
+        required=False, help_text="The whole dialogue with your changes; by default your draft, or unchanged."
+    )
     checklist = BoundedDictField(
         child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
         required=False,
         default=dict,
-        help_text="Task id, or “dialogue” for it as a whole → checklist item → true, false or null (does not apply).",
+        help_text="Task id, or “dialogue” for the whole → checklist item → true, false or null (does not apply).",
     )
     checklist_notes = BoundedDictField(
         child=BoundedDictField(child=StrictCharField(allow_blank=True, max_length=1000)),
         required=False,
         default=dict,
-        help_text="The same with a note: what is wrong where the answer is no. A note beside a yes is refused.",
+        help_text="Notes in the same form: what is wrong if the answer is no. A note on a yes is refused.",
     )
     named_errors = serializers.ListField(
         child=NamedErrorSerializer(), required=False, default=list, max_length=MAX_ENTRIES
@@ -93,7 +100,7 @@ class SubmissionSerializer(TokenSerializer):
         child=RulingInputSerializer(),
         required=False,
         default=dict,
-        help_text="An expert’s choices: disputed place → choice and reason.",
+        help_text="An expert’s rulings: disputed place → choice and reason.",
     )
 
 
@@ -107,7 +114,7 @@ class ChecklistItemSerializer(serializers.Serializer[Any]):
 
 
 class WorkStageSerializer(serializers.Serializer[Any]):
-    """What the stage asks of its reviewer."""
+    """What the stage asks of its reviewers."""
 
     key = serializers.CharField()
     title = serializers.CharField()
@@ -128,7 +135,7 @@ class WorkRevisionSerializer(serializers.Serializer[Any]):
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
-    """A slot that is yours until the lease runs out, and all it takes to review it."""
+    """A slot that is reserved for you until the claim expires, with everything you need to review it."""
 
     slot = serializers.CharField()
     token = serializers.CharField()
@@ -145,11 +152,11 @@ class HeartbeatSerializer(serializers.Serializer[Any]):
 
 
 class SubmittedSerializer(serializers.Serializer[Any]):
-    """The review as it was written; for all of it read the dialogue’s reviews."""
+    """The submitted review; the dialogue’s reviews contain all of it."""
 
     public_id = serializers.CharField()
     verdict = serializers.ChoiceField(Verdict.choices)
-    made_revision = serializers.CharField(allow_null=True, help_text="The version that came of what you changed.")
+    made_revision = serializers.CharField(allow_null=True, help_text="The revision with your changes.")
     seconds = serializers.IntegerField()
     created_at = serializers.DateTimeField()
 
@@ -169,7 +176,7 @@ class RulingSerializer(serializers.ModelSerializer[Ruling]):
 
 
 class ReviewSerializer(serializers.ModelSerializer[Review]):
-    """What one person said of one revision."""
+    """One person's review of one revision."""
 
     person = serializers.CharField(source="person.public_id")
     stage = serializers.CharField(source="stage_run.stage")
@@ -202,41 +209,41 @@ class ReviewSerializer(serializers.ModelSerializer[Review]):
 
     @extend_schema_field({"type": "object"})
     def get_checklist_notes(self, review: Review) -> dict[str, dict[str, str]]:
-        """Reviews from earlier may hold notes beside a yes."""
+        """Return the notes; older reviews may have notes on items that were answered with yes."""
         return without_yes(review.checklist, review.checklist_notes)
 
 
 class StageStatusSerializer(serializers.Serializer[Any]):
-    """How many items stand where in one stage, and what became of those that left it."""
+    """The number of items in one stage, and the outcomes of those that left it."""
 
     key = serializers.CharField()
     title = serializers.CharField()
-    open = serializers.IntegerField(help_text="Slots that wait for somebody.")
-    claimed = serializers.IntegerField(help_text="Slots somebody is at work on.")
+    open = serializers.IntegerField(help_text="Open slots.")
+    claimed = serializers.IntegerField(help_text="Claimed slots.")
     done = serializers.IntegerField(help_text="Slots with a review.")
-    pooled = serializers.IntegerField(help_text="Items that wait for the random draw.")
+    pooled = serializers.IntegerField(help_text="Items that wait for a random draw.")
     settled = serializers.IntegerField(help_text="Items that left the stage.")
     outcomes = serializers.DictField(child=serializers.IntegerField(), help_text="Outcome → items that left with it.")
     compared = serializers.IntegerField(help_text="Items that two or more people reviewed independently.")
-    discrepant = serializers.IntegerField(help_text="Those of them on which they disagreed.")
+    discrepant = serializers.IntegerField(help_text="Compared items on which reviewers disagreed.")
     discrepancy_rate = serializers.FloatField(
-        allow_null=True, help_text="discrepant / compared; null while there is none to compare."
+        allow_null=True, help_text="discrepant / compared; null if none were compared."
     )
     alarm = serializers.BooleanField(
-        help_text="Whether the rate is higher than the protocol finds good, once enough items are compared."
+        help_text="Whether the rate is above the protocol’s limit, if enough items were compared."
     )
     sampled = serializers.IntegerField(help_text="Drawn items that were reviewed.")
-    sampled_errors = serializers.IntegerField(help_text="Those of them that held an error.")
+    sampled_errors = serializers.IntegerField(help_text="Reviewed drawn items with errors.")
     sample_error_rate = serializers.FloatField(allow_null=True, help_text="sampled_errors / sampled, or null.")
 
 
 class ProjectStatusSerializer(serializers.Serializer[Any]):
-    """How many items stand where."""
+    """The number of items in each status and stage."""
 
     dialogues = serializers.DictField(
         source="statuses", child=serializers.IntegerField(), help_text="Status → number of dialogues."
     )
     stages = StageStatusSerializer(many=True)
     shortfalls = serializers.ListField(
-        child=serializers.CharField(), help_text="Stages for which there are too few people, as sentences."
+        child=serializers.CharField(), help_text="Stages with too few people, as sentences."
     )

@@ -1,4 +1,4 @@
-"""Statistics for machines: the figures of the pages, to the same people."""
+"""Statistics for programs: the figures on the pages, for the same people."""
 
 from typing import Any
 
@@ -28,13 +28,13 @@ from reviews.services.statistics.throughput import (
 )
 
 SAW_LABELS = (
-    "Independent first looks of a blind stage. Both reviewers saw the author’s labels, so they agree more than people "
-    "would who began from nothing."
+    "Independent first reviews in a blind stage. Both reviewers saw the author’s labels, so they agree more than if "
+    "they had started from nothing."
 )
 
 
 class LengthField(serializers.IntegerField):
-    """How many there are."""
+    """A number of items."""
 
     def to_representation(self, value: Any) -> int:
         return len(value)
@@ -45,36 +45,40 @@ class FigureSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     value = serializers.FloatField(allow_null=True)
-    n = serializers.IntegerField(help_text="Units the value rests on.")
+    n = serializers.IntegerField(help_text="Number of units.")
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
-    undefined = serializers.CharField(help_text="Why there is no value; empty where there is one.")
-    interval = serializers.CharField(help_text="How the interval was made, or why there is none.")
+    undefined = serializers.CharField(help_text="Why there is no value; empty if there is one.")
+    interval = serializers.CharField(help_text="How the interval was computed, or why there is none.")
 
 
 class PointSerializer(serializers.Serializer[Any]):
-    """How right the finished items were at one point of their way."""
+    """The share of finished items that were right at one point of the protocol."""
 
-    key = serializers.CharField(help_text="“baseline”, a stage’s key, “verified”; or the number of a round.")
+    key = serializers.CharField(help_text="“baseline”, the key of a stage, “verified”, or the number of a round.")
     title = serializers.CharField()
-    right = serializers.IntegerField(help_text="Items that were what was verified in the end.")
-    message = serializers.IntegerField(help_text="Items that were, but for a message that was rewritten later.")
-    of = serializers.IntegerField(help_text="Items whose way has ended; rejected ones count as wrong.")
+    right = serializers.IntegerField(help_text="Items with exactly the content that was verified.")
+    message = serializers.IntegerField(
+        help_text="Items with that content except for a user message that was rewritten later."
+    )
+    of = serializers.IntegerField(help_text="Finished items; rejected ones count as wrong.")
     figure = FigureSerializer()
     without_messages = FigureSerializer()
 
 
 class RoundsSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
-    rounds = PointSerializer(many=True, help_text="Round 0 is how items came to the stage.")
+    rounds = PointSerializer(many=True, help_text="Round 0 is the content with which items entered the stage.")
 
 
 class RevisionsSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
-    items = serializers.IntegerField(help_text="Items that were looked at in the stage.")
-    not_drawn = serializers.IntegerField(help_text="Items that came to the stage and that no draw took: apart.")
+    items = serializers.IntegerField(help_text="Items reviewed in the stage.")
+    not_drawn = serializers.IntegerField(
+        help_text="Items that entered the stage but were not drawn; not included in the other figures."
+    )
     revised = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
+        child=serializers.IntegerField(), help_text="Number of rounds that changed the content → items."
     )
     rate = FigureSerializer(source="rates.total")
 
@@ -84,10 +88,12 @@ class StageRoundsSerializer(serializers.Serializer[Any]):
 
     stage = serializers.CharField()
     title = serializers.CharField()
-    items = serializers.IntegerField(help_text="Items that were looked at in the stage and have come to their end.")
-    not_drawn = serializers.IntegerField(help_text="Such items that came to the stage and that no draw took: apart.")
+    items = serializers.IntegerField(help_text="Finished items that were reviewed in the stage.")
+    not_drawn = serializers.IntegerField(
+        help_text="Finished items that entered the stage but were not drawn; not included in the other figures."
+    )
     revised = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Rounds in which the content was changed → items."
+        child=serializers.IntegerField(), help_text="Number of rounds that changed the content → items."
     )
     by_rounds = serializers.SerializerMethodField(help_text="The same as shares of the items, fewest rounds first.")
     rate = FigureSerializer(source="rates.total")
@@ -98,11 +104,11 @@ class StageRoundsSerializer(serializers.Serializer[Any]):
 
 
 class RevisionRoundsSerializer(serializers.Serializer[Any]):
-    """Rounds of revision in the stages that repeat after a change; empty where the protocol has none."""
+    """Rounds of revision in stages that repeat after a change; empty if the protocol has none."""
 
     finished = serializers.IntegerField()
-    unfinished = serializers.IntegerField(help_text="Left out of every figure.")
-    waiting = serializers.IntegerField(help_text="Items that are being counted at this moment.")
+    unfinished = serializers.IntegerField(help_text="Not included in any figure.")
+    waiting = serializers.IntegerField(help_text="Items that are being counted now.")
     stages = StageRoundsSerializer(many=True)
 
 
@@ -112,18 +118,18 @@ class AuditSerializer(serializers.Serializer[Any]):
     audited = serializers.IntegerField()
     errors_found = serializers.IntegerField(source="errors")
     error_rate = FigureSerializer(source="residual.error_rate")
-    residual = FigureSerializer(source="residual.residual", help_text="What is left once the found errors are mended.")
+    residual = FigureSerializer(source="residual.residual", help_text="Errors left after the found ones are fixed.")
 
 
 class AccuracySerializer(serializers.Serializer[Any]):
-    """Agreement with the verified version, of the items that have come to their end."""
+    """Agreement of finished items with their verified version."""
 
     finished = serializers.IntegerField()
     verified = serializers.IntegerField()
     rejected = serializers.IntegerField()
     unfinished = serializers.IntegerField(allow_null=True, help_text="Left out of every figure; null for one person.")
-    waiting = serializers.IntegerField(help_text="Items that are being counted at this moment.")
-    #: Not why: the reasons are for whoever can mend it, on the page.
+    waiting = serializers.IntegerField(help_text="Items that are being counted now.")
+    #: Without the reasons, which the page shows to people who can fix them.
     set_aside = LengthField(help_text="Items that could not be counted.")
     by_stage = PointSerializer(many=True)
     by_round = RoundsSerializer(many=True)
@@ -134,9 +140,7 @@ class AccuracySerializer(serializers.Serializer[Any]):
 class LabelSerializer(serializers.Serializer[Any]):
     label = serializers.ChoiceField([*RATED, *OVERLAPPING])  # type: ignore[assignment]
     figures = FigureSerializer(many=True)
-    patterns = serializers.DictField(
-        child=serializers.IntegerField(), help_text="What raters said together, as JSON → units."
-    )
+    patterns = serializers.DictField(child=serializers.IntegerField(), help_text="Pattern of ratings, as JSON → units.")
 
 
 class AgreementSerializer(serializers.Serializer[Any]):
@@ -152,13 +156,15 @@ class StageCountsSerializer(serializers.Serializer[Any]):
 
 
 class ThroughputSerializer(serializers.Serializer[Any]):
-    starts = serializers.ListField(child=serializers.DateField(), help_text="Days, or Mondays, of the project’s zone.")
-    step = serializers.IntegerField(help_text="Days from one to the next: 1 or 7.")
+    starts = serializers.ListField(
+        child=serializers.DateField(), help_text="Days or Mondays in the project’s time zone."
+    )
+    step = serializers.IntegerField(help_text="Days between two starts: 1 or 7.")
     stages = StageCountsSerializer(many=True)
 
 
 class TimeSerializer(serializers.Serializer[Any]):
-    """Seconds of activity a review took: the quartiles."""
+    """Seconds of activity in a review: the quartiles."""
 
     stage = serializers.CharField()
     n = serializers.IntegerField()
@@ -175,14 +181,14 @@ class ErrorTypeCountSerializer(serializers.Serializer[Any]):
 
 
 class ForecastSerializer(serializers.Serializer[Any]):
-    """When the work will be done at the pace of the last four weeks, or why that cannot be said."""
+    """When the work will be done at the pace of the last four weeks, or why there is no forecast."""
 
-    open = serializers.IntegerField(help_text="Reviews that wait now.")
-    following = serializers.FloatField(help_text="Reviews that these items will bring in later stages, expected.")
+    open = serializers.IntegerField(help_text="Reviews to do now.")
+    following = serializers.FloatField(help_text="Expected reviews of these items in later stages.")
     per_day = serializers.FloatField()
     date = serializers.DateField(allow_null=True)
     earliest = serializers.DateField(allow_null=True)
-    latest = serializers.DateField(allow_null=True, help_text="Null too where the pace varies too much for a bound.")
+    latest = serializers.DateField(allow_null=True, help_text="Also null if the pace varies too much for a bound.")
     reason = serializers.CharField()
 
 
@@ -201,11 +207,11 @@ class PersonSerializer(serializers.Serializer[Any]):
     times = TimeSerializer(many=True)
     error_types_named = ErrorTypeCountSerializer(many=True)
     error_types_received = ErrorTypeCountSerializer(many=True)
-    accuracy = AccuracySerializer(help_text="Of the items that this person owns.")
+    accuracy = AccuracySerializer(help_text="Items that this person owns.")
 
 
 class ProgressStatistics(APIView):
-    """Reviews by day and week, time per item, errors named, and when the work will be done."""
+    """Reviews by day and week, time per item, error types, and the forecast."""
 
     @extend_schema(responses={200: ProgressSerializer, 404: NOT_FOUND}, operation_id="statistics_progress")
     def get(self, request: Request, slug: str) -> Response:
@@ -228,7 +234,7 @@ class ProgressStatistics(APIView):
 
 
 class AccuracyStatistics(APIView):
-    """Accuracy after each stage and round, revision rates, and what the audit says of the rest."""
+    """Accuracy after each stage and round, revision rates, and the audit's estimates."""
 
     @extend_schema(responses={200: AccuracySerializer, 404: NOT_FOUND}, operation_id="statistics_accuracy")
     def get(self, request: Request, slug: str) -> Response:
@@ -237,7 +243,7 @@ class AccuracyStatistics(APIView):
 
 
 class RevisionStatistics(APIView):
-    """How many items the stages that repeat after a change revised, and in how many rounds."""
+    """Items that were revised in stages that repeat after a change, by number of rounds."""
 
     @extend_schema(responses={200: RevisionRoundsSerializer, 404: NOT_FOUND}, operation_id="statistics_revisions")
     def get(self, request: Request, slug: str) -> Response:
@@ -254,19 +260,19 @@ class RevisionStatistics(APIView):
 
 
 class AgreementStatistics(APIView):
-    """How far independent reviewers of a stage agree, label by label."""
+    """Agreement between independent reviewers of a stage, by label."""
 
     @extend_schema(
         parameters=[
             OpenApiParameter("stage", {"type": "string", "minLength": 1}, required=True, description="Key of a stage."),
-            OpenApiParameter("label", str, enum=[*RATED, *OVERLAPPING], description="Without it, every label."),
+            OpenApiParameter("label", str, enum=[*RATED, *OVERLAPPING], description="By default every label."),
             OpenApiParameter(
                 "pair",
                 str,
                 description="Public ids of two people, “one:other”: for senior reviewers and administrators.",
             ),
-            OpenApiParameter("since", str, description="From the week of this day, as YYYY-MM-DD."),
-            OpenApiParameter("until", str, description="Up to and including the week of this day."),
+            OpenApiParameter("since", str, description="First week: a day in it, as YYYY-MM-DD."),
+            OpenApiParameter("until", str, description="Last week: a day in it, as YYYY-MM-DD."),
         ],
         responses={200: AgreementSerializer, 404: NOT_FOUND},
         operation_id="statistics_agreement",
@@ -297,7 +303,7 @@ class AgreementStatistics(APIView):
 
 
 class PersonStatistics(APIView):
-    """What one person did: you see your own; senior reviewers and administrators see everybody’s."""
+    """One person's work: your own; everyone’s for senior reviewers and administrators."""
 
     @extend_schema(responses={200: PersonSerializer, 404: NOT_FOUND}, operation_id="statistics_person")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
@@ -326,7 +332,7 @@ class PersonStatistics(APIView):
 
 
 def _hides(request: Request, project: Project) -> bool:
-    """Whether the known answers of gold items are left out."""
+    """Return whether the known answers of gold items are left out."""
     return not oversees(roles_in(project, actor(request)))
 
 

@@ -1,8 +1,8 @@
-"""Tables of who says it is right.
+"""Tables of the review process.
 
-Many rows repeat a key of the row they hang on (a slot names its cycle, dialogue and project) so that the hot paths read
-one table. Such copies carry no foreign key constraint of their own: the row they were copied from has it, and every
-further constraint is a look-up, and a lock on the project's row, in each transaction.
+Many rows copy a key of the row they belong to (a slot its cycle, dialogue and project), so that claim and submit read
+one table. These copies have no foreign key constraint: the original has it, and each further constraint costs a look-up
+and a lock on the project's row in each transaction.
 """
 
 from reviews.models.agreement import AgreementCount, AgreementPending

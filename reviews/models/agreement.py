@@ -1,4 +1,4 @@
-"""How often reviewers said what together: pattern counts, and the settled runs that wait to be counted."""
+"""Counts of rating patterns, and the settled runs that wait to be counted."""
 
 from django.db import models
 
@@ -7,18 +7,18 @@ from reviews.models.cycles import StageRun
 
 
 class AgreementCount(models.Model):
-    """How many units of a stage show one rating pattern, in one week; for all reviewers or for one pair of them.
+    """How many units of a stage have a pattern of ratings, by week, for all reviewers or for one pair.
 
-    Folded from ``AgreementPending``; what a page computes its statistics from.
+    Counted from ``AgreementPending``; pages compute statistics from it.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: Of ``reviews.core.agreement.RATED`` or ``OVERLAPPING``.
+    #: One of ``reviews.core.agreement.RATED`` or ``OVERLAPPING``.
     label = models.CharField(max_length=20)
-    #: "<lower>:<higher>" ids of two people, whose ratings stand in that order; blank for all reviewers, in no order.
+    #: "<lower>:<higher>" ids of two people, with the ratings in that order; blank for all reviewers, in no order.
     pair = models.CharField(max_length=41, blank=True)
-    #: The Monday of the week, of the project's zone, in which the run was settled.
+    #: The Monday of the week in which the run settled, in the project's time zone.
     week = models.DateField()
     #: ``reviews.core.agreement.pattern_key``.
     pattern = models.CharField(max_length=400)
@@ -36,15 +36,15 @@ class AgreementCount(models.Model):
 
 
 class AgreementPending(models.Model):
-    """The outbox: a run whose reviews count for agreement, written as it settles, removed as it is counted."""
+    """Outbox: a run whose reviews count for agreement. Written when it settles, deleted when it is counted."""
 
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="+", primary_key=True)
     # Copied from the stage run.
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits. The database's default is
-    #: for the statement with which a transition writes.
+    #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
+    #: serves the statement that writes the row.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     def __str__(self) -> str:

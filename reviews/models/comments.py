@@ -1,4 +1,4 @@
-"""Comments between people: comments at a place, feedback to an author."""
+"""Comments and feedback."""
 
 from typing import Self
 
@@ -15,17 +15,17 @@ from reviews.models.reviews import Review
 
 class CommentQuerySet(models.QuerySet["Comment"]):
     def visible_to(self, user: User) -> Self:
-        """Everything but what a colleague comments in a blind stage that has not settled."""
+        """Return all comments except other people's in a blind stage that has not settled."""
         return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
 
 
 class Comment(models.Model):
-    """A comment on any place of a dialogue."""
+    """A comment on a place in a dialogue."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="comments")
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    #: The comment it answers: always one that answers none itself.
+    #: The comment it replies to, which is never a reply itself.
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replies")
     stage_run = models.ForeignKey(StageRun, on_delete=models.PROTECT, null=True, related_name="comments")
     anchor = models.CharField(max_length=600, blank=True)
@@ -54,22 +54,22 @@ class Comment(models.Model):
 class FeedbackKind(models.TextChoices):
     #: An error in the random sample.
     AUDIT = "audit", _("Audit")
-    #: An expert settled a dispute otherwise than the author had it.
+    #: An expert settled a dispute differently from the author.
     ADJUDICATION = "adjudication", _("Adjudication")
-    #: An expert settled a dispute otherwise than a reviewer had it.
+    #: An expert settled a dispute differently from a reviewer.
     OVERRULED = "overruled", _("Overruled")
-    #: So many errors in the random sample that the rest of the author's items comes back.
+    #: The random sample has so many errors that the author's other items come back.
     RETURNED = "returned", _("Sent back")
 
 
 class FeedbackQuerySet(models.QuerySet["Feedback"]):
     def visible_to(self, user: User) -> Self:
-        """What was said to the user."""
+        """Return the feedback to the user."""
         return self.filter(person=user, dialogue__in=Dialogue.objects.visible_to(user))
 
 
 class Feedback(models.Model):
-    """What an author or a reviewer is told was wrong later on, and where. That it was read stands in its ``Notice``."""
+    """Tells an author or a reviewer about an error found later. Its ``Notice`` records whether it was read."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="feedback")
@@ -92,5 +92,5 @@ class Feedback(models.Model):
 
     @property
     def opening(self) -> str:
-        """Its words without the lines that name reasons and errors."""
+        """Return the text without the lines with reasons and errors."""
         return self.text.split("\n", 1)[0]

@@ -1,4 +1,4 @@
-"""How many items stand where: counters, and the outbox they are folded from."""
+"""Counters of items by status and stage, and the outbox they are counted from."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from annotator.models import Project
 
 
 class Counter(models.Model):
-    """How many items stand where. Read together with the outbox, so it is exact even while no worker runs."""
+    """A number of items. Added to the outbox it is exact even if no worker runs."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="counters", db_index=False)
     key = models.CharField(max_length=80)
@@ -20,7 +20,7 @@ class Counter(models.Model):
 
 
 class CounterDelta(models.Model):
-    """The outbox: changes of counters written with the transition, folded into the counters by a task."""
+    """Outbox: a change of a counter, written with the transition and added to the counter by a task."""
 
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False

@@ -1,7 +1,7 @@
 """Protocol versions, and how dialogues pass through them: cycles and their stage runs.
 
-References without an index have no constraint either: to take back one unpublished revision of a cancelled import the
-database would read every row that might refer to it. Revisions that people have seen are never deleted.
+References without an index have no constraint either: otherwise, deleting one unpublished revision of a cancelled
+import would read every row that might refer to it. Revisions that people have seen are never deleted.
 """
 
 from django.db import models
@@ -13,7 +13,7 @@ from annotator.models import Dialogue, Project, Revision, User
 
 
 class ProtocolVersion(models.Model):
-    """An immutable version of a project's review protocol. Cycles pin the version they began under."""
+    """An immutable version of a project's review protocol. A cycle keeps the version it started with."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="protocol_versions")
     number = models.PositiveIntegerField()
@@ -40,7 +40,7 @@ class CycleState(models.TextChoices):
 
 
 class Cycle(models.Model):
-    """One way of a dialogue through a protocol version. Immutable once it has ended."""
+    """One pass of a dialogue through a protocol version. Immutable after it has ended."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
     project = models.ForeignKey(
@@ -49,11 +49,11 @@ class Cycle(models.Model):
     protocol = models.ForeignKey(ProtocolVersion, on_delete=models.PROTECT, related_name="cycles", db_index=False)
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=12, choices=CycleState, default=CycleState.ACTIVE)
-    #: Content at the beginning; the accuracy curve's baseline.
+    #: Content at the start; the baseline of the accuracy curve.
     entry_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: Content that was verified; null otherwise.
+    #: The verified content; null otherwise.
     exit_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
@@ -82,14 +82,14 @@ class Cycle(models.Model):
 class StageRunState(models.TextChoices):
     OPEN = "open", _("Open")
     POOLED = "pooled", _("Waiting for the draw")
-    #: In a draw whose outcome is being written.
+    #: In a draw whose result is being written.
     DRAWN = "drawn", _("Drawn")
     SETTLED = "settled", _("Settled")
     CANCELLED = "cancelled", _("Cancelled")
 
 
 class StageRun(models.Model):
-    """One round of one stage for one cycle: what came in, what was decided, what went out."""
+    """One round of one stage in one cycle: content at the start, outcome, content at the end."""
 
     cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="stage_runs", db_index=False)
     project = models.ForeignKey(
@@ -98,7 +98,7 @@ class StageRun(models.Model):
     stage = models.CharField(max_length=40)
     round = models.PositiveIntegerField(default=1)
     state = models.CharField(max_length=10, choices=StageRunState, default=StageRunState.OPEN)
-    #: Why the item is here: "regular", "escalated", "sampled".
+    #: How the item entered the stage: "regular", "escalated" or "sampled".
     entered_as = models.CharField(max_length=12, default="regular")
     blind = models.BooleanField(default=False)
     entry_revision = models.ForeignKey(
@@ -107,17 +107,17 @@ class StageRun(models.Model):
     exit_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: Of ``reviews.core.protocols.Outcome``; of a pool also "not_drawn".
+    #: One of ``reviews.core.protocols.Outcome``; after a pool also "not_drawn".
     outcome = models.CharField(max_length=20, blank=True)
-    #: On how many places of the content the independent reviews disagreed, a differing verdict (other than an approval
-    #: with or without changes) counting as one more; null until settled, or with one reviewer.
+    #: Number of places where independent reviews disagreed, plus one if their verdicts differ (approvals with and
+    #: without changes count as equal); null until settled, or with one reviewer.
     discrepancy_count = models.PositiveIntegerField(null=True)
-    #: In a stage that goes by rounds (whose ``round`` is the number of the draw): how often the item had been looked at
-    #: there before; null elsewhere.
+    #: In a stage with rounds (where ``round`` is the number of the draw): how often the item was reviewed there before;
+    #: null elsewhere.
     looks = models.PositiveSmallIntegerField(null=True)
-    #: In such a stage: whether the version that came in was looked at there, and without conflict.
+    #: In such a stage: whether this version was already reviewed there without conflict.
     seen = models.BooleanField(default=False, db_default=False)
-    #: The stage run whose escalation brought the item here.
+    #: The stage run that escalated the item.
     escalated_from = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
@@ -146,17 +146,17 @@ class StageRun(models.Model):
 
     @property
     def disputed_run(self) -> "StageRun | None":
-        """The run whose dispute is to be settled here. None where nothing is disputed, or an expert has settled it by a
-        version that another one now looks at.
+        """Return the run whose dispute is settled here; None if nothing is disputed, or if an expert has already
+        settled it and another one checks the result.
         """
         origin = self.escalated_from if self.escalated_from_id is not None else None
         return origin if origin is not None and origin.exit_revision_id == self.entry_revision_id else None
 
     @property
     def look(self) -> int:
-        """Whether this is the first, second, … time that the item is looked at in this stage in this cycle.
+        """Return how often the item has been reviewed in this stage in this cycle, including this run.
 
-        A round that ended before anybody had handed in was none.
+        Rounds that ended without a review do not count.
         """
         if self.looks is not None:
             return self.looks + 1

@@ -1,4 +1,4 @@
-"""Gold-standard examples: verified dialogues that show how it is done, open beside the item one works on."""
+"""Examples: verified dialogues that show how to do it, shown beside an item."""
 
 from typing import Self
 
@@ -12,22 +12,24 @@ from annotator.models.keys import new_public_id
 
 class ExampleQuerySet(models.QuerySet["Example"]):
     def visible_to(self, user: User) -> Self:
-        """The examples of the user's projects."""
+        """Return the examples of the user's projects."""
         return self.filter(project__in=Project.objects.visible_to(user))
 
 
 class Example(models.Model):
-    """A verified version of a dialogue, or one task of it, with what it shows. Never changed, only withdrawn."""
+    """A verified version of a dialogue, or one of its tasks, with a note on what it shows. Can be withdrawn, not
+    changed.
+    """
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="examples", db_index=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="examples")
-    #: The version that was verified when it was marked: a later correction does not change what people were shown.
+    #: The version that was verified when it was marked; later corrections do not change the example.
     revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
-    #: Id of the task meant; blank for the whole dialogue.
+    #: Id of the task; blank for the whole dialogue.
     task = models.CharField(max_length=100, blank=True)
     comment = models.TextField(max_length=4000)
-    #: Keys of the stages in which it is shown, and of the policies it is shown for; empty: all.
+    #: Keys of the stages and policies for which it is shown; empty: all.
     stages = models.JSONField(default=list)
     policies = models.JSONField(default=list)
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)

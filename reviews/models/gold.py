@@ -1,4 +1,4 @@
-"""Gold items: known answers mixed into people's work, how often, and how people did."""
+"""Gold items: known answers mixed into people's work, their rates, and people's scores."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,15 +11,15 @@ from reviews.models.reviews import Review
 
 
 class GoldRate(models.Model):
-    """How often somebody gets a gold item in a stage, and the key by which it falls to them."""
+    """How often people get a gold item in a stage, and the secret that decides which claims are gold items."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: Share of a person's claims; 0: none before all else is done.
+    #: Share of a person's claims; 0: only when no other item is left.
     rate = models.FloatField()
-    #: Whoever does not know it cannot tell which claim is one: see ``reviews.core.gold.is_due``.
+    #: People who do not know it can't predict which claims are gold items: see ``reviews.core.gold.is_due``.
     secret = models.CharField(max_length=64)
-    #: Whether people see their own results, of items that are retired.
+    #: Whether people see their own results on retired items.
     reveal = models.BooleanField(default=False)
 
     class Meta:
@@ -33,21 +33,21 @@ class GoldRate(models.Model):
 
 
 class GoldItem(models.Model):
-    """A dialogue whose answer is known: shown in one stage like any other, to any number of people."""
+    """A dialogue with a known answer, shown in one stage like any other, to any number of people."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: What people see; it bears the mark ``GoldRole.GOLD``.
+    #: What people see; its ``gold_role`` is ``GoldRole.GOLD``.
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+")
-    #: The verified dialogue it was made from, and the version that was verified.
+    #: The verified dialogue it was made from, and its verified version.
     source = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False)
     answer = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
-    #: Every slot of it hangs on this one run, which never settles.
+    #: The run of all its slots; it never settles.
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="+")
-    #: Whether the error was planted; else the item is shown as it once came into the stage.
+    #: Whether the error was planted; otherwise the item is as it originally entered the stage.
     planted = models.BooleanField(default=False)
-    #: On how many places what is shown differs from the answer; 0: there is nothing to mend.
+    #: Number of places that differ from the answer; 0: there is nothing to fix.
     errors = models.PositiveIntegerField()
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -68,12 +68,12 @@ class GoldItem(models.Model):
 
     @property
     def live(self) -> bool:
-        """Whether people still get it."""
+        """Return whether people still get it."""
         return self.retired_at is None
 
 
 class GoldScore(models.Model):
-    """How one review of a gold item compares with the known answer: written as it is handed in, never changed."""
+    """How one review of a gold item compares with the known answer. Written with the review, never changed."""
 
     item = models.ForeignKey(GoldItem, on_delete=models.PROTECT, related_name="scores")
     review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="+")

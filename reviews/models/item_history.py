@@ -1,4 +1,4 @@
-"""What became of the items: how near each was to its verified content after every stage, counted once it has ended."""
+"""How close each finished item was to its verified content after every stage, as counts."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from annotator.models import Dialogue, Project
 
 
 class ItemHistory(models.Model):
-    """What one item adds to the counts of accuracy; kept so that it can be taken away when the item is reopened."""
+    """What one item adds to the counts of accuracy; kept to subtract it if the item is reopened."""
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+", primary_key=True)
     # Copied from the dialogue.
@@ -21,7 +21,7 @@ class ItemHistory(models.Model):
 
 
 class ItemHistoryCount(models.Model):
-    """How many items count under one key: what a page computes accuracy from. See ``statistics.item_history``."""
+    """The number of items with a key, from which pages compute accuracy. See ``statistics.item_history``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     axis = models.CharField(max_length=12)
@@ -43,7 +43,7 @@ class ItemHistoryCount(models.Model):
 
 
 class ItemHistoryPending(models.Model):
-    """The outbox: an item whose way has ended or been reopened, written with that, removed as it is counted."""
+    """Outbox: an item whose cycle has ended or was reopened. Deleted when it is counted."""
 
     dialogue = models.ForeignKey(
         Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
@@ -52,7 +52,7 @@ class ItemHistoryPending(models.Model):
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits.
+    #: Why it cannot be counted, so that it does not block others; blank while it waits.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Review sessions: disputed items that several people go through together, one of whom decides."""
+"""Review sessions: several people discuss disputed items, and one of them decides."""
 
 from django.db import models
 from django.utils import timezone
@@ -8,7 +8,7 @@ from reviews.models.reviews import Review
 
 
 class ReviewSession(models.Model):
-    """The look at what is in dispute in one round of one stage, and who is present."""
+    """A review session on the disputes in one round of a stage, and who is present."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
@@ -27,7 +27,7 @@ class ReviewSession(models.Model):
 
 
 class SessionDecision(models.Model):
-    """That a review was decided together: who was present, and what they noted. The reviewer is who decided."""
+    """Records that a review was decided in a session: who was present, and their notes. The reviewer decided."""
 
     session = models.ForeignKey(ReviewSession, on_delete=models.PROTECT, related_name="decisions")
     review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="session_decision")

@@ -1,4 +1,4 @@
-"""What reviewers said: reviews with their findings and rulings, and what has been filled in of one so far."""
+"""Reviews with their errors and rulings, and drafts of reviews."""
 
 from typing import Self
 
@@ -23,7 +23,7 @@ class Verdict(models.TextChoices):
 
 class ReviewQuerySet(models.QuerySet["Review"]):
     def visible_to(self, user: User) -> Self:
-        """Everything but a colleague's review in a blind stage that has not settled."""
+        """Return all reviews except other people's in a blind stage that has not settled."""
         return self.filter(
             Q(sealed=False) | Q(person=user),
             project__in=Project.objects.visible_to(user),
@@ -32,7 +32,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
 
 class Review(models.Model):
-    """What one person said of one revision in one slot. Never changed afterwards."""
+    """One person's review of one revision in one slot. Immutable."""
 
     public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
     slot = models.OneToOneField(Slot, on_delete=models.PROTECT, related_name="review")
@@ -51,23 +51,23 @@ class Review(models.Model):
     seen_author = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: The version handed in: always of a fix; of an escalation where the reviewer had changed something.
+    #: The submitted version: always with a fix, and with an escalation if the reviewer changed something.
     made_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: The guideline in force when it was handed in; null where the project had none.
+    #: The guideline at the time of submission; null if the project had none.
     guideline = models.ForeignKey(
         Guideline, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: {task id: {"policy": …, "information": …}} as the reviewer left them: what agreement is computed from.
+    #: {task id: {"policy": …, "information": …}} in the submitted version, used for agreement.
     labels = models.JSONField(default=dict)
     #: {task id, or "dialogue" for the whole: {checklist item key: true | false | null}}
     checklist = models.JSONField(default=dict)
-    #: Notes beside the answers: {task id, or "dialogue": {checklist item key: text}}
+    #: Notes on the answers: {task id, or "dialogue": {checklist item key: text}}
     checklist_notes = models.JSONField(default=dict)
     reason = models.TextField(blank=True, max_length=4000)
-    #: SHA-256 of what was sent: the same sent again is told from something else. Null of reviews from before it was
-    #: kept, and not blank: so SQLite adds the column without writing the table anew.
+    #: SHA-256 of the request, to recognise a repeated one. Null for reviews from before it was stored; null rather than
+    #: blank, so that SQLite adds the column without rewriting the table.
     submission_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     seconds = models.PositiveIntegerField(default=0)
     sealed = models.BooleanField(default=False)
@@ -101,7 +101,7 @@ class Review(models.Model):
 
 
 class ReviewError(models.Model):
-    """An error a reviewer names: a kind of the taxonomy, at a place, in words."""
+    """An error that a reviewer found: its type, place and note."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="errors")
     kind = models.CharField(max_length=40)
@@ -114,12 +114,12 @@ class ReviewError(models.Model):
 
 
 class Ruling(models.Model):
-    """An expert's choice at one disputed place: left, right, a third value or nothing, with its reason."""
+    """An expert's choice at a disputed place (left, right, a third value, or nothing), with its reason."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="rulings")
     anchor = models.CharField(max_length=600)
     choice = models.CharField(max_length=8)
-    #: The third value; null with another choice, and where the third value is null.
+    #: The third value; null with another choice, or if the third value is null.
     value = ExactJSONField(null=True)
     reason_kind = models.CharField(max_length=40)
     reason = models.CharField(max_length=1000, blank=True)
@@ -138,14 +138,14 @@ class Ruling(models.Model):
 
 
 class ReviewDraft(models.Model):
-    """What somebody has filled in of a review so far: only they see it."""
+    """A person's unsubmitted review form; only they see it."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="review_drafts", db_index=False)
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    #: Reason, checklist, findings and rulings as ``submit_review`` takes them.
+    #: Reason, checklist, errors and rulings as ``submit_review`` takes them.
     form = models.JSONField(default=dict)
     version = models.PositiveIntegerField(default=0)
-    #: The latest versions: what stood before where each changed the form. See ``services.submission.review_forms``.
+    #: The values before each of the latest changes. See ``services.submission.review_forms``.
     steps = models.JSONField(default=list)
     updated_at = models.DateTimeField(default=timezone.now)
 

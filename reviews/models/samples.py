@@ -10,7 +10,7 @@ from reviews.models.cycles import StageRun
 
 
 class Draw(models.Model):
-    """A random sample: its seed was drawn after its population was closed, and both are recorded."""
+    """A random sample. Its seed was drawn after its population was closed; both are recorded."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="draws")
@@ -24,17 +24,17 @@ class Draw(models.Model):
     population_hash = models.CharField(max_length=64)
     population_size = models.PositiveIntegerField()
     sample_size = models.PositiveIntegerField()
-    #: {pseudonym: [population, sample]}; of a round (algorithm 2) {"unseen" | "seen": [population, sample]}
+    #: {pseudonym: [population, sample]}; for a round (algorithm 2) {"unseen" | "seen": [population, sample]}
     strata = models.JSONField(default=dict)
-    #: Of a round: [[pseudonym, pseudonym, items given to the two] …]
+    #: For a round: [[pseudonym, pseudonym, number of items assigned to the two] …]
     pairs = models.JSONField(default=list)
-    #: Whether it ends a stage's rounds: nothing is drawn any more, and its population goes on.
+    #: Whether it ends a stage's rounds: nothing is drawn, and its population moves on.
     closing = models.BooleanField(default=False)
-    #: Of a round: when everything drawn was settled.
+    #: For a round: when everything drawn was settled.
     round_ended_at = models.DateTimeField(null=True)
     actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: When every member has gone its way; a large draw is carried out by a job, in chunks.
+    #: When every member has moved on; a job carries out large draws in chunks.
     carried_out_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -55,10 +55,10 @@ class DrawItem(models.Model):
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="draw_item")
     #: The owner's pseudonym; blank without an owner.
     stratum = models.CharField(max_length=12, blank=True)
-    #: Of a round: whether it had been seen without conflict.
+    #: For a round: whether it had been reviewed without conflict.
     seen = models.BooleanField(default=False, db_default=False)
     selected = models.BooleanField()
-    #: Of a round: which of the draw's ``pairs`` looks at it; null where it is for whoever takes it.
+    #: For a round: the index in the draw's ``pairs`` of the pair that reviews it; null if anyone can claim it.
     pair = models.PositiveSmallIntegerField(null=True)
 
     class Meta:
@@ -69,14 +69,14 @@ class DrawItem(models.Model):
 
 
 class SentBack(models.Model):
-    """That an owner's other items went back because of what a draw's audit found. Once for each draw and owner."""
+    """Records that an owner's other items were sent back because a draw's audit found too many errors."""
 
     draw = models.ForeignKey(Draw, on_delete=models.PROTECT, related_name="sent_back", db_index=False)
     owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    #: The evidence: how many of the owner's items had been audited, and in how many there was an error.
+    #: The evidence: how many of the owner's items were audited, and how many had errors.
     audited = models.PositiveIntegerField()
     errors = models.PositiveIntegerField()
-    #: How many items were to go back, and how many did.
+    #: How many items were to be sent back, and how many were.
     items = models.PositiveIntegerField()
     returned = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -89,12 +89,12 @@ class SentBack(models.Model):
 
 
 class DiscrepancyAlarm(models.Model):
-    """That reviewers of a stage disagreed more often than the protocol finds good, from when to when."""
+    """A period in which the reviewers of a stage disagreed more often than the protocol allows."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
     raised_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: When the rate had fallen again; null while it is above.
+    #: When the rate fell again; null while it is too high.
     cleared_at = models.DateTimeField(null=True)
 
     class Meta:

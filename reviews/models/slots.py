@@ -1,4 +1,4 @@
-"""Slots, the claims people hold on them, and how far each person has got in a queue."""
+"""Slots, claims on them, and each person's progress in the queues."""
 
 from typing import Self
 
@@ -28,14 +28,14 @@ class Priority(models.IntegerChoices):
 
 class SlotQuerySet(models.QuerySet["Slot"]):
     def visible_to(self, user: User) -> Self:
-        """Published slots of the user's projects."""
+        """Return the published slots of the user's projects."""
         return self.exclude(state=SlotState.HIDDEN).filter(project__in=Project.objects.visible_to(user))
 
 
 class Slot(models.Model):
-    """One piece of work for one person: (cycle, stage, round, index)."""
+    """A place for one reviewer in a stage run, identified by (cycle, stage, round, index)."""
 
-    # Unique by constraints, here and below: a unique field would get a second index for patterns nobody looks for.
+    # Unique by a constraint, here and below: a unique field would get a second index, for pattern searches.
     public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
     stage_run = models.ForeignKey(StageRun, on_delete=models.PROTECT, related_name="slots", db_index=False)
     index = models.PositiveSmallIntegerField(default=0)
@@ -57,26 +57,26 @@ class Slot(models.Model):
 
     state = models.CharField(max_length=10, choices=SlotState, default=SlotState.OPEN)
     priority = models.PositiveSmallIntegerField(choices=Priority, default=Priority.NORMAL)
-    #: Place in the queue of its (project, stage, priority): see ``reviews.services.queue.order``.
+    #: Order in the queue of its project, stage and priority: see ``reviews.services.queue.order``.
     position = models.BigIntegerField()
-    #: A gold item's, made for one person: no queue offers it to others. Its place is that of an ordinary slot.
+    #: A gold item for one person; queues do not offer it to others. Its position is that of an ordinary slot.
     is_gold = models.BooleanField(default=False, db_default=False)
     revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    # Who may not take it: whoever wrote what is under review, and whoever owns the dialogue. Null: nobody yet.
+    # The author of the revision and the owner of the dialogue can't claim the slot. Null: there is none.
     revision_author = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
     owner = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: Only this person may take it (the owner's second self-check, or reassigned by an administrator).
+    #: Only this person can claim it: the owner in a later self-check, or the person it was assigned to.
     reserved_for = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     holder = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
-    #: In how many of the stage's rounds just before this one the same version was approved: nobody approves it twice.
+    #: How many rounds in a row just before this one approved the same version; nobody approves it twice.
     confirms = models.PositiveSmallIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -96,7 +96,7 @@ class Slot(models.Model):
                 | Q(state__in=["hidden", "open", "cancelled"], holder__isnull=True),
                 name="slot_held_when_claimed_or_done",
             ),
-            # Nobody reviews an item of which they wrote the revision under review.
+            # Nobody reviews their own revision.
             models.CheckConstraint(
                 condition=Q(stage_kind="self_check")
                 | Q(holder__isnull=True)
@@ -142,12 +142,12 @@ class ClaimState(models.TextChoices):
     RELEASED = "released", _("Released")
     SKIPPED = "skipped", _("Skipped")
     EXPIRED = "expired", _("Expired")
-    #: The slot was reassigned or its cycle superseded.
+    #: The slot was reassigned, or its cycle superseded.
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
 class Claim(models.Model):
-    """A person's lease on a slot. Kept as history; one live claim per slot. Times are the database's."""
+    """A person's reservation of a slot. Kept as a record; a slot has one live claim. Times are the database's."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="claims")
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="claims", db_index=False)
@@ -158,13 +158,13 @@ class Claim(models.Model):
     stage = models.CharField(max_length=40)
     token = models.CharField(max_length=12, default=new_public_id)
     state = models.CharField(max_length=10, choices=ClaimState, default=ClaimState.LIVE)
-    #: How long it holds without a heartbeat, as the stage says.
+    #: How long it lasts without a heartbeat, set by the stage.
     lease = models.DurationField()
     created_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
-    #: Seconds somebody really worked (heartbeats with activity), not wall time.
+    #: Seconds of activity, from heartbeats; not elapsed time.
     active_seconds = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -188,7 +188,9 @@ class Claim(models.Model):
 
 
 class QueueCursor(models.Model):
-    """How far a person has got in a stage's queue: what is at or below ``position`` was not for them as they passed."""
+    """A person's progress in a stage's queue. When they passed the slots up to ``position``, they could claim none of
+    them.
+    """
 
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     project = models.ForeignKey(
@@ -196,7 +198,7 @@ class QueueCursor(models.Model):
     )
     stage = models.CharField(max_length=40)
     position = models.BigIntegerField(default=0)
-    #: How often the person has claimed from this queue, gold items included.
+    #: How often the person has claimed from this queue, including gold items.
     taken = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Who reviewed how much, how long it took and which errors were named: counts, and the reviews that wait for them."""
+"""Counts of reviews, time and error types per person, and the reviews that wait to be counted."""
 
 from django.db import models
 
@@ -7,15 +7,15 @@ from reviews.models.reviews import Review
 
 
 class WorkloadCount(models.Model):
-    """How many reviews, or errors, count under one key. See ``reviews.services.statistics.workload``."""
+    """The number of reviews or errors with a key. See ``reviews.services.statistics.workload``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: What is counted: "day", "time", "named" or "received".
     what = models.CharField(max_length=10)
     stage = models.CharField(max_length=40)
-    #: The person's pseudonym; blank for what nobody here wrote.
+    #: The person's pseudonym; blank for the author of content that was imported.
     person = models.CharField(max_length=12, blank=True)
-    #: A day (of the project's zone), seconds, or a kind of the taxonomy.
+    #: A day in the project's time zone, seconds, or an error type.
     key = models.CharField(max_length=40)
     count = models.BigIntegerField()
 
@@ -29,17 +29,17 @@ class WorkloadCount(models.Model):
 
 
 class WorkloadPending(models.Model):
-    """The outbox: a review, written as it is handed in, removed as it is counted."""
+    """Outbox: a review. Written when it is submitted, deleted when it is counted."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="+", db_index=False)
     # Copied from the review.
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: The errors it names, which wait until its stage has settled; otherwise that there is a review, and its time.
+    #: True: count its errors, after its stage has settled. False: count the review and its time.
     errors = models.BooleanField(default=False, db_default=False)
-    #: Why it cannot be counted: set aside, so that the others go on. Blank while it waits. The database's default is
-    #: for the statement with which somebody hands in.
+    #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
+    #: serves the statement that submits a review.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
 
     def __str__(self) -> str:

@@ -12,13 +12,13 @@ from reviews.services.gold.settings import retire_all
 
 class Command(ProjectsCommand):
     help = (
-        "Retire all gold items in use of a project (of every project), as after an update that makes them otherwise: "
-        "new ones are made on the page Gold. A line of JSON for each; the last line is a JSON summary."
+        "Retire all gold items of a project (default: all projects), for example after an update that creates them "
+        "differently. Create new ones on the Gold items page. Prints a line of JSON for each and a JSON summary."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--dry-run", action="store_true", help="only say which they are")
+        parser.add_argument("--dry-run", action="store_true", help="only list them")
 
     def handle(self, *args: Any, **options: Any) -> None:
         retired = 0
@@ -29,5 +29,5 @@ class Command(ProjectsCommand):
                 self.stdout.write(json.dumps(line | {"item": item.public_id, "planted": item.planted}))
             if not options["dry_run"]:
                 retired += retire_all(actor=None, project=project, reason="Retired by the command retire_gold_items.")
-        self.say("Make new ones on the page Gold of each project.")
+        self.say("Create new ones on the Gold items page of each project.")
         self.stdout.write(json.dumps({"retired": retired}))

@@ -24,32 +24,32 @@ MAX_ITEMS, MAX_PEOPLE = 100_000, 1000
 
 class Command(SentenceCommand):
     help = (
-        "Play a whole project with synthetic annotators of known error rates, and compare what was planted with what "
-        "is measured. The project is a new one, whose address begins with sim-. Last line: a JSON summary, the same "
-        "for the same options. Exit code 1 where stored counts are not what a recount finds."
+        "Simulate a new project with synthetic annotators of known error rates, and compare planted with measured "
+        "figures. Its address begins with sim-. Last line: a JSON summary, the same for the same options. Exit code 1 "
+        "if stored counts differ from a recount."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--protocol", required=True, metavar="|".join(PRESETS), help="the preset to play")
-        parser.add_argument("--dialogues", required=True, type=int, metavar="N", help="how many candidates")
-        parser.add_argument("--people", required=True, type=int, metavar="M", help="how many people, experts included")
-        parser.add_argument("--seed", required=True, type=int, metavar="S", help="what everything follows from")
+        parser.add_argument("--protocol", required=True, metavar="|".join(PRESETS), help="the protocol preset")
+        parser.add_argument("--dialogues", required=True, type=int, metavar="N", help="number of candidates")
+        parser.add_argument(
+            "--people", required=True, type=int, metavar="M", help="number of people, including experts"
+        )
+        parser.add_argument("--seed", required=True, type=int, metavar="S", help="random seed")
         parser.add_argument("--slug", metavar="SLUG", help=f"address of the new project; it begins with {SIMULATED}")
-        parser.add_argument("--json", action="store_true", help="the summary alone, no table for people")
+        parser.add_argument("--json", action="store_true", help="print only the JSON summary, no table")
         for name, default in _rates().items():
             parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="P", help=f"default {default}")
 
     def handle(self, *args: Any, **options: Any) -> None:
         preset, slug = options["protocol"], _slug(options)
         if preset not in PRESETS:
-            raise Stop(f"There is no protocol called “{preset}”; choose one of: {', '.join(PRESETS)}.")
+            raise Stop(f"There is no preset “{preset}”. Choose one of: {', '.join(PRESETS)}.")
         for name, most in (("dialogues", MAX_ITEMS), ("people", MAX_PEOPLE)):
             if not 1 <= options[name] <= most:
-                raise Stop(f"--{name} is a number from 1 to {most:,}.")
+                raise Stop(f"--{name} must be a number from 1 to {most:,}.")
         if Project.objects.filter(slug=slug).exists():
-            raise Stop(
-                f"There is a project {slug} already, and a simulation touches none; take another seed or --slug."
-            )
+            raise Stop(f"The project {slug} already exists. Use another seed or --slug.")
         annotators, experts = share_roles(load_preset(preset), options["people"])
         try:
             rates = Rates(**{name: options[name] for name in _rates() if options[name] is not None})
@@ -72,10 +72,10 @@ class Command(SentenceCommand):
         run_to_end(simulation)
         seconds = time.perf_counter() - begun
         self.say(
-            f"{len(simulation.records):,} reviews in {seconds:.1f} s: {len(simulation.records) / seconds:.0f} a second."
+            f"{len(simulation.records):,} reviews in {seconds:.1f} s ({len(simulation.records) / seconds:.0f} per second)."
         )
         summary = simulation_summary(simulation)
-        self.say(f"Everything took {time.perf_counter() - begin:.1f} s.")
+        self.say(f"Total time: {time.perf_counter() - begin:.1f} s.")
         if not options["json"]:
             for line in table(summary):
                 self.say(line)
@@ -84,7 +84,7 @@ class Command(SentenceCommand):
 
 
 def share_roles(protocol: Protocol, people: int) -> tuple[int, int]:
-    """How many annotators and experts: experts where a stage takes them alone, one in four, two where there can be."""
+    """Return the numbers of annotators and experts: a quarter, at least two, are experts if a stage is only for them."""
     takers = [set(stage.eligible.roles) for stage in protocol.stages]
     if not any(Role.ANNOTATOR in roles for roles in takers):
         return 0, people
@@ -95,20 +95,18 @@ def share_roles(protocol: Protocol, people: int) -> tuple[int, int]:
 
 
 def table(summary: dict[str, Any]) -> list[str]:
-    """The summary's figures for people: planted, measured, interval."""
+    """Return the summary's figures as lines: planted, measured, interval."""
     lines = [f"{'':44} {'planted':>8} {'measured':>8}   95 % interval"]
     for one in summary["accuracy"]:
         lines.append(_line(f"accuracy after {one['point']}", one))
     for one in summary["audits"]:
-        lines.append(_line(f"error rate of what {one['stage']} audits", one["error_rate"]))
-        lines.append(_line("  left after its corrections", one["residual"]))
+        lines.append(_line(f"error rate audited by {one['stage']}", one["error_rate"]))
+        lines.append(_line("  after its corrections", one["residual"]))
     for one in summary["agreement"]:
         for figure in one["figures"]:
             lines.append(_line(f"{one['label']} in {one['stage']}: {figure['figure']}", figure))
     wrong = [name for name, good in summary["consistent"].items() if not good]
-    lines.append(
-        f"Not as a recount finds it: {', '.join(wrong)}." if wrong else "Every count is as a recount finds it."
-    )
+    lines.append(f"Counts that differ from a recount: {', '.join(wrong)}." if wrong else "All counts match a recount.")
     return lines
 
 
@@ -117,14 +115,16 @@ def _line(name: str, one: dict[str, Any]) -> str:
         return "–" if value is None else f"{value:.3f}"
 
     reach = "–" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}"
-    missed = "  does not hold it" if one["covers"] is False else ""
+    missed = "  does not contain it" if one["covers"] is False else ""
     return f"{name[:44]:44} {number(one['planted']):>8} {number(one['measured']):>8}   {reach}{missed}"
 
 
 def _slug(options: dict[str, Any]) -> str:
     named: str | None = options["slug"]
     if named is not None and not named.startswith(SIMULATED):
-        raise Stop(f"The address of a simulation begins with {SIMULATED}, so that nobody takes it for real work.")
+        raise Stop(
+            f"The address of a simulation must begin with {SIMULATED}, so that it can’t be mistaken for real work."
+        )
     return named or f"{SIMULATED}{options['protocol']}-{options['dialogues']}-{options['people']}-{options['seed']}"
 
 
