@@ -48,7 +48,7 @@ class WaiverInputSerializer(TokenSerializer):
     reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
     document = _ObjectField(
         required=False,
-        help_text="The whole dialogue as you will submit it; by default your draft, or the version you claimed.",
+        help_text="The whole dialogue as you will submit it; by default your draft, or unchanged.",
     )
 
 
@@ -58,7 +58,7 @@ class HeartbeatInputSerializer(TokenSerializer):
         default=0,
         min_value=0,
         max_value=86_400,
-        help_text="Whether there was activity since the last heartbeat.",
+        help_text="Active seconds since the last heartbeat.",
     )
 
 
@@ -77,9 +77,7 @@ class RulingInputSerializer(Input):
 
 class SubmissionSerializer(TokenSerializer):
     verdict = serializers.ChoiceField(Verdict.choices)
-    document = _ObjectField(
-        required=False, help_text="The whole dialogue with your changes; by default your draft, or unchanged."
-    )
+    document = _ObjectField(required=False, help_text="The whole dialogue; by default your draft, or unchanged.")
     checklist = BoundedDictField(
         child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
         required=False,

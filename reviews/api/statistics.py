@@ -58,9 +58,7 @@ class PointSerializer(serializers.Serializer[Any]):
     key = serializers.CharField(help_text="“baseline”, the key of a stage, “verified”, or the number of a round.")
     title = serializers.CharField()
     right = serializers.IntegerField(help_text="Items with exactly the content that was verified.")
-    message = serializers.IntegerField(
-        help_text="Items with that content except for a user message that was rewritten later."
-    )
+    message = serializers.IntegerField(help_text="The same except for a user message that was rewritten later.")
     of = serializers.IntegerField(help_text="Finished items; rejected ones count as wrong.")
     figure = FigureSerializer()
     without_messages = FigureSerializer()
@@ -75,7 +73,7 @@ class RevisionsSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
     items = serializers.IntegerField(help_text="Items reviewed in the stage.")
     not_drawn = serializers.IntegerField(
-        help_text="Items that entered the stage but were not drawn; not included in the other figures."
+        help_text="Items that entered the stage but were not drawn; not in other figures."
     )
     revised = serializers.DictField(
         child=serializers.IntegerField(), help_text="Number of rounds that changed the content → items."
@@ -90,7 +88,7 @@ class StageRoundsSerializer(serializers.Serializer[Any]):
     title = serializers.CharField()
     items = serializers.IntegerField(help_text="Finished items that were reviewed in the stage.")
     not_drawn = serializers.IntegerField(
-        help_text="Finished items that entered the stage but were not drawn; not included in the other figures."
+        help_text="Finished items that were not drawn for the stage; not in other figures."
     )
     revised = serializers.DictField(
         child=serializers.IntegerField(), help_text="Number of rounds that changed the content → items."
@@ -156,9 +154,7 @@ class StageCountsSerializer(serializers.Serializer[Any]):
 
 
 class ThroughputSerializer(serializers.Serializer[Any]):
-    starts = serializers.ListField(
-        child=serializers.DateField(), help_text="Days or Mondays in the project’s time zone."
-    )
+    starts = serializers.ListField(child=serializers.DateField(), help_text="Days, or Mondays, in local time.")
     step = serializers.IntegerField(help_text="Days between two starts: 1 or 7.")
     stages = StageCountsSerializer(many=True)
 

@@ -32,9 +32,7 @@ class Command(SentenceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--protocol", required=True, metavar="|".join(PRESETS), help="the protocol preset")
         parser.add_argument("--dialogues", required=True, type=int, metavar="N", help="number of candidates")
-        parser.add_argument(
-            "--people", required=True, type=int, metavar="M", help="number of people, including experts"
-        )
+        parser.add_argument("--people", required=True, type=int, metavar="M", help="number of people, with experts")
         parser.add_argument("--seed", required=True, type=int, metavar="S", help="random seed")
         parser.add_argument("--slug", metavar="SLUG", help=f"address of the new project; it begins with {SIMULATED}")
         parser.add_argument("--json", action="store_true", help="print only the JSON summary, no table")
@@ -71,9 +69,7 @@ class Command(SentenceCommand):
         begun = time.perf_counter()
         run_to_end(simulation)
         seconds = time.perf_counter() - begun
-        self.say(
-            f"{len(simulation.records):,} reviews in {seconds:.1f} s ({len(simulation.records) / seconds:.0f} per second)."
-        )
+        self.say(f"{len(simulation.records):,} reviews in {seconds:.0f} s ({len(simulation.records) / seconds:.0f}/s).")
         summary = simulation_summary(simulation)
         self.say(f"Total time: {time.perf_counter() - begin:.1f} s.")
         if not options["json"]:
@@ -84,7 +80,7 @@ class Command(SentenceCommand):
 
 
 def share_roles(protocol: Protocol, people: int) -> tuple[int, int]:
-    """Return the numbers of annotators and experts: a quarter, at least two, are experts if a stage is only for them."""
+    """Return the numbers of annotators and experts: a quarter (at least two) are experts if a stage needs them."""
     takers = [set(stage.eligible.roles) for stage in protocol.stages]
     if not any(Role.ANNOTATOR in roles for roles in takers):
         return 0, people
@@ -122,9 +118,7 @@ def _line(name: str, one: dict[str, Any]) -> str:
 def _slug(options: dict[str, Any]) -> str:
     named: str | None = options["slug"]
     if named is not None and not named.startswith(SIMULATED):
-        raise Stop(
-            f"The address of a simulation must begin with {SIMULATED}, so that it can’t be mistaken for real work."
-        )
+        raise Stop(f"The address of a simulation must begin with {SIMULATED}, to tell it from real work.")
     return named or f"{SIMULATED}{options['protocol']}-{options['dialogues']}-{options['people']}-{options['seed']}"
 
 

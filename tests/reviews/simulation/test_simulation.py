@@ -122,10 +122,10 @@ def test_it_touches_no_project_that_is_there() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"protocol": "c4"}, "no protocol"),
+        ({"protocol": "c4"}, "no preset"),
         ({"dialogues": 0}, "from 1 to"),
         ({"people": 0}, "from 1 to"),
-        ({"slug": "weather"}, "begins with sim-"),
+        ({"slug": "weather"}, "must begin with sim-"),
         ({"baseline": 1.5}, "probability"),
         ({"people": 2}, "Not enough people"),
     ],

@@ -140,14 +140,14 @@ def test_the_command_finds_and_repairs(team: Team) -> None:
         counting.counts._default_manager.order_by("pk")[0].delete()
     summary, said, code = command("--project", team.project.slug)
     assert (summary, code) == ({"ok": False, "different": 4, "repaired": 0}, 1)
-    assert said.count("is counted 0 times; it is right") == 4
+    assert said.count("is stored as 0 but should be") == 4
     assert command("--repair")[0] == {"ok": True, "different": 4, "repaired": 4}
     assert command()[0] == {"ok": True, "different": 0, "repaired": 0}
 
 
 def test_the_command_knows_its_projects(manage_here: Any) -> None:
     done = manage_here("recount_statistics", "--project", "nowhere")
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no project nowhere.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "There is no project “nowhere”.\n")
 
 
 @pytest.mark.django_db(transaction=True)
