@@ -1,19 +1,19 @@
-// What every page needs. The modules of this folder meet in the document, through these events on `document`:
+// What every page needs. The modules of this folder talk to each other through these events on `document`:
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad)
-//   assay:announce  {text}         say something to a screen reader only
-//   assay:question  {at}           show a question that came up, and focus it unless somebody is typing
+//   assay:announce  {text}         announce something to screen readers only
+//   assay:question  {at}           scroll to a new question, and focus it unless the user is typing
 //
-// Markup this module gives life to:
+// Markup that this module handles:
 //
 //   data-dialog="id"           click opens that <dialog> as a modal; data-close inside it closes it
 //   data-dismiss               click removes the notice around it
-//   data-copy="#id"            click copies that element's text (or value); data-copy-text="…" copies the text itself
+//   data-copy="#id"            click copies that element's text (or value); data-copy-text="…" copies the given text
 //   data-confirm="Question?"   on a form or its button: ask before submitting
-//   data-escape-to="selector"  Escape inside it gives the focus to that element
-//   data-autofocus             focused once, when it comes in with a swap; a form's summary of errors also with its page
+//   data-escape-to="selector"  Escape inside it moves the focus to that element
+//   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads
 //   <time data-local datetime> shown in the reader's own time zone
-//   data-keep="URL"            on a form that htmx saves after a pause: what was typed last is sent when the page is left
+//   data-keep="URL"            on a form that htmx saves after a pause: leaving the page sends the latest input
 //   details.menu               closes on Escape, on a click elsewhere and when focus leaves it
 
 import {gettext} from "./translation.js";
@@ -24,12 +24,12 @@ function emit(name, detail) {
   document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
 }
 
-// htmx starts itself a moment after the page has come; a link used in that moment would leave the page instead of changing it.
+// htmx starts itself shortly after the page has loaded. Until then a link would leave the page instead of updating it.
 document.addEventListener("DOMContentLoaded", () => globalThis.htmx?.initialize());
 
-// --- htmx: token, refusals, redirects ---------------------------------------------------------------------------------
+// --- htmx: token, errors, redirects -----------------------------------------------------------------------------------
 
-// Signing in again in another window changes the token: all that this page holds of the old one is worth nothing then.
+// Signing in again in another window changes the token, and the copies of the old one in this page become invalid.
 function freshToken() {
   const meta = document.querySelector('meta[name="csrf-token"]');
   const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
@@ -38,15 +38,15 @@ function freshToken() {
   return token;
 }
 
-/** Whether somebody else than the page was made for is signed in by now, in another window. */
+/** Whether somebody else has signed in, in another window, since this page was loaded. */
 function isSomebodyElses() {
   const person = document.querySelector('meta[name="person"]')?.content;
   const now = document.cookie.match(/(?:^|; )assay_person=([^;]+)/)?.[1];
   return Boolean(person && now && person !== now);
 }
 
-/** Nothing is sent in the name of somebody who has not written it. */
-function refuseForeign(event) {
+/** Cancel the request if somebody else is signed in now: it would be sent in their name. */
+function cancelForeign(event) {
   if (!isSomebodyElses()) return;
   event.preventDefault();
   event.stopImmediatePropagation();
@@ -54,14 +54,15 @@ function refuseForeign(event) {
   emit("toast", {tone: "bad", text});
 }
 
-addEventListener("submit", (event) => event.target.method === "post" && refuseForeign(event), true);
+addEventListener("submit", (event) => event.target.method === "post" && cancelForeign(event), true);
 
-// What is sent after the session has ended leads to the sign-in page, and what was typed is gone. So a form with words is
-// sent once somebody is known to be signed in; forms that keep their words themselves need not ask. A double click sends once.
-const HOLDS_WORDS = "textarea, input:not([type]), input[type=text], input[type=email], input[type=date], input[type=number], input[type=file]";
-const KEEPS_WORDS = "[hx-post], [data-keep], [data-autosave]";
-const DOUBLE_CLICK = 1000;
-const ANSWERS_WITHIN = 10_000;
+// A form sent after the session has ended leads to the sign-in page, and its input is lost. So a form with input is
+// sent only after the server has confirmed the session. Forms that keep their input themselves don't ask. A double
+// click sends once.
+const INPUTS = "textarea, input:not([type]), input[type=text], input[type=email], input[type=date], input[type=number], input[type=file]";
+const KEEPS_INPUT = "[hx-post], [data-keep], [data-autosave]";
+const DOUBLE_CLICK_MILLISECONDS = 1000;
+const TIMEOUT_MILLISECONDS = 10_000;
 const asking = new WeakSet();
 const allowed = new WeakSet();
 
@@ -70,13 +71,13 @@ addEventListener(
   async (event) => {
     const {target: form, submitter} = event;
     const person = document.querySelector('meta[name="person"]');
-    if (!person || form.method !== "post" || form.matches(KEEPS_WORDS) || allowed.delete(form)) return;
-    if (![...form.elements].some((field) => field.matches(HOLDS_WORDS))) return;
+    if (!person || form.method !== "post" || form.matches(KEEPS_INPUT) || allowed.delete(form)) return;
+    if (![...form.elements].some((field) => field.matches(INPUTS))) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     if (asking.has(form)) return;
     asking.add(form);
-    const answer = await whetherSignedIn(person.dataset.signedIn);
+    const answer = await askWhetherSignedIn(person.dataset.signedIn);
     if (answer === "no") emit("toast", {tone: "bad", text: gettext("You are signed out, so nothing was sent. Sign in again in another window and continue here.")});
     else if (!answer) emit("toast", {tone: "bad", text: gettext("The server does not respond, so nothing was sent. Try again.")});
     else {
@@ -84,17 +85,17 @@ addEventListener(
       form.requestSubmit(submitter);
       allowed.delete(form);
     }
-    setTimeout(() => asking.delete(form), answer === "no" || !answer ? 0 : DOUBLE_CLICK);
+    setTimeout(() => asking.delete(form), answer === "no" || !answer ? 0 : DOUBLE_CLICK_MILLISECONDS);
   },
   true,
 );
 
-/** "yes" or "no"; nothing where no answer comes in time: whoever has pressed a button is waiting. */
-async function whetherSignedIn(url) {
-  const waits = new AbortController();
-  const timer = setTimeout(() => waits.abort(), ANSWERS_WITHIN);
+/** Return "yes" or "no", or "" if there is no answer in time: the user has pressed a button and is waiting. */
+async function askWhetherSignedIn(url) {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
   try {
-    const response = await fetch(url, {signal: waits.signal});
+    const response = await fetch(url, {signal: abort.signal});
     return response.ok ? await response.text() : "";
   } catch {
     return "";
@@ -109,8 +110,8 @@ document.addEventListener("submit", freshToken, true);
 
 document.addEventListener("htmx:config:request", (event) => {
   const {ctx} = event.detail;
-  // Edits of a draft are refused for whoever has none (autosave.js).
-  if (!ctx.edit && ctx.request.method === "POST") refuseForeign(event);
+  // The server itself refuses edits to another person's draft (autosave.js).
+  if (!ctx.edit && ctx.request.method === "POST") cancelForeign(event);
   const token = freshToken();
   if (token && !/^(GET|HEAD|QUERY)$/.test(ctx.request.method)) {
     ctx.request.headers["X-CSRFToken"] = token;
@@ -120,22 +121,22 @@ document.addEventListener("htmx:config:request", (event) => {
 
 document.addEventListener("htmx:after:request", (event) => {
   const {ctx} = event.detail;
-  // Edits of a draft answer for themselves (autosave.js).
+  // autosave.js handles the answers to edits of a draft.
   if (ctx.edit || ctx.target === document.body) return;
   const {status, raw} = ctx.response;
   const isPage = /^\s*<!doctype html/i.test(ctx.text ?? "");
   if (status >= 400 && (isPage || status >= 500)) {
     event.preventDefault();
-    // kept-forms.js marks what it sends again, and says so itself.
+    // kept-forms.js marks what it will send again, and shows its own message.
     if (status >= 500 && ctx.keptForm) return;
     emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : gettext("Server error. Try again.")});
   } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
-    // It only saves itself: the page stays, with what was typed.
+    // The form only saved itself: stay on the page and keep the input.
     event.preventDefault();
     unsaved.add(ctx.sourceElement.closest("form"));
     emit("toast", {tone: "bad", text: gettext("You are signed out, so this was not saved. Sign in again in another window and continue here.")});
   } else if (isPage && !ctx.select) {
-    // A redirect was followed to a whole page: go there instead of putting it into a corner of this one.
+    // A redirect led to a whole page: go there instead of showing it inside this one.
     event.preventDefault();
     location.assign(raw.url);
   }
@@ -144,30 +145,31 @@ document.addEventListener("htmx:after:request", (event) => {
 document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const polls = ctx?.sourceEvent?.type === "every";
   if (!ctx || ctx.edit || polls || ctx.keptForm || !(error instanceof TypeError || error?.name === "AbortError")) return;
-  // What is typed meanwhile is kept: of what was only asked for there is nothing to say but that it did not come.
-  const asked = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
-  const text = asked
+  // A request that only reads cannot have changed anything.
+  const reads = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
+  const text = reads
     ? gettext("No connection to the server. This could not be loaded. Try again.")
     : gettext("No connection to the server. Nothing was changed. Try again.");
   emit("toast", {tone: "bad", text});
 });
 
-// If two pages are asked for one place, the later one stays there, whichever is answered first.
-const asked = new WeakMap();
+// If two requests have the same target, the later one wins, whichever is answered first.
+const pending = new WeakMap();
 
 document.addEventListener("htmx:before:request", ({detail: {ctx}}) => {
   if (ctx.request.method !== "GET" || !ctx.target) return;
-  asked.get(ctx.target)?.request.abort();
-  asked.set(ctx.target, ctx);
+  pending.get(ctx.target)?.request.abort();
+  pending.set(ctx.target, ctx);
 });
 
-// Whoever goes to a field meanwhile, or types, stays: the answer would take the field away, and the next keys would be commands.
+// Focusing a field or typing cancels the request: its answer would remove the field, and the next keys would be
+// commands.
 const TYPED = "input:not([type=checkbox], [type=radio]), textarea, code-editor, [contenteditable]";
 
 for (const type of ["input", "focusin"]) {
   document.addEventListener(type, ({target}) => {
     if (!target.closest("#inspector") || (type === "focusin" && !target.closest(TYPED))) return;
-    asked.get(document.getElementById("edit-note"))?.request.abort();
+    pending.get(document.getElementById("edit-note"))?.request.abort();
   });
 }
 
@@ -198,7 +200,7 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
     wanted.removeAttribute("data-autofocus");
     focusOn(wanted);
   } else if (had && (document.activeElement === document.body || document.activeElement.disabled)) {
-    // What had the focus is gone, or about to lose it: stay as near to it as the page still reaches.
+    // The element with the focus is gone, or about to lose it: focus the nearest one that is left.
     const gone = item && !item.isConnected && !(item.id && document.getElementById(item.id));
     const items = gone ? [...document.querySelectorAll("[data-nav-item]")] : [];
     const place = ids.map((id) => document.getElementById(id)).find((node) => node?.checkVisibility() && !node.disabled);
@@ -207,7 +209,7 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   localTimes(document);
 });
 
-// --- what is open in the editor is seen in the dialogue -----------------------------------------------------------------
+// --- scroll the dialogue to what is open in the editor -----------------------------------------------------------------
 
 let followed = document.querySelector("#chat [aria-current]")?.id;
 
@@ -215,7 +217,7 @@ function follow() {
   const current = document.querySelector("#chat [aria-current]");
   if (!current || current.id === followed) return;
   followed = current.id;
-  // Where both share one scroll bar, this would take the editor away.
+  // If both share one scroll bar, this would scroll the editor out of view.
   const pane = current.closest(".chat");
   if (pane && getComputedStyle(pane).overflowY === "auto") current.scrollIntoView({block: "nearest"});
 }
@@ -225,7 +227,7 @@ if (new URLSearchParams(location.search).has("at")) {
   document.querySelector("#chat [aria-current]")?.scrollIntoView({block: "center"});
 }
 
-// A page that refuses a form begins with why, also for who cannot see it.
+// A page that refuses a form starts with its errors, also for screen readers.
 focusOn(document.querySelector(".error-summary[data-autofocus]"));
 
 function focusOn(element) {
@@ -237,7 +239,7 @@ function focusOn(element) {
   }
 }
 
-// --- words: toasts and the live region ----------------------------------------------------------------------------------
+// --- toasts and the live region -----------------------------------------------------------------------------------------
 
 const toasts = document.getElementById("toasts");
 const live = document.getElementById("live");
@@ -250,7 +252,7 @@ function announce(text) {
 
 document.addEventListener("assay:announce", ({detail}) => announce(detail.text));
 
-// Whoever is typing goes on typing: elsewhere the next keys would be commands, and the words lost.
+// Don't take the focus from somebody who is typing: elsewhere the next keys would be commands.
 document.addEventListener("assay:question", ({detail: {at}}) => {
   if (document.activeElement?.closest(TYPED)) return;
   at.scrollIntoView({block: "nearest"});
@@ -267,7 +269,7 @@ document.addEventListener("assay:toast", ({detail: {text, tone = "info"}}) => {
 });
 
 function fade(notice) {
-  // Bad news stays until somebody sends it away.
+  // Warnings and errors stay until they are dismissed.
   if (!notice.matches?.(".notice.tone-good, .notice.tone-info")) return;
   let timer;
   const start = () => (timer = setTimeout(() => notice.remove(), NOTICE_SECONDS * 1000));
@@ -279,7 +281,7 @@ function fade(notice) {
 
 if (toasts) {
   for (const notice of toasts.children) fade(notice);
-  // A live region says what changes in it, not what was there when the page came.
+  // A live region announces changes, but not what was there when the page loaded.
   if (toasts.textContent.trim()) announce(toasts.textContent.replace(/\s+/g, " ").trim());
   new MutationObserver((records) => {
     for (const record of records) for (const node of record.addedNodes) if (node.nodeType === 1) fade(node);
@@ -347,7 +349,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// A drawer that closes gives the focus back to the button that opens it.
+// A drawer that closes moves the focus back to the button that opens it.
 document.addEventListener(
   "toggle",
   ({target, newState}) => {
@@ -394,11 +396,11 @@ document.addEventListener("input", ({target}) => {
 document.addEventListener("htmx:before:request", ({target}) => unsaved.delete(target));
 document.addEventListener("submit", ({target, defaultPrevented}) => {
   unsaved.delete(target);
-  // All of the form is on its way now: a save that comes after it would find nothing to save into.
+  // The whole form is being sent: a save that arrives after it would have nothing to save to.
   if (target.dataset.keep && !defaultPrevented) target.dispatchEvent(new Event("htmx:abort"));
 });
 
-// The first is in time for the page that follows; where it does not come (a tab that is put away), the second does.
+// The first is early enough for the next page. If it doesn't fire (a discarded tab), the second does.
 for (const type of ["beforeunload", "pagehide"]) {
   addEventListener(type, () => {
     for (const form of unsaved) {

@@ -1,53 +1,52 @@
-// Drafts save themselves. What page and server agree on:
+// Saves drafts while they are edited. The contract between page and server:
 //
 // THE PAGE
 //   <… data-draft="ID" data-seen="7">       the workspace root: the draft's public id and the version the page shows
-//   <… data-seen="7">                       a part of it that shows another version, such as an editor that an answer has
-//                                           left as it was: the nearest one counts. A form that is typed in gets its own
+//   <… data-seen="7">                       a part of it that shows another version, such as an editor that an answer
+//                                           did not update: the nearest one counts. Typing gives a form its own
 //   <form data-autosave method="post" action="URL" id="f-…"
 //         hx-post="URL" hx-trigger="submit" hx-target="#…" hx-swap="outerMorph" data-anchor="/tasks/t1/…">
 //                                           one form, one edit: a field (or a few that change together) or a button
 //                                           such as add, delete, move, undo. `{% autosave url target %}` writes this.
-//     data-autosave="sent"                  what is typed here waits for the form's button: a comment, a reason
-//     data-anchor                           the place the form's fields hold. Later typing at the same place replaces
-//                                           earlier typing that was not sent yet. Leave it away on buttons: they are
-//                                           never merged. The target needs an id, so that it is found after a reload.
+//     data-autosave="sent"                  only the form's button sends the input: a comment, a reason
+//     data-anchor                           the place that the form's fields edit. Later input at the same place
+//                                           replaces earlier input that was not sent yet. Omit it on buttons: they are
+//                                           never merged. The target needs an id, to be found after a reload.
 //   <button data-repeats>                  in such a form: each click of a double click counts
-//   <… data-save-state>                     the indicator, with [data-save-text], a button [data-save-retry], a link
-//                                           [data-save-sign-in], and [data-save-unfinished] for what leads to what
-//                                           cannot be saved as it stands, or drops it
-//   <… data-merge tabindex="-1">            where the prompt of a conflict goes
-//   <form data-after-saving>                a form (a verdict, a release) that must not go before the last edit is saved
+//   <… data-save-state>                     the save status, with [data-save-text], a button [data-save-retry], a link
+//                                           [data-save-sign-in], and [data-save-unfinished] on what leads to or
+//                                           discards input that cannot be saved
+//   <… data-merge tabindex="-1">            the place for the prompt of a conflict
+//   <form data-after-saving>                a form (a verdict, a release) that waits until the last edit is saved
 //
 // THE REQUEST  one POST for each edit, in order, one at a time, with the form's fields and
-//   seen   the draft version the edit was made on
-//   edit   a random id of this edit. The same id may come twice, when an answer was lost on the way: the server
-//          remembers the ids it has applied (or settled by a merge) and answers the second one like the first, without
-//          applying it again.
+//   seen   the draft version that the edit is based on
+//   edit   a random id of this edit. It may arrive twice if an answer was lost: the server remembers the ids it has
+//          applied (or settled by a merge) and answers the second one like the first, without applying it again.
 //
 // THE ANSWER   with the header `X-Draft-Version`: the version the draft has now
-//   204  kept, and the draft itself has not changed (the form of a review, say); needs no header.
-//   200  applied (without the header it counts as no answer). The fragment is swapped into the form's target; other places (findings, undo button) come along as
-//        <hx-partial hx-target="#…"> or hx-swap-oob.
-//   409  the draft is not at `seen` any more (a second tab, another machine). The fragment is a prompt that shows both
-//        values; it goes into [data-merge]. Sending stops until a form in there is answered with 2xx (send the `edit` id
-//        along, so that it counts as settled), or a [data-discard-edit] button in there drops the edit and reloads.
-//   422  refused as it stands. The fragment says why (or is the form again, with its errors); it goes to the form's
-//        target. The words stay in this browser until the next edit at that place; other edits go on. What is marked
-//        [data-refusal] is taken away once nothing refused is left.
+//   204  saved, and the draft itself has not changed (for example the form of a review); needs no header.
+//   200  applied (without the header it counts as no answer). The fragment is swapped into the form's target. Other
+//        parts (findings, undo button) come with it as <hx-partial hx-target="#…"> or hx-swap-oob.
+//   409  the draft is no longer at `seen` (a second tab, another machine). The fragment is a prompt that shows both
+//        values; it goes into [data-merge]. Sending stops until a form in it is answered with 2xx (it sends the `edit`
+//        id, so that the edit counts as settled), or a [data-discard-edit] button in it drops the edit and reloads.
+//   422  refused. The fragment says why (or is the form again, with its errors); it goes to the form's target. The
+//        input is kept in this browser until the next edit at that place; other edits continue. Elements marked
+//        [data-refusal] are removed when no refused edit is left.
 //   403, 404, 410  the claim is gone or the draft closed: sending stops, edits stay in this browser.
-//   A redirect, which leads to the sign-in page: sending stops until somebody comes back to this window, or presses
-//   [data-save-retry].
-//   Anything else, or no answer: tried again, after 2, 5, 15, 30, 60 … seconds, when the connection returns, and when
-//   somebody presses [data-save-retry].
+//   A redirect to the sign-in page: sending stops until the user returns to this window or presses [data-save-retry].
+//   Anything else, or no answer: sent again after 2, 5, 15, 30, 60 … seconds, when the connection returns, and when the
+//   user presses [data-save-retry].
 //
-// Whatever has not been accepted is in localStorage under `assay.draft.ID.…` and is sent when the draft is next opened.
-// What must not be sent yet, and the words of forms that were not sent, words.js keeps. They meet in five events:
-//   assay:edit-begins  {form, edit}     cancelled: the edit is not made
-//   assay:edit-ended   {edit, outdated}   with its outcome, before the answer is shown; a later edit of its place may wait
-//   assay:words-wait   {form, body}     the form was made anew while an edit of its place is still to be sent
-//   assay:words-back   {form}           cancelled: what stands in the form is newer than the words that are kept
-//   assay:draft-moved  {version, crosses}   by an edit of this page, which `crosses({op, anchor})` what another form holds
+// Edits that were not accepted are in localStorage under `assay.draft.ID.…` and are sent when the draft is next opened.
+// words.js keeps input that must not be sent yet, and that of forms that were not sent. The two use five events:
+//   assay:edit-begins  {form, edit}         cancel it to prevent the edit
+//   assay:edit-ended   {edit, outdated}     before the answer is shown; `outdated`: a later edit replaces it
+//   assay:words-wait   {form, body}         the form was rendered again while an edit of its place is still to be sent
+//   assay:words-back   {form}               cancel it if the form's input is newer than the kept input
+//   assay:draft-moved  {version, crosses}   an edit of this page made the version; `crosses({op, anchor})` says whether
+//                                           another form shows the same place or a part of it
 
 import {crosses, EditQueue, ENDED, isUnanswered} from "./edit-queue.js";
 import {gettext, interpolate, ngettext} from "./translation.js";
@@ -55,11 +54,11 @@ import {gettext, interpolate, ngettext} from "./translation.js";
 const PAUSE = 700;
 
 const typing = new Map(); // form -> timer of its pause
-const begun = new WeakSet(); // forms in which somebody has chosen or typed what only their button sends
+const begun = new WeakSet(); // forms with input that only their button sends
 const shown = {
-  chosen: 0, // how often somebody has opened another editor on this page
-  before: undefined, // the version that the editor showed before the answer came
-  staysAt: undefined, // where the dialogue showed somebody who stays in their editor
+  chosen: 0, // how often another editor was opened on this page
+  before: undefined, // the version that the editor showed before the answer
+  staysAt: undefined, // id of the current place in the dialogue, if the open editor stays
 };
 const asLoaded = document.querySelector("[data-save-text]")?.textContent;
 
@@ -82,19 +81,19 @@ const queue = new EditQueue({
   },
 });
 
-/** The version of the draft on which the form's words are made. */
+/** Return the version of the draft that the form's input is based on. */
 const seenIn = (form) => Number((form.closest("[data-seen]") ?? root()).dataset.seen);
 const placeIn = (form) => ({op: form?.elements?.op?.value, anchor: form?.dataset.anchor});
 const isAutosave = (element) => element?.closest?.("form[data-autosave]");
 const savesItself = (element) => element?.closest?.('form[data-autosave]:not([data-autosave="sent"])');
 
-/** Whether an edit is of this form or, where the form holds a place, of that place. */
+/** Whether an edit belongs to this form or, if the form edits a place, to that place. */
 function isOf(edit, form) {
   if (form.dataset.anchor !== undefined) return edit.anchor === form.dataset.anchor;
   return edit.anchor === null && edit.op === form.elements.op?.value && edit.of === form.elements.anchor?.value;
 }
 
-/** Whether somebody has changed the form since the answer that is shown now was asked for. */
+/** Whether the form was changed after the request whose answer is shown now. */
 const isAhead = (form) =>
   typing.has(form) || begun.has(form) || queue.edits.some((edit) => isUnanswered(edit) && isOf(edit, form));
 
@@ -117,7 +116,7 @@ function add({ctx, form}) {
   queue.add(edit, {ready});
 }
 
-/** Send an edit; what the server answered is put down as its outcome below. */
+/** Send an edit. The handlers below store the outcome in it. */
 function post(edit) {
   const target = edit.target ? document.querySelector(edit.target) : null;
   const options = {source: document.body, target: target ?? "#live", swap: target ? edit.swap : "none", edit};
@@ -130,7 +129,7 @@ function undecided() {
   emit("toast", {tone: "bad", text: gettext("Nothing was changed. First choose which version to keep.")});
 }
 
-/** `made`, an edit of this page, has made `version`: what is shown of the one before is shown of this one (see EditQueue). */
+/** Move what shows the previous version to `version`, which `made`, an edit of this page, created (see EditQueue). */
 function advance(version, made) {
   const place = root();
   if (!place || version === null) return;
@@ -142,17 +141,17 @@ function advance(version, made) {
   place.dataset.seen = version;
 }
 
-// --- htmx: what goes out, what comes back -------------------------------------------------------------------------------------
+// --- htmx: requests and answers -----------------------------------------------------------------------------------------------
 
 document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   if (!ctx.edit) return;
   const body = new URLSearchParams(ctx.edit.body);
   body.set("seen", ctx.edit.seen);
   body.set("edit", ctx.edit.id);
-  // The field shows what was stored before: it is to be made anew, or the words would be typed over.
+  // The field still shows the older saved text: have it rendered again, or typing would overwrite the new one.
   if (ctx.edit.adopted) body.set("reshape", "1");
   ctx.request.body = body;
-  // Leaving the page does not tear up an edit that is on its way (browsers allow 64 kB for this).
+  // Leaving the page does not abort an edit that is being sent (browsers allow 64 kB for this).
   ctx.request.keepalive = ctx.edit.body.length < 60_000;
 });
 
@@ -164,7 +163,7 @@ document.addEventListener("htmx:before:request", (event) => {
   clearTimeout(typing.get(form));
   typing.delete(form);
   begun.delete(form);
-  // Words wait for the decision. Buttons pressed meanwhile, undo above all, would all go off after it, unseen.
+  // Text can wait for the decision. Buttons, above all undo, would all take effect after it, unnoticed.
   if (queue.state === "conflict" && form.dataset.anchor === undefined) return undecided();
   add({ctx, form});
 });
@@ -179,11 +178,11 @@ document.addEventListener("htmx:after:request", (event) => {
   shown.before = document.querySelector("#inspector")?.dataset.seen;
   if (!edit) {
     if (ctx.request.method !== "GET") advance(version, queue.inConflict[0]);
-    else if (header !== null && !ctx.again && root() && version < Number(root().dataset.seen)) return askAnew(event);
+    else if (header !== null && !ctx.again && root() && version < Number(root().dataset.seen)) return requestAgain(event);
     else if (root() && version > Number(root().dataset.seen)) root().dataset.seen = version;
     const prompt = ctx.sourceElement?.closest?.("[data-merge]");
     if (status < 300 && prompt) decided(version);
-    if (status === 409 && prompt) [ctx.target, ctx.swap] = [prompt, "innerHTML"]; // it is asked anew, not a second time
+    if (status === 409 && prompt) [ctx.target, ctx.swap] = [prompt, "innerHTML"]; // replaces the prompt instead of adding a second one
     return;
   }
   if (status === 409) {
@@ -198,21 +197,21 @@ document.addEventListener("htmx:after:request", (event) => {
   } else {
     const lost = [401, 403, 404, 410].includes(status) ? "lost" : "offline";
     edit.outcome = ctx.response.raw.redirected ? "signed-out" : lost;
-    // A refusal says where it wants to be shown; a whole page has no place here.
+    // A refusal names its target. A whole page cannot be shown here.
     if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
   emit("edit-ended", {edit, outdated: queue.isOutdated(edit)});
 });
 
-/** An answer made before the last edit was stored would show the words from before: it is asked for again, once. */
-function askAnew(event) {
+/** Request an answer again, once, if it was rendered before the last edit was saved and would show the old text. */
+function requestAgain(event) {
   const {target, swap, sourceElement, request} = event.detail.ctx;
   event.preventDefault();
   const source = sourceElement.isConnected ? sourceElement : document.body;
   globalThis.htmx.ajax("GET", request.action, {source, target, swap, again: true});
 }
 
-/** The prompt of a conflict was answered: what is being typed at that place is made on `version`, too. */
+/** Handle the answer to the prompt of a conflict: input at that place is now based on `version`, too. */
 function decided(version) {
   for (const form of typing.keys()) {
     if (version !== null && queue.inConflict.some((edit) => isOf(edit, form))) form.dataset.seen = version;
@@ -220,34 +219,34 @@ function decided(version) {
   queue.decide(version);
 }
 
-// A form that somebody is still typing in, or whose words are still to be sent, keeps them when the page around it changes.
+// A form with unsent input keeps it when the page around it changes.
 globalThis.htmx?.registerExtension("assay-autosave", {
   htmx_before_morph_node(element, {newNode}) {
-    // What somebody has opened stays open.
+    // What the user has opened stays open.
     if (element.localName === "details" && element.open) newNode.open = true;
     if (!element.matches?.("form[data-autosave]")) return true;
     return !(isAhead(element) || "unsent" in element.dataset);
   },
 });
 
-// A morph compares markup, and of a ticked box or a chosen option it changes the markup alone. So the fields' markup says
-// beforehand what stands in them, and afterwards they hold what their markup says. Words that are not saved have a
-// keeper of their own (words.js): there the markup is what is stored.
+// A morph compares markup, and changes only the markup of a ticked box or a chosen option. So the fields' values are
+// copied into their markup before it, and back from it afterwards. words.js keeps input that is not saved: in those
+// forms the markup is what the server has stored.
 const CURRENT = "#chat [aria-current]";
 const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
 
 document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   const editor = document.querySelector("#inspector");
   if (!ctx.edit && ctx.request.method === "GET" && tasks.some(({target}) => target === editor)) shown.chosen += 1;
-  // An edit's answer may come late: it takes nobody out of the editor that was opened since.
+  // An edit's answer may come late: it does not replace an editor that was opened since.
   shown.staysAt = null;
   if (ctx.edit && ctx.edit.chosen !== shown.chosen && editor && !tasks.some((task) => showsSame(task, editor))) {
     shown.staysAt = document.querySelector(CURRENT)?.id;
     for (let at = tasks.length - 1; at >= 0; at -= 1) if (editor.contains(tasks[at].target)) tasks.splice(at, 1);
   }
-  // What is typed in a form that is made anew goes back into it as what waits to be sent (see putBack).
-  const anew = tasks.filter(({swapSpec}) => !/Morph$/.test(swapSpec?.style ?? swapSpec));
-  for (const form of [...typing.keys()]) if (anew.some(({target}) => target?.contains?.(form))) send(form);
+  // Input in a form that is rendered again goes back into it as an edit that waits to be sent (see putBack).
+  const replaced = tasks.filter(({swapSpec}) => !/Morph$/.test(swapSpec?.style ?? swapSpec));
+  for (const form of [...typing.keys()]) if (replaced.some(({target}) => target?.contains?.(form))) send(form);
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
@@ -255,7 +254,7 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   }
 });
 
-/** Dialogue and tool bar, which the answer made for the place it was sent from, are of the open editor again. */
+/** Make dialogue and tool bar, which the answer rendered for the place of its edit, show the open editor again. */
 function stay() {
   const place = shown.staysAt && document.getElementById(shown.staysAt);
   if (!place) return;
@@ -271,18 +270,18 @@ function showsSame({fragment}, editor) {
   return made && made.dataset.at === editor.dataset.at && made.dataset.panel === editor.dataset.panel;
 }
 
-/** An editor that is shown anew holds what is stored: what is still to be sent of its places goes back into it. */
+/** Put unsent edits back into an editor that was rendered again and shows what is saved. */
 function putBack() {
   for (const form of document.querySelectorAll('form[data-autosave=""]')) {
     if (typing.has(form) || "unsent" in form.dataset) continue;
     const edit = queue.edits.findLast((other) => isUnanswered(other) && isOf(other, form) && other.op === form.elements.op?.value);
     if (!edit) continue;
     emit("words-wait", {form, body: edit.body});
-    form.dataset.seen = edit.seen; // they are still made on the version that was shown then
+    form.dataset.seen = edit.seen; // it is still based on the version that was shown then
   }
 }
 
-/** Whether a field takes over what is stored: nobody is typing in it, or what it showed was older than words sent after a reload. */
+/** Whether a field takes the saved value: nobody types in it, or an edit sent after a reload has replaced its value. */
 function shows(field, edit) {
   if (edit?.adopted && !typing.has(field.form)) return true;
   return field !== document.activeElement && !field.closest("code-editor")?.isTypedIn;
@@ -293,16 +292,16 @@ document.addEventListener(
   ({detail: {ctx}}) => {
     stay();
     for (const field of document.querySelectorAll(MARKED)) {
-      if (field.form && isAhead(field.form)) continue; // an answer is shown in several steps: somebody may have come between
+      if (field.form && isAhead(field.form)) continue; // an answer is shown in several steps: the user may have typed in between
       if (field.matches("[type=checkbox], [type=radio]")) field.checked = field.defaultChecked;
       else if (field.localName === "select") field.selectedIndex = Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
       else if (field.type === "hidden" || field.value === field.defaultValue) continue;
       else if (shows(field, ctx.edit)) field.value = field.defaultValue;
-      else if (ctx.edit && ctx.edit.anchor === field.form.dataset.anchor && ctx.edit.op === placeIn(field.form).op) continue; // spelled otherwise
-      else if (shown.before) field.form.dataset.seen ??= shown.before; // what somebody is at stays as it was shown
+      else if (ctx.edit && ctx.edit.anchor === field.form.dataset.anchor && ctx.edit.op === placeIn(field.form).op) continue; // saved in another spelling
+      else if (shown.before) field.form.dataset.seen ??= shown.before; // the input stays based on the version that was shown
     }
   },
-  true, // before words are put back into their forms
+  true, // before words.js restores input
 );
 
 document.addEventListener("htmx:after:swap", putBack);
@@ -319,7 +318,7 @@ function send(form) {
   if (root()) add({ctx: requestOf(form), form});
 }
 
-/** What htmx would send. The form may have been swapped away while somebody typed in it: the words are still there. */
+/** Return what htmx would send. The form may have been swapped out while the user typed; it still has the input. */
 function requestOf(form) {
   return {
     request: {body: new URLSearchParams(/** @type {any} */ (new FormData(form))), action: form.action},
@@ -379,9 +378,9 @@ function allSaved() {
   });
 }
 
-// --- what it says ---------------------------------------------------------------------------------------------------------------------
+// --- the save status ------------------------------------------------------------------------------------------------------------------
 
-function words(state) {
+function statusText(state) {
   const count = queue.edits.length;
   const clock = new Intl.DateTimeFormat(document.documentElement.lang || "en", {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
   const text = {
@@ -398,7 +397,7 @@ function words(state) {
 }
 
 function show(next, was = next) {
-  const text = words(next);
+  const text = statusText(next);
   for (const place of document.querySelectorAll("[data-save-state]")) {
     place.dataset.state = next;
     (place.querySelector("[data-save-text]") ?? place).textContent = text;
@@ -418,16 +417,16 @@ function show(next, was = next) {
   if (prompt) emit("question", {at: prompt});
 }
 
-// --- the world outside ------------------------------------------------------------------------------------------------------------------
+// --- events from outside ----------------------------------------------------------------------------------------------------------------
 
-addEventListener("online", () => queue.retry({anew: true}));
+addEventListener("online", () => queue.retry({reset: true}));
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) sendAll();
   else if (["offline", "signed-out"].includes(queue.state)) queue.retry();
 });
 
-// A double click is one click, except where one may well want the same once more.
+// A double click counts as one click, except on buttons that are pressed repeatedly.
 document.addEventListener(
   "click",
   (event) => {
@@ -449,11 +448,11 @@ document.addEventListener("assay:words-dropped", ({detail: {keys}}) => queue.dro
 
 addEventListener("beforeunload", (event) => {
   sendAll();
-  // One edit on its way arrives although the page goes; anything more would be left behind in this browser.
+  // An edit that is being sent arrives even if the page closes; any other would be left behind in this browser.
   if (queue.edits.some((edit) => edit !== queue.current)) event.preventDefault();
 });
 
-// Going back shows the page as it once came from the server, with a version long past: ask for it anew.
+// Going back shows the page as it was loaded, with an old version: load it again.
 const stale = root() && performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 if (stale) location.reload();
 else {
@@ -461,7 +460,7 @@ else {
   putBack();
 }
 if (queue.edits.length) {
-  // htmx starts when the document is ready; what was left is sent then.
+  // htmx starts when the document is ready; send what was left then.
   if (document.readyState === "complete") queue.run();
   else addEventListener("load", () => queue.run(), {once: true});
 } else if (root()?.dataset.unfinished) {

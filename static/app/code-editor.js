@@ -1,10 +1,9 @@
 // <code-editor data-src="…/codemirror.js" data-lang="json|python"> around a <textarea>.
 //
-// The textarea stays the truth: it is what the form sends, what the server renders and what is there without this
-// module. The editor lives in the shadow root, so the page's rules do not reach it, swaps by htmx do not disturb it, and
-// its style sheets are adopted ones, which the content security policy allows. Colours are the page's custom properties,
-// so the theme changes without the editor being told. It fires `input` while somebody types and `change` when the
-// focus leaves, on the textarea.
+// The textarea has the value: the form sends it, the server renders it, and it works without this module. The editor is
+// in the shadow root, so the page's styles and htmx swaps do not affect it. Its style sheets are adopted ones, which
+// the content security policy allows. Its colours are the page's custom properties, so it follows the theme. On the
+// textarea it fires `input` during typing, and `change` when the focus leaves.
 //
 // Tab leaves the editor, as in any field. With `data-tab="indent"` (default for Python) Tab indents, and Escape
 // followed by Tab leaves; a line below the editor says so.
@@ -25,7 +24,7 @@ class CodeEditor extends HTMLElement {
     try {
       codemirror = await import(this.dataset.src);
     } catch {
-      return; // The textarea does the work.
+      return; // The textarea works on its own.
     } finally {
       this.#starting = false;
     }
@@ -41,12 +40,12 @@ class CodeEditor extends HTMLElement {
     else this.textarea?.focus(options);
   }
 
-  /** Whether somebody is here and has typed: a click alone holds up nothing. */
+  /** Whether the editor has the focus and was typed in; a click alone does not count. */
   get isTypedIn() {
     return Boolean(this.#typed && this.#view?.hasFocus);
   }
 
-  /** Take over what the server has put into the textarea, unless somebody is typing here. */
+  /** Show what the server has put into the textarea, unless the user is typing here. */
   refresh() {
     if (!this.#view || !this.textarea) return;
     const text = this.#view.state.doc.toString();
@@ -58,7 +57,7 @@ class CodeEditor extends HTMLElement {
   #start(cm) {
     const {textarea} = this;
     const indents = (this.dataset.tab ?? (this.dataset.lang === "python" ? "indent" : "")) === "indent";
-    // Somebody may be in the field already: the editor that covers it takes over the focus, and the place in the text.
+    // The field may already have the focus: the editor takes it over, with the cursor position.
     const focused = document.activeElement === textarea ? textarea.selectionStart : -1;
     const shadow = this.shadowRoot ?? this.attachShadow({mode: "open"});
     const frame = document.createElement("div");
@@ -74,7 +73,7 @@ class CodeEditor extends HTMLElement {
       root: shadow,
       extensions: this.#extensions(cm, indents),
     });
-    // Ctrl+Enter is the page's (shortcuts.js); the editor would make a blank line of it.
+    // Ctrl+Enter belongs to the page (shortcuts.js); the editor would insert a blank line.
     const leave = (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
@@ -112,7 +111,7 @@ class CodeEditor extends HTMLElement {
         "aria-label": label,
         ...(indents ? {"aria-describedby": "hint"} : {}),
         ...(textarea.getAttribute("aria-invalid") ? {"aria-invalid": "true"} : {}),
-        // Also where one may type: what scrolls must be seen to take the focus.
+        // Also if it is editable: an accessibility check expects scrollable elements to be focusable.
         tabindex: "0",
       }),
       cm.EditorView.updateListener.of((update) => this.#updated(update)),
@@ -136,7 +135,7 @@ class CodeEditor extends HTMLElement {
   }
 }
 
-/** What makes one text of another; all around it, the cursor too, stays where it is. */
+/** Return the smallest change from one text to the other, so that the cursor keeps its position. */
 function changed(from, to) {
   const shorter = Math.min(from.length, to.length);
   let start = 0;
@@ -208,7 +207,7 @@ function frameStyle() {
 
 customElements.define("code-editor", CodeEditor);
 
-// A label still leads to the field it names, although the textarea itself is not on the page any more.
+// A click on the label focuses the editor, because the textarea itself is hidden.
 document.addEventListener("click", (event) => {
   const label = event.target.closest?.("label[for]");
   label?.control?.closest("code-editor")?.focus();

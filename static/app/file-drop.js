@@ -1,5 +1,5 @@
-// <file-drop> around a file input: a file can be dropped on it, and an [output] element inside says what was chosen.
-// Without this module the input works as it always does.
+// <file-drop> around a file input: files can be dropped on it, and an <output> inside shows what was chosen. Without
+// this module the input works as usual.
 
 import {gettext, interpolate, ngettext} from "./translation.js";
 
@@ -13,7 +13,7 @@ class FileDrop extends HTMLElement {
       if (!this.contains(event.relatedTarget)) this.toggleAttribute("over", false);
     });
     this.addEventListener("drop", (event) => this.#drop(event));
-    this.addEventListener("change", () => this.#tell());
+    this.addEventListener("change", () => this.#showFiles());
   }
 
   get #input() {
@@ -25,18 +25,18 @@ class FileDrop extends HTMLElement {
     this.toggleAttribute("over", false);
     const dropped = event.dataTransfer?.files;
     if (!dropped?.length || !this.#input) return;
-    if (dropped.length > 1 && !this.#input.multiple) return this.#say(gettext("Drop one file at a time."));
+    if (dropped.length > 1 && !this.#input.multiple) return this.#show(gettext("Drop one file at a time."));
     this.#input.files = dropped;
     this.#input.dispatchEvent(new Event("change", {bubbles: true}));
     this.#input.focus();
   }
 
-  #tell() {
+  #showFiles() {
     const files = [...(this.#input?.files ?? [])];
-    this.#say(files.map((file) => `${file.name} (${size(file.size)})`).join(", "));
+    this.#show(files.map((file) => `${file.name} (${size(file.size)})`).join(", "));
   }
 
-  #say(text) {
+  #show(text) {
     const output = this.querySelector("output");
     if (output) output.textContent = text;
   }

@@ -1,17 +1,17 @@
-// The tool graph of the workspace. The server draws it (parts/graph.html) and owns it: every change here sends one of the
-// plain forms below the drawing, which autosave.js carries; what comes back is the new drawing.
+// The tool graph of the workspace. The server renders it (reviews/workspace/graph/panel.html): every change here sends
+// one of the plain forms below the drawing through autosave.js, and the answer is the new drawing.
 //
-//   <section data-graph>                     the panel ("start": it was just opened, and a step takes the focus); inside it
-//     a.node[data-id][data-above]            a step: what it waits for, directly or not
-//     a.edge[data-step][data-needs]          a dependency, drawn or suggested
-//     #graph-draw                            the form that draws one
-//     form[data-remove|data-turn|data-edge]  remove it, give it the other kind, accept it: "step needs"
-//     #graph-preview                         what the step with the focus holds
-//     #graph-status[data-hint]               what goes on; the hint, where nothing does
-//   #look                                    asks for what is shown beside the edits: never in their way, the last one wins
-//   <… data-look="ANCHOR">                   an argument: pointed at or focused, its value is marked in the dialogue
+//   <section data-graph>                     the panel ("start": just opened, a step takes the focus). Inside it:
+//     a.node[data-id][data-above]            a step; data-above: the steps it depends on, directly or not
+//     a.edge[data-step][data-needs]          a dependency, added or suggested
+//     #graph-draw                            the form that adds one
+//     form[data-remove|data-turn|data-edge]  remove it, change its kind, accept it: "step needs"
+//     #graph-preview                         the content of the focused step
+//     #graph-status[data-hint]               the status; the hint if there is none
+//   #look                                    source of requests for previews: they don't block edits, the last one wins
+//   <… data-look="ANCHOR">                   an argument: pointing at it or focusing it marks its value in the dialogue
 //
-// The keys stand in the panel's legend, parts/graph.html and the tests of the graph editor.
+// The panel's legend lists the keys, and the tests of the graph editor use them.
 
 import {gettext, interpolate} from "./translation.js";
 
@@ -24,13 +24,13 @@ const nodeOf = (id) => nodes().find((node) => node.dataset.id === id);
 const edges = () => [...(svg()?.querySelectorAll(".edge") ?? [])];
 const lookUrl = (at) => `${document.querySelector("[data-look-url]").dataset.lookUrl}?at=${encodeURIComponent(at)}`;
 
-/** Steps by column, then from top to bottom: the order in which j and k go. */
+/** Return the steps by column, then from top to bottom: the order of j and k. */
 const order = () => nodes().sort((a, b) => a.dataset.column - b.dataset.column || top(a) - top(b));
 const top = (node) => node.transform.baseVal[0].matrix.f;
 
-let from = null; // id of the step a line is being drawn from
-let wants = ""; // "needs": the step chosen next is what `from` depends on; "waits": it is the one that depends on it
-let focusNext = ""; // DOM id of what gets the focus when the drawing comes back
+let from = null; // id of the step where the line being drawn starts
+let wants = ""; // "needs": `from` depends on the step chosen next; "waits": that step depends on `from`
+let focusNext = ""; // DOM id of the element to focus in the new drawing
 
 function say(text) {
   const status = document.getElementById("graph-status");
@@ -135,7 +135,7 @@ document.addEventListener("pointerdown", (event) => {
   for (const [type, act] of Object.entries(drawing)) addEventListener(type, act);
 });
 
-// A click chooses; Enter on a step opens it, and a browser follows no link of the drawing.
+// A click selects and Enter on a step opens it; the browser follows no link of the drawing.
 document.addEventListener("click", (event) => {
   const part = event.target.closest?.("[data-graph] :is(.node, .edge)");
   if (!part || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -156,7 +156,7 @@ function open(node) {
 
 // --- keys -------------------------------------------------------------------------------------------------------------------
 
-// Before shortcuts.js, for which these keys mean other things elsewhere on the page.
+// Runs before shortcuts.js, where these keys have other meanings.
 document.addEventListener(
   "keydown",
   (event) => {
@@ -205,7 +205,7 @@ function onEdge(edge, key) {
 
 const shortcutsOn = () => document.documentElement.dataset.shortcuts !== "off";
 
-/** The step a key leads to: the next in order, or the nearest one in that direction. */
+/** Return the step that a key moves to: the next in order, or the nearest in that direction. */
 function neighbour(node, key) {
   const all = order();
   if ((key === "j" || key === "k") && shortcutsOn()) {
@@ -235,7 +235,7 @@ function go(part) {
   part.scrollIntoView({block: "nearest", inline: "nearest"});
 }
 
-// --- one stop of the Tab key, and what is said and shown there ----------------------------------------------------------------
+// --- one tab stop, with status and preview ------------------------------------------------------------------------------------
 
 function oneStop(chosen) {
   const all = nodes();
@@ -286,9 +286,9 @@ document.addEventListener("htmx:after:swap", () => {
 
 if (panel()) oneStop();
 
-// --- where a value stands -------------------------------------------------------------------------------------------------------
+// --- mark values in the dialogue ----------------------------------------------------------------------------------------------------
 
-let marking = ""; // anchor of the value that is to be seen in the dialogue
+let marking = ""; // anchor of the value to mark in the dialogue
 let pointing;
 
 function show(anchor, wait) {

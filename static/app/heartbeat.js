@@ -1,22 +1,22 @@
 // <assay-heartbeat data-url="…" data-every="60"> keeps a claim alive: it posts to data-url every data-every seconds
 // while the page is open, and at once when the machine wakes up or the connection returns. It sends `active_seconds`:
-// for how long, since the last beat, somebody has used keyboard, pointer or wheel (looked at every five seconds).
+// how long keyboard, pointer or wheel were used since the last beat (sampled every five seconds).
 //
-// What has come together when the page is left or put away is sent then, with `leaving`: to that the server answers 204
-// whatever has become of the claim. A form that ends the claim has a field `active_seconds`, filled in as it is sent: a
-// beat beside it could come too late. A second counts once however often it is sent: the server takes no more than the
-// time since the beat before.
+// When the user leaves or hides the page, the rest is sent with `leaving`; the server answers that with 204, whatever
+// happened to the claim. A form that ends the claim has a field `active_seconds`, filled in on submit, because a
+// separate beat could arrive too late. Sending a second twice counts it once: the server accepts no more than the time
+// since the previous beat.
 //
-// The server answers 204 while the claim lives. Any other answer with a body is a fragment that says what has happened
-// (claim expired, taken by somebody else, slot gone); it is shown inside the element, which is a live region, and the
-// heart stops when the status is 403, 404, 409 or 410. A fragment with status 200 is shown and the heart goes on; so it
-// does when the answer is a redirect: somebody is signed out, and may sign in again in another window.
+// The server answers 204 while the claim is valid. Any other answer with a body is a fragment that says what happened
+// (claim expired, taken by somebody else, slot gone). It is shown inside the element, which is a live region. The
+// heartbeat stops if the status is 403, 404, 409 or 410. It continues after a fragment with status 200, and after a
+// redirect: the user is signed out and may sign in again in another window.
 
 import {gettext} from "./translation.js";
 
 const STOPS = new Set([403, 404, 409, 410]);
 const STEP_SECONDS = 5;
-const SIGNS_OF_LIFE = ["keydown", "pointerdown", "pointermove", "wheel"];
+const ACTIVITY = ["keydown", "pointerdown", "pointermove", "wheel"];
 
 class Heartbeat extends HTMLElement {
   #timer;
@@ -31,31 +31,31 @@ class Heartbeat extends HTMLElement {
   connectedCallback() {
     this.setAttribute("role", "alert");
     this.#timer = setInterval(() => this.#due(), STEP_SECONDS * 1000);
-    for (const type of SIGNS_OF_LIFE) addEventListener(type, this.#noteLife, {passive: true});
+    for (const type of ACTIVITY) addEventListener(type, this.#noteActivity, {passive: true});
     for (const type of ["online", "focus", "pageshow"]) addEventListener(type, this.#wake);
     addEventListener("pagehide", this.#leave);
     document.addEventListener("visibilitychange", this.#turn);
-    document.addEventListener("submit", this.#handIn);
+    document.addEventListener("submit", this.#fillIn);
   }
 
   disconnectedCallback() {
     clearInterval(this.#timer);
-    for (const type of SIGNS_OF_LIFE) removeEventListener(type, this.#noteLife);
+    for (const type of ACTIVITY) removeEventListener(type, this.#noteActivity);
     for (const type of ["online", "focus", "pageshow"]) removeEventListener(type, this.#wake);
     removeEventListener("pagehide", this.#leave);
     document.removeEventListener("visibilitychange", this.#turn);
-    document.removeEventListener("submit", this.#handIn);
+    document.removeEventListener("submit", this.#fillIn);
   }
 
   get #every() {
     return Math.max(5, Number(this.dataset.every) || 60) * 1000;
   }
 
-  #noteLife = () => {
+  #noteActivity = () => {
     this.#alive = true;
   };
 
-  /** Whole seconds of work that no beat has brought yet. */
+  /** Return the whole seconds of work that were not sent yet. */
   #worked() {
     const now = Date.now();
     if (this.#alive) this.#active += Math.max(0, Math.min(now - this.#looked, STEP_SECONDS * 1000));
@@ -64,7 +64,7 @@ class Heartbeat extends HTMLElement {
     return Math.floor(this.#active / 1000);
   }
 
-  // A short interval that looks at the clock survives sleep; a long timer would not.
+  // A short interval that compares clock times survives sleep; a long timer would not.
   #due() {
     this.#worked();
     if (Date.now() - this.#last >= this.#every) this.#beat();
@@ -80,7 +80,7 @@ class Heartbeat extends HTMLElement {
     if (this.#worked()) this.#beat({leaving: "1"});
   };
 
-  #handIn = ({target, defaultPrevented}) => {
+  #fillIn = ({target, defaultPrevented}) => {
     const field = target.elements.namedItem("active_seconds");
     if (field && !defaultPrevented) field.value = this.#worked();
   };
@@ -89,16 +89,16 @@ class Heartbeat extends HTMLElement {
     if (this.#stopped || this.#sending) return;
     this.#sending = true;
     const seconds = this.#worked();
-    // Signing in again in another window changes it.
+    // Read each time: signing in again in another window changes it.
     const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] ?? "";
     try {
       const response = await fetch(this.dataset.url, {
         method: "POST",
         body: new URLSearchParams({active_seconds: String(seconds), ...more}),
         headers: {"X-CSRFToken": token, "HX-Request": "true"},
-        keepalive: true, // it arrives although the page goes
+        keepalive: true, // arrives even if the page is left
       });
-      // The server is busy, or away: as without a connection.
+      // The server is busy or down: same as no connection.
       if (response.status >= 500) return;
       this.#last = Date.now();
       this.#active -= seconds * 1000;
@@ -113,7 +113,7 @@ class Heartbeat extends HTMLElement {
       }
       if (this.#stopped) this.dispatchEvent(new CustomEvent("assay:claim-lost", {bubbles: true}));
     } catch {
-      // No connection: the clock is not put forward, so the next look tries again.
+      // No connection: #last stays, so the next interval tries again.
     } finally {
       this.#sending = false;
     }

@@ -1,18 +1,19 @@
-// The form of a review or a settlement while the server is away: words.js has what is filled in, and here it is sent again
-// by itself, when the connection returns and after 2, 5, 15, 30, 60 … seconds, as autosave.js does with edits. The answer
-// brings the counts up to date.
+// Sends the form of a review or a settlement again after the server was unavailable. words.js keeps the input; this
+// module sends it when the connection returns and after 2, 5, 15, 30, 60 … seconds, as autosave.js does with edits. The
+// answer updates the counts.
 //
-// Enter in a field with data-sent-apart presses the button beside it, not the form's first one, which keeps.
+// Enter in a field with data-sent-apart presses the button next to it, not the form's first button, which saves the
+// form.
 
 import {gettext} from "./translation.js";
 
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
-const waiting = new Set(); // forms with something that is not sent yet
+const waiting = new Set(); // forms with unsent input
 let failures = 0;
 let timer;
 
-// The request of such a form is marked: what it could not send comes again, so nobody else reports that it failed. What a
-// button of the form sends does something more, so app.js tells whoever pressed it.
+// Mark the request of such a form: it is sent again, so app.js does not report that it failed. It does report the
+// failed request of a button in the form, which is not sent again.
 document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   if (ctx.sourceElement?.matches?.("form[data-keep]")) ctx.keptForm = ctx.sourceElement;
 });
@@ -24,11 +25,11 @@ function wait(form, why) {
   }
   waiting.add(form);
   clearTimeout(timer);
-  timer = setTimeout(takeUp, RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length - 1)] * 1000);
+  timer = setTimeout(sendAgain, RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length - 1)] * 1000);
   failures += 1;
 }
 
-function takeUp() {
+function sendAgain() {
   for (const form of waiting) {
     if (!form.isConnected) waiting.delete(form);
     else if (navigator.onLine !== false) form.dispatchEvent(new Event("change", {bubbles: true}));
@@ -50,13 +51,13 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   clearTimeout(timer);
 });
 
-addEventListener("online", takeUp);
+addEventListener("online", sendAgain);
 
 document.addEventListener("keydown", (event) => {
   const {key, target, isComposing, ctrlKey, metaKey} = event;
   const field = key === "Enter" && !isComposing && !ctrlKey && !metaKey && target.closest?.("[data-sent-apart]");
   if (!field) return;
   event.preventDefault();
-  // A key that is held down presses once.
+  // Holding the key down presses the button once.
   if (!event.repeat) field.closest("details").querySelector("button").click();
 });

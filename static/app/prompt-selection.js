@@ -1,22 +1,22 @@
-// <prompt-selection data-text="ID"> around a form: what somebody selects inside the element with that id, by mouse or by
-// keyboard, goes into the form's [name=value] and is shown in its [output]; its button can be pressed from then on.
-// The marks that say which constraint a passage states ([data-mark]) are no words of the text.
-// Without this module the element is not shown (case.css): the fields beside it do the same.
+// <prompt-selection data-text="ID"> around a form: text that the user selects inside the element with that id, by mouse
+// or keyboard, is put into the form's [name=value] and shown in its <output>. This enables the form's button. Marks
+// that name the constraint of a passage ([data-mark]) are not part of the text. Without this module the element is
+// hidden (case.css); the fields next to it do the same.
 
 import {gettext, interpolate} from "./translation.js";
 
 class PromptSelection extends HTMLElement {
   connectedCallback() {
-    document.addEventListener("selectionchange", this.#look);
-    this.#look();
+    document.addEventListener("selectionchange", this.#update);
+    this.#update();
   }
 
   disconnectedCallback() {
-    document.removeEventListener("selectionchange", this.#look);
+    document.removeEventListener("selectionchange", this.#update);
   }
 
-  // What was selected last stays: going to the button may end the selection.
-  #look = () => {
+  // Keep the last selection: moving to the button may clear it.
+  #update = () => {
     const words = selectedIn(document.getElementById(this.dataset.text));
     if (!words) return;
     this.querySelector('[name="value"]').value = words;

@@ -1,9 +1,9 @@
-// Rows of a form that are all alike, of which anybody may want more than the page shows.
+// Repeated rows of a form, to which the user can add more.
 //
-//   <div id="ID" data-rows="Error">            holds the rows, each a <fieldset> whose <legend> says "Error" and its number
-//   <button type="button" data-add-row="#ID">  adds one like the last, empty, and goes to it
+//   <div id="ID" data-rows="Error">            the rows, each a <fieldset> with the <legend> "Error" and a number
+//   <button type="button" data-add-row="#ID">  adds an empty copy of the last row and focuses it
 //
-// assay:rows-wanted {body}: words come back into a form (words.js), which needs a row for each of them.
+// assay:rows-wanted {body}: input is restored into a form (words.js), which needs a row for each value.
 
 function add(rows) {
   const row = rows.lastElementChild.cloneNode(true);

@@ -1,19 +1,20 @@
 // Keyboard shortcuts, declared in the markup:
 //
-//   data-key="a"            that key clicks a button or link, and focuses a field; "g d" is two keys one after the
-//                           other; "Shift+X", "ArrowUp", "?" and the like are names of KeyboardEvent.key
-//   data-key-label="…"      what the shortcuts dialog calls it (default: the element's own name)
+//   data-key="a"            the key clicks a button or link, or focuses a field; "g d" is two keys in sequence;
+//                           "Shift+X", "ArrowUp", "?" and so on are names of KeyboardEvent.key
+//   data-key-label="…"      its name in the shortcuts dialog (default: the element's own name)
 //   data-key-group="…"      on it or around it: the heading in the dialog (default: This page)
 //   data-keys="a=…|Delete=…"   keys that the element's own script handles while it has the focus: only listed here
-//   data-nav-item           j and k (or Shift for the first and last) walk through these; give them tabindex="-1"
-//   data-held="z Shift+Z"   each of these, held with Ctrl or Cmd outside of text, clicks it (undo, redo); the focus
-//                           stays where it is, by its data-key, too
-//   data-primary            Ctrl+Enter clicks it, when the focus is not in an ordinary form, which it then submits
+//   data-nav-item           j and k move between these (with Shift to the first and last); give them tabindex="-1"
+//   data-held="z Shift+Z"   each of these keys with Ctrl or Cmd, outside text fields, clicks it (undo, redo); neither
+//                           these nor its data-key move the focus
+//   data-primary            Ctrl+Enter clicks it, unless the focus is in an ordinary form, which it submits instead
 //
-// Where several elements carry the same key, the one in the item that has the focus wins (where none has had it, in the
-// one marked aria-current), then the one in an open dialog, then the first that can be seen. No key is taken while somebody types, or when another handler has already
-// used it (preventDefault). A closed select that saves itself is no place to type: a letter would choose something, and
-// save it, unseen, so one that means nothing does nothing. Single keys can be switched off in the dialog; those held with Ctrl stay.
+// If several elements have the same key, the one in the focused item wins (if no item has had the focus, in the one
+// marked aria-current), then the one in an open dialog, then the first visible one. Keys are ignored while the user
+// types, and if another handler has used them (preventDefault). A closed select that saves itself does not count as
+// typing: a letter would choose and save an option unnoticed, so letters without a meaning do nothing. Single keys can
+// be switched off in the dialog; those with Ctrl or Cmd cannot.
 
 import {gettext} from "./translation.js";
 
@@ -45,17 +46,17 @@ function show(on) {
   }
 }
 
-// --- finding what a key means -----------------------------------------------------------------------------------------
+// --- find the element of a key ----------------------------------------------------------------------------------------
 
 function nameOf(event) {
   let {key} = event;
-  // A keyboard that writes another script still has the key where its owner expects it.
+  // On a keyboard for another script, use the key's position.
   if (key.length === 1 && key > "\x7f" && /^Key[A-Z]$/.test(event.code)) key = event.code.slice(3).toLowerCase();
   if (event.shiftKey && (key.length > 1 || /[a-z]/i.test(key))) return `Shift+${key.length === 1 ? key.toUpperCase() : key}`;
   return key;
 }
 
-// What stands in a closed menu can be reached by its key all the same.
+// The key of an element in a closed menu works as well.
 function within(element) {
   return element.closest("details.menu:not([open])") ?? element;
 }
@@ -85,13 +86,13 @@ function act(element) {
   } else if (element.matches("code-editor, [data-key-focus]")) {
     element.focus();
   } else {
-    // A button that takes the focus first leaves it in a sensible place when a dialog it opens is closed.
+    // Focus the button first: if it opens a dialog, closing the dialog returns the focus to it.
     if (!element.matches("[data-held]")) element.focus({preventScroll: true});
     element.click();
   }
 }
 
-// --- walking ------------------------------------------------------------------------------------------------------------
+// --- j and k ------------------------------------------------------------------------------------------------------------
 
 function items() {
   return [...scope().querySelectorAll("[data-nav-item]")].filter((item) => item.checkVisibility());
@@ -131,13 +132,13 @@ document.addEventListener("keydown", (event) => {
   const name = nameOf(event);
   if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.target.closest?.(TEXT)) {
     const held = [...scope().querySelectorAll("[data-held]")].find((one) => one.dataset.held.split(" ").includes(name));
-    // Also where there is nothing to undo: the browser would take back what was typed in some field.
+    // Even if there is nothing to undo: the browser would undo typing in some field.
     if (held) event.preventDefault();
     if (held && usable(held)) held.click();
   }
   if (event.ctrlKey || event.metaKey || event.altKey || !isOn() || event.target.closest?.(TYPING)) return;
   if (["Shift", "Tab", "Enter", " "].includes(name)) return;
-  // An arrow goes through a select's options.
+  // Arrows move through a select's options.
   if (event.target.localName === "select" && event.key.length > 1) return;
   if (handle(name, event) || event.target.localName === "select") event.preventDefault();
 });
@@ -231,7 +232,7 @@ dialog?.querySelector("[data-shortcut-switch]").addEventListener("change", (even
   try {
     localStorage.setItem(STORED, event.target.checked ? "on" : "off");
   } catch {
-    // Storage is closed: the choice holds for this page.
+    // Storage is not available: the choice applies to this page only.
   }
   show(event.target.checked);
 });

@@ -1,6 +1,6 @@
-// The theme form works without this module (it posts, the server sets a cookie and renders the page again). With it the
-// page changes at once and nothing is loaded anew: the same cookie is set here, so that the very next page has it even
-// when the person leaves within the same second.
+// Changes the theme without reloading the page. Without this module the theme form posts, and the server sets a cookie
+// and renders the page again. This module sets the same cookie, so that the next page has the theme, however soon it is
+// opened.
 
 const YEAR = 365 * 86400;
 

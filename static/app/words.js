@@ -1,43 +1,44 @@
-// Words that were typed and not accepted yet stay in this browser, under `assay.words.DRAFT.…`: a draft is one person's,
-// so nobody else who signs in here is shown them. They come back into their form whenever it is shown: after a
-// selection, a change of panel, a reload.
+// Keeps input ("words") that the server has not accepted yet in this browser, under `assay.words.DRAFT.…`. A draft
+// belongs to one person, so nobody else who signs in here sees the input. It is restored whenever its form is shown:
+// after a selection, a change of panel, a reload.
 //
 //   <… data-draft="ID"> or <… data-words-of="ID">   around the forms: the draft's public id
 //   <form data-autosave="sent">   a comment, a reason: kept from the first key until the server has it
-//   <form data-autosave>          kept where what is typed is not JSON yet, which is never sent, or was refused
-//   <form data-keep="URL">        the form of a review: kept until the server has it, for each window apart. Its field `kept` holds the version
-//                                 of the form that the page shows, `edits` the page's own saves since then. An answer
-//                                 with the header X-Form-Version says that the page shows what is stored now; one
-//                                 without, that another window has changed something besides. A 409 is a fragment that
-//                                 asks which version stays; it goes into #form-conflict
-//   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same as stored
-//   <form data-words="sent">      one whose words the page shows nowhere: kept until they are sent
-//   data-sent-apart               on a field of a data-keep form that the server takes by the button beside it alone: kept until then
-//   data-not-kept                 on a field that the page chooses anew each time
-//   data-unfinished="URL"         this module sets it on the draft's element while there is unfinished JSON, or an edit
-//                                 that was refused: where that is
-//   [data-drop-words]             a button: drop the words of its form or, outside of one, those it names or all that cannot be saved
-//   #placeless                    holds words that cannot be saved and whose place, or its form, is gone, each in a copy
-//                                 of <template id="placeless-words">
+//   <form data-autosave>          kept while the input is invalid JSON, which is never sent, or was refused
+//   <form data-keep="URL">        the form of a review: kept until the server has it, separately for each window. Its
+//                                 field `kept` has the version of the form that the page shows, `edits` the page's own
+//                                 saves since then. An answer with the header X-Form-Version means that the page shows
+//                                 what is stored; one without, that another window has also changed something. A 409 is
+//                                 a fragment that asks which version to keep; it goes into #form-conflict
+//   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same input as stored
+//   <form data-words="sent">      a form whose input no page shows: kept until it is sent
+//   data-sent-apart               on a field of a data-keep form that only the button next to it sends: kept until then
+//   data-not-kept                 on a field that the page sets each time
+//   data-unfinished="URL"         set by this module on the draft's element while there is invalid JSON or a refused
+//                                 edit: its address
+//   [data-drop-words]             a button: discard the input of its form or, outside a form, the named input, or all
+//                                 that cannot be saved
+//   #placeless                    shows input that cannot be saved and whose place or form is gone, each in a copy of
+//                                 <template id="placeless-words">
 //
-// JSON is what stands in a <code-editor data-lang="json">, unless the form's field `as` says text; or in the field `text`
-// where `as` says json.
+// JSON is expected in a <code-editor data-lang="json">, unless the form's field `as` says text, and in the field `text`
+// if `as` says json.
 
 import {gettext} from "./translation.js";
 
 const PREFIX = "assay.words.";
 const DAYS = 30;
-/** How long words of a window that did not say that it goes are left to it: it may be open. */
+/** How long another window's input is left alone if the window did not report that it closed: it may still be open. */
 const OPEN_MINUTES = 10;
-/** Hidden fields that do not say which form it is. */
-const PASSING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "active_seconds"]);
-const passes = (name) => PASSING.has(name) || name.startsWith("waive-key:");
-/** What says which form it is, or how its words are meant: nothing that was typed. */
+/** Hidden fields that do not identify the form. */
+const UNIDENTIFYING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "active_seconds"]);
+const isUnidentifying = (name) => UNIDENTIFYING.has(name) || name.startsWith("waive-key:");
+/** Fields that identify the form or the type of its input; they are not typed. */
 const UNTYPED = new Set(["op", "anchor", "as"]);
-/** Places that can be taken out of a dialogue. */
+/** Places that can be deleted from a dialogue. */
 const DELETABLE = /^\/(tasks|constraints|reference_trajectory)\//;
 const KEPT = 'form[data-autosave="sent"], form[data-keep], form[data-words]';
-const PASSES = '[data-autosave="sent"], [data-words="sent"]';
+const FORGETS_EMPTY = '[data-autosave="sent"], [data-words="sent"]';
 
 const root = () => document.querySelector("[data-draft], [data-words-of]");
 const owner = () => `${PREFIX}${root()?.dataset.draft ?? root()?.dataset.wordsOf}.`;
@@ -57,14 +58,14 @@ function tabOf() {
 }
 
 function keyOf(form) {
-  const which = hidden(form).filter(({name}) => !passes(name)).map(({name, value}) => [name, value]);
+  const which = hidden(form).filter(({name}) => !isUnidentifying(name)).map(({name, value}) => [name, value]);
   const key = `${owner()}${new URL(form.action, location.href).pathname}?${new URLSearchParams(which)}`;
   return form.matches("[data-keep]") ? `${key}#${page}` : key;
 }
 
 // --- the browser's storage ----------------------------------------------------------------------------------------------
 
-const memory = new Map(); // where the storage is full or closed, words live as long as this page
+const memory = new Map(); // used if the storage is full or not available, until the page is left
 
 function raw(key) {
   try {
@@ -105,7 +106,7 @@ function keys(prefix) {
 
 /** @type {() => [string, any][]} */
 const entries = () => keys(owner()).map((key) => [key, JSON.parse(raw(key))]);
-/** What cannot be saved as it stands: {why: "json" or "refused"}. */
+/** Return the input that cannot be saved: {why: "json" or "refused"}. */
 const stuck = () => entries().filter(([, {why}]) => ["json", "refused"].includes(why));
 
 function mark() {
@@ -118,7 +119,7 @@ function mark() {
   else delete place.dataset.unfinished;
 }
 
-/** What cannot be saved, and has no place in the dialogue any more, or no form there: key -> entry. */
+/** Return the input that cannot be saved and whose place in the dialogue, or its form, is gone: key -> entry. */
 function placeless() {
   const links = [...document.querySelectorAll('#chat a[href*="at="]')];
   const places = new Set(links.map(({href}) => new URL(href).searchParams.get("at")));
@@ -135,7 +136,7 @@ function showPlaceless(gone) {
   for (const shown of [...holder.children]) if (!gone.has(shown.dataset.words)) shown.remove();
   for (const [key, {body}] of gone) {
     if ([...holder.children].some((shown) => shown.dataset.words === key)) continue;
-    const typed = [...new URLSearchParams(body)].filter(([name, value]) => value && !UNTYPED.has(name) && !passes(name));
+    const typed = [...new URLSearchParams(body)].filter(([name, value]) => value && !UNTYPED.has(name) && !isUnidentifying(name));
     const lines = typed.map(([name, value]) => `${name.replace(/^.*:\/?/, "")}: ${value}`);
     const text = typed.length === 1 ? typed[0][1] : lines.join("\n");
     const notice = document.getElementById("placeless-words").content.firstElementChild.cloneNode(true);
@@ -147,25 +148,25 @@ function showPlaceless(gone) {
   }
 }
 
-// --- from a form, and back into it ----------------------------------------------------------------------------------------
+// --- keep and restore forms -----------------------------------------------------------------------------------------------
 
 function keep(form, why) {
   if (!root()) return;
   const fields = controls(form).filter((field) => !("notKept" in field.dataset));
   const texts = fields.filter((field) => field.matches("textarea, input:not([type=radio], [type=checkbox])"));
   if (!texts.length) return;
-  if (form.matches(PASSES) && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
+  if (form.matches(FORGETS_EMPTY) && texts.every(({value}) => !value.trim())) return remove(keyOf(form));
   const {seen} = form.closest("[data-seen]")?.dataset ?? {};
   const place = {op: form.elements.op?.value, anchor: form.dataset.anchor, ...versionOf(form)};
   write(keyOf(form), {body: bodyOf(fields), why, seen, ...place, at: document.getElementById("inspector")?.dataset.at});
 }
 
-/** What a review's form was made on. */
+/** Return the version that a review's form is based on. */
 function versionOf({elements: {kept, edits}}) {
   return kept ? {kept: kept.value, edits: edits.value, tab} : {};
 }
 
-/** Take over what this tab, or one that was closed, has left of a review's form. */
+/** Take over the input of a review's form that this tab, or a closed one, left. */
 function inherit(form) {
   const key = keyOf(form);
   if (raw(key) !== null) return;
@@ -185,19 +186,19 @@ addEventListener("pagehide", () => {
   }
 });
 
-/** What stands in the fields; or, of `shown`, what the server has put there. */
-function bodyOf(fields, shown = false) {
+/** Return the values of the fields, or with `rendered` those that the server rendered. */
+function bodyOf(fields, rendered = false) {
   const body = new URLSearchParams();
   for (const field of fields) {
     const ticks = ["radio", "checkbox"].includes(field.type);
     const chosen = field.localName === "select" ? [...field.options].find((one) => one.defaultSelected) ?? field.options[0] : null;
-    if (ticks && !(shown ? field.defaultChecked : field.checked)) continue;
-    body.append(field.name, !shown || ticks ? field.value : chosen ? chosen.value : field.defaultValue);
+    if (ticks && !(rendered ? field.defaultChecked : field.checked)) continue;
+    body.append(field.name, !rendered || ticks ? field.value : chosen ? chosen.value : field.defaultValue);
   }
   return body.toString();
 }
 
-/** Forget what the page shows as stored. A refusal shows what was typed, too: that is not stored. */
+/** Forget input that the page shows as stored. A page with errors shows the input too, but it is not stored. */
 function forgetStored() {
   if (!root() || document.querySelector(".error-summary")) return;
   for (const form of document.querySelectorAll('form[data-words="stored"]')) {
@@ -207,7 +208,7 @@ function forgetStored() {
 }
 
 /**
- * Put the words that were kept back into the forms of the page. (A review's form gets them once: see takeUp.)
+ * Restore kept input into the forms of the page. (A review's form gets it once: see takeUp.)
  * @param {Iterable<any>} forms
  */
 function restore(forms = document.querySelectorAll("form[data-autosave], form[data-words]")) {
@@ -215,13 +216,13 @@ function restore(forms = document.querySelectorAll("form[data-autosave], form[da
   for (const form of forms) {
     const text = raw(keyOf(form));
     if (text === null) continue;
-    // Of two texts of one person, the one that stands in the form is the newer one.
+    // autosave.js cancels this if the text in the form is newer.
     if (!document.dispatchEvent(new CustomEvent("assay:words-back", {detail: {form}, cancelable: true}))) continue;
     const {body, why, seen, kept, edits} = JSON.parse(text);
     fill(form, new URLSearchParams(body));
     if (kept !== undefined) [form.elements.kept.value, form.elements.edits.value] = [kept, edits];
-    if (why && seen !== undefined) form.dataset.seen = seen; // they are still made on the version that was shown then
-    if (why || form.dataset.words === "stored") say(form, why || "words");
+    if (why && seen !== undefined) form.dataset.seen = seen; // it is still based on the version that was shown then
+    if (why || form.dataset.words === "stored") showUnsaved(form, why || "words");
     for (let at = form.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
   }
 }
@@ -242,12 +243,12 @@ function fill(form, body) {
   }
 }
 
-/** Say at the form that its words are not saved, and let them be dropped. */
-function say(form, why) {
+/** Show at the form that its input is not saved, with a button to discard it. */
+function showUnsaved(form, why) {
   if ("unsent" in form.dataset) return;
   form.dataset.unsent = why;
   const note = document.createElement("p");
-  note.className = why === "json" ? "field-error" : "hint"; // what was refused has its reason beside it
+  note.className = why === "json" ? "field-error" : "hint"; // a refusal has its reason next to the field
   const drop = document.createElement("button");
   drop.type = "button";
   drop.className = "small";
@@ -257,7 +258,7 @@ function say(form, why) {
   form.append(note);
 }
 
-function unsay(form) {
+function hideUnsaved(form) {
   delete form.dataset.unsent;
   form.querySelector("[data-drop-words]")?.parentElement.remove();
 }
@@ -279,7 +280,7 @@ document.addEventListener("click", ({target}) => {
   const dropped = form ? [keyOf(form)] : named ? [named] : stuck().map(([key]) => key);
   for (const one of document.querySelectorAll("form[data-unsent]")) {
     if (!dropped.includes(keyOf(one))) continue;
-    unsay(one);
+    hideUnsaved(one);
     delete one.dataset.seen;
     one.reset();
   }
@@ -310,15 +311,15 @@ document.addEventListener("assay:edit-begins", (event) => {
   if (unfinished(form)) {
     event.preventDefault();
     keep(form, "json");
-    unsay(form);
-    say(form, "json");
+    hideUnsaved(form);
+    showUnsaved(form, "json");
     return;
   }
   edit.words = keyOf(form);
   if (form.dataset.autosave === "sent") edit.kept = raw(edit.words);
   else {
     remove(edit.words);
-    unsay(form);
+    hideUnsaved(form);
   }
 });
 
@@ -331,9 +332,9 @@ document.addEventListener("assay:edit-ended", ({detail: {edit, outdated}}) => {
   if (!edit.words) return;
   const words = raw(edit.words);
   if (edit.outcome === "saved" && edit.kept && words === edit.kept) remove(edit.words);
-  // Tried again after a reload, it was accepted.
+  // It was accepted when it was sent again after a reload.
   if (edit.outcome === "saved" && words !== null && JSON.parse(words).body === edit.body) remove(edit.words);
-  // The answer may hold the form again, with its errors: the words go back into it after the swap.
+  // The answer may contain the form again, with its errors: the input is restored into it after the swap.
   if (edit.outcome === "refused" && edit.anchor !== null && words === null && !outdated) {
     write(edit.words, {body: edit.body, why: "refused", seen: edit.seen, op: edit.op, anchor: edit.anchor, at: placeOf(edit)});
   }
@@ -341,15 +342,16 @@ document.addEventListener("assay:edit-ended", ({detail: {edit, outdated}}) => {
 
 document.addEventListener("assay:words-wait", ({detail: {form, body}}) => fill(form, new URLSearchParams(body)));
 
-// The page's own edit came between, and no other: what waits was made on the version before, and is made on this one.
+// Only this page's own edit changed the draft: kept input that was based on the version before is now based on this
+// one.
 document.addEventListener("assay:draft-moved", ({detail: {version, crosses}}) => {
   for (const [key, entry] of stuck()) if (Number(entry.seen) === version - 1 && !crosses(entry)) write(key, {...entry, seen: version});
 });
 
-// --- the form of a review, and others whose answer says that the server has the words -----------------------------------
+// --- the form of a review, and others whose answer confirms the input ---------------------------------------------------
 
 const ANSWERED = 'form[data-keep], form[data-words="sent"]';
-const sent = new WeakMap(); // a request -> the words it took along
+const sent = new WeakMap(); // a request -> the input it sent
 const keeping = ({sourceElement}) => sourceElement?.closest?.("form[data-keep]");
 
 document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
@@ -360,7 +362,7 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   ctx.request.body.set("edits", edits.value);
 });
 
-// A review, or a settlement, is of the draft as it is stored: what the editor still holds of it would be left behind.
+// A review or a settlement concerns the saved draft: unsaved changes in the editor would be lost.
 document.addEventListener(
   "submit",
   (event) => {
@@ -374,22 +376,22 @@ document.addEventListener(
   true,
 );
 
-/** What is filled in is not kept: what the page says of an earlier time would be taken to be of this one. */
-function notKept() {
+/** Clear the note about an earlier save: it would seem to be about this one, which failed. */
+function clearSaveNote() {
   document.getElementById("settle-note")?.replaceChildren();
 }
 
 document.addEventListener("htmx:error", ({detail: {ctx}}) => {
-  if (ctx && keeping(ctx)) notKept();
+  if (ctx && keeping(ctx)) clearSaveNote();
 });
 
-const asked = new WeakMap(); // a review's form -> the words about which the question was asked that stands in it
+const asked = new WeakMap(); // a review's form -> the input that its open question is about
 
 document.addEventListener("htmx:before:request", (event) => {
   const {ctx} = event.detail;
   const form = ctx.sourceElement?.closest?.(ANSWERED);
   if (!form) return;
-  // Leaving the field would ask the same once more, and the answer take the buttons away from under the mouse.
+  // Leaving the field would ask the same again, and the answer would replace the buttons while they are clicked.
   const body = bodyOf(controls(form));
   const again = form === ctx.sourceElement && form.querySelector("#form-conflict > *") && asked.get(form) === body;
   if (again) event.preventDefault();
@@ -397,7 +399,7 @@ document.addEventListener("htmx:before:request", (event) => {
 });
 
 document.addEventListener("mousedown", (event) => {
-  // Nor does a click leave the field: what was typed last goes with the button.
+  // A click does not leave the field either: the button sends the latest input.
   if (event.target.closest?.("#form-conflict :is(a, button)")) event.preventDefault();
 });
 
@@ -414,7 +416,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
     ctx.target = question;
     ctx.swap = "innerHTML";
   }
-  if (ctx.response.status >= 300) return void notKept();
+  if (ctx.response.status >= 300) return void clearSaveNote();
   const version = ctx.response.headers.get("X-Form-Version");
   const left = version !== null && [...form.elements].some((field) => "sentApart" in field.dataset && field.value.trim());
   if (!left && raw(keyOf(form)) === sent.get(ctx).words) remove(keyOf(form));
@@ -426,7 +428,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (left) keep(form, "");
 });
 
-/** Another window has changed the form as well: what both have made of it is on the page that the server shows. */
+/** Show the stored form, after another window has changed it too: it includes the changes of both. */
 async function showStored(form) {
   const {id} = form;
   const seen = form.elements.seen?.value;
@@ -443,7 +445,7 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   document.dispatchEvent(new CustomEvent("assay:question", {detail: {at: ctx.target}}));
 });
 
-// What the server may not have is sent to it again, as soon as htmx listens to the form.
+// Input that the server may not have is sent again as soon as htmx handles the form.
 const takenUp = new WeakSet();
 
 function takeUp(form) {
@@ -456,7 +458,7 @@ function takeUp(form) {
 }
 
 document.addEventListener("htmx:after:init", ({target}) => takeUp(target));
-// htmx may have started before this module came; by now it has in any case (app.js).
+// htmx may have started before this module was loaded; by this event it has in any case (app.js).
 document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("form[data-keep]").forEach(takeUp));
 
 // --- the page ----------------------------------------------------------------------------------------------------------------------

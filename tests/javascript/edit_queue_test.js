@@ -138,7 +138,7 @@ test("without a connection nothing is sent; when it comes back the edits go at o
   await settled();
   assert.deepEqual([queue.state, sent(), stored().length, around.pauses.length], ["offline", [], 1, 1]);
   around.online = true;
-  queue.retry({anew: true});
+  queue.retry({reset: true});
   assert.deepEqual([sent(), around.pauses], [["words"], []]);
   await answer("saved");
   assert.equal(queue.state, "saved");
