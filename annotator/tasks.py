@@ -1,4 +1,4 @@
-"""Celery tasks: they only run what stands in job rows."""
+"""Celery tasks. They only start jobs; the work is in job rows."""
 
 from celery import shared_task
 

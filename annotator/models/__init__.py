@@ -1,4 +1,4 @@
-"""Tables of what is worked on. Where two pages of the design differ, DATA-MODEL stands."""
+"""Tables of projects, people, dialogues and their surroundings."""
 
 from annotator.models.attempts import Attempts
 from annotator.models.content import (

@@ -168,7 +168,7 @@ class Dialogue(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["public_id"], name="dialogue_public_id_once"),
-            # A gold item has the id of the dialogue it stands for; another id would give it away.
+            # A gold item has the id of the dialogue that it replaces; another id would reveal it.
             models.UniqueConstraint(
                 "project",
                 "external_id",

@@ -1,4 +1,4 @@
-"""Notices: what somebody should hear of, read on a page and, for who wants it, in one mail a day."""
+"""Notices, shown on a page and sent in an optional daily mail."""
 
 from typing import Self
 

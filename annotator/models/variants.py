@@ -9,9 +9,9 @@ from annotator.models.people import User
 
 
 class VariantMatch(models.Model):
-    """A confirmation that versions of two variants say the same."""
+    """A confirmation that revisions of two variants say the same."""
 
-    #: The version of the older dialogue.
+    #: The revision of the older dialogue.
     first = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
     second = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)

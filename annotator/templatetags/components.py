@@ -1,4 +1,4 @@
-"""``{% load components %}``: the small parts pages are composed of. The style guide shows each with its markup.
+"""``{% load components %}``: the parts of pages. The style guide shows each with its markup.
 
 Values are looked up in ``presentation.components.labels``, so a template names a kind and a value, never a colour.
 """
@@ -42,51 +42,51 @@ _TONES = ("info", "good", "special", "warn", "neutral")
 
 @register.simple_tag
 def page_url(setting: str, *arguments: str) -> str:
-    """The address of a page whose name is in the settings: ``{% page_url "IMPORTS_PAGE" project.slug %}``."""
+    """Return the address of a page whose name is in the settings: ``{% page_url "IMPORTS_PAGE" project.slug %}``."""
     return reverse(getattr(settings, setting), args=arguments)
 
 
 @register.simple_tag
 @lru_cache(maxsize=256)
 def icon(name: str) -> str:
-    """An icon of ``annotator.presentation.components.icons``; decoration, always beside a word."""
+    """Return an icon of ``annotator.presentation.components.icons``; decoration, always next to a word."""
     return macros("badges").icon(name)
 
 
-@lru_cache(maxsize=1024)  # a page shows hundreds, of which few differ
+@lru_cache(maxsize=1024)  # a page shows hundreds, but few different ones
 def _badge(escaped: str, tone: str, icon_name: str) -> str:
     return macros("badges").badge(escaped, tone, icon_name)
 
 
 @register.simple_tag
 def badge(text: object, tone: str = "neutral", icon_name: str = "") -> str:
-    """A small tag: ``{% badge "2 errors" "bad" "error" %}``. Its text is escaped, also where it is marked as safe."""
+    """Return a small tag: ``{% badge "2 errors" "bad" "error" %}``. Its text is escaped, even if marked as safe."""
     return _badge(escape(text), tone, icon_name)
 
 
 @register.simple_tag
 def tag(kind: str, value: object, text: str = "") -> str:
-    """The tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces the usual word."""
+    """Return the tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces its label."""
     label = label_of(kind, value)
     return _badge(escape(text or _(label.text)), label.tone, label.icon)
 
 
 @register.filter
 def words(value: object, kind: str) -> str:
-    """The word of a coded value without its tag: ``{{ verdict|words:"verdict" }}``."""
+    """Return the label of a coded value without its tag: ``{{ verdict|words:"verdict" }}``."""
     return _(label_of(kind, value).text)
 
 
 @register.simple_tag
 @lru_cache(maxsize=256)
 def kbd(key: str) -> str:
-    """A key, as a hint for the eye; screen readers get it from the element's ``data-key``."""
+    """Return a key as a visual hint; screen readers get it from the element's ``data-key``."""
     return macros("badges").kbd(key)
 
 
 @register.simple_tag
 def person(who: Any, note: str = "") -> str:
-    """A person's chip: initials and name. ``who`` is a user or a name (a pseudonym, "Reviewer A")."""
+    """Return a person's chip: initials and name. ``who`` is a user or a name (a pseudonym, "Reviewer A")."""
     name = str(who) if who else _("Nobody")
     initials = "".join(part[0] for part in name.replace("-", " ").split()[:2]).upper() or "?"
     tone = _TONES[sum(map(ord, name)) % len(_TONES)] if who else "neutral"
@@ -95,9 +95,9 @@ def person(who: Any, note: str = "") -> str:
 
 @register.simple_tag
 def when(moment: datetime | None, shown: str = "time") -> str:
-    """A moment in UTC, put into the reader's own zone by the browser.
+    """Return a moment in UTC, which the browser converts to the reader's time zone.
 
-    ``shown`` is time, date, or clock: a time without its date as long as that is today.
+    ``shown`` is time, date, or clock (a time, without the date if that is today).
     """
     utc = moment and moment.astimezone(UTC)
     return macros("badges").when(utc, "%-d %b %Y" if shown == "date" else "%-d %b %Y, %H:%M UTC", shown)
@@ -114,7 +114,7 @@ _COUNTED = {
 
 @register.filter
 def counted(count: Count | int, noun: str) -> str:
-    """A count in words, such as "more than 1,000 paths": ``{{ view.left|counted:"path" }}``."""
+    """Return a count as text, such as "more than 1,000 paths": ``{{ view.left|counted:"path" }}``."""
     many = Count(count) if isinstance(count, int) else count
     if many.value is not None:
         shown, number = f"{many.value:,}", many.value
@@ -131,37 +131,37 @@ register.filter(visible_dom_id)
 
 @register.filter
 def at(findings: Iterable[Any], anchor: str) -> list[Any]:
-    """The findings at an anchor or below it."""
+    """Return the findings at or below an anchor."""
     return [found for found in findings if found.anchor == anchor or found.anchor.startswith(f"{anchor}/")]
 
 
 @register.filter
 def shown_json(value: Any) -> str:
-    """A value for a field that takes JSON; nothing where there is none, a text as itself."""
+    """Return a value for a field that takes JSON; empty if there is none, a text unquoted."""
     return "" if value is None else value if isinstance(value, str) else pretty_json(value)
 
 
 @register.filter
 def as_list(value: Any) -> list[Any]:
-    """One thing as a list of one."""
+    """Return a list of one item."""
     return [value]
 
 
 @register.filter
 def markdown(text: str) -> str:
-    """Safe HTML of Markdown; put it into ``<div class="prose">``."""
+    """Return safe HTML of Markdown, for a ``<div class="prose">``."""
     return render_markdown(text)
 
 
 @register.filter
 def guideline_html(text: str) -> str:
-    """The same, of a guideline: headings can be linked to."""
+    """Return safe HTML of a guideline, with linkable headings."""
     return render_markdown(text, anchors=True)
 
 
 @register.simple_tag
 def asset(path: str) -> str:
-    """The URL of a static file, or nothing where it cannot be told: for pages that must never fail."""
+    """Return the URL of a static file, or nothing if it is unknown; for pages that must never fail."""
     try:
         return staticfiles_storage.url(path)
     except ValueError:
@@ -173,19 +173,19 @@ def asset(path: str) -> str:
 
 @register.simple_tag
 def json_block(value: Any, label: str, id: str = "") -> str:
-    """A JSON value. ``label`` names it ("Arguments of s3"); a long one scrolls and takes the focus."""
+    """Return a JSON value. ``label`` names it ("Arguments of s3"); a long one scrolls and can be focused."""
     values = macros("values")
     return values.block(values.json(value), label, "json", id)
 
 
 @register.simple_tag
 def text_block(text: str, label: str) -> str:
-    """A text as it is, in the fixed-width face."""
+    """Return a text unchanged, in a fixed-width font."""
     return macros("values").block(escape(text), label, "block")
 
 
 def _effort(context: Context) -> Effort:
-    """What is left for comparing texts: of one page there is one, however many texts it shows."""
+    """Return what is left of the page's limit for comparing texts, which all texts of a page share."""
     request = getattr(context, "request", None)
     left: Effort = vars(request).setdefault("comparing", Effort()) if request is not None else Effort()
     return left
@@ -201,7 +201,7 @@ def text_diff(
     mono: bool = False,
     language: str = "",
 ) -> dict[str, Any]:
-    """Two texts side by side (one above the other on a narrow screen), what differs marked word by word."""
+    """Show two texts side by side (on narrow screens one above the other), with differences marked by word."""
     left, right = word_diff(before or "", after or "", _effort(context))
     return {
         "left": macros("values").marked_text(_pieces(left, "del")),
@@ -217,10 +217,10 @@ def text_diff(
 
 @register.simple_tag(takes_context=True)
 def side_diff(context: Context, left: str | None, right: str | None, side: str, before: str = "") -> str:
-    """One side (left or right) of two texts; the words that the other lacks are marked.
+    """Show one side (left or right) of two texts, with words marked that the other lacks.
 
-    ``before``: the side that is as it was before, else left: what stands only there is struck out, what only the other
-    has is underlined.
+    ``before``: the side with the earlier text, else left. Words only in it are struck out, words only in the other are
+    underlined.
     """
     own, other = (left, right) if side == "left" else (right, left)
     if own is None or other is None:
@@ -231,7 +231,7 @@ def side_diff(context: Context, left: str | None, right: str | None, side: str, 
 
 @register.simple_tag(takes_context=True)
 def inline_diff(context: Context, before: str | None, after: str | None) -> str:
-    """What somebody made of a text, in one piece: what they took away struck out, what they put in underlined."""
+    """Show the changes of a text in one piece: removed words struck out, added words underlined."""
     left, right = (list(reversed(side)) for side in word_diff(before or "", after or "", _effort(context)))
     out: list[Piece] = []
     while left or right:
@@ -240,7 +240,7 @@ def inline_diff(context: Context, before: str | None, after: str | None) -> str:
         elif right and right[-1][0] is not Part.SAME:
             out.append(("ins", right.pop()[1]))
         else:
-            # What stayed is cut elsewhere on either side, where the other one has something of its own.
+            # The two sides shorten unchanged words differently if they have changes next to them.
             (_, one), (_, other) = left.pop(), right.pop()
             shared = min(len(one), len(other))
             out.append((None, one[:shared]))
@@ -254,27 +254,26 @@ def inline_diff(context: Context, before: str | None, after: str | None) -> str:
 
 @register.simple_tag
 def findings(found: Iterable[Any], links: bool = True, empty: str = "", *, places: bool = False) -> str:
-    """Findings, one below the other. ``links``: each leads to its place. ``places``: each says where it is, as they
-    should wherever they do not stand beside it. ``empty``: what to say where there is none.
-    """
+    """Show a list of findings. ``links``: each leads to its place. ``places``: each names its place; for lists that are
+    not next to it. ``empty``: the text of an empty list."""
     return macros("turns").findings(found, links, places, empty)
 
 
 @register.inclusion_tag("components/pager.html")
 def pager(previous: str | None = None, following: str | None = None, shown: str = "") -> dict[str, Any]:
-    """Links to the page before and the page after (URLs; empty: there is none), and what is shown."""
+    """Show links to the previous and the next page (URLs; empty if there is none), and what this page shows."""
     return {"previous": previous, "following": following, "shown": shown}
 
 
 @register.inclusion_tag("components/empty.html")
 def empty(title: str, text: str = "", href: str = "", action: str = "", icon_name: str = "inbox") -> dict[str, Any]:
-    """A list with nothing in it: what that means, and what to do."""
+    """Show an empty list: what that means and what to do."""
     return {"title": title, "text": text, "href": href, "action": action, "icon_name": icon_name}
 
 
 @register.inclusion_tag("components/sort_header.html", takes_context=True)
 def sort_header(context: Context, label: str, key: str, current: str = "", css: str = "") -> dict[str, Any]:
-    """A table's head cell that sorts: ``current`` is the order in force, "-" before it for descending."""
+    """Show a table header that sorts. ``current`` is the current order, with "-" before it if descending."""
     query = context["request"].GET.copy()
     for name in ("cursor", "after", "before"):
         query.pop(name, None)
@@ -285,14 +284,14 @@ def sort_header(context: Context, label: str, key: str, current: str = "", css: 
 
 @register.inclusion_tag("components/pipeline.html")
 def pipeline(stages: Iterable[Mapping[str, Any]], label: str = "Stages") -> dict[str, Any]:
-    """Stages in order: mappings with ``name`` and ``count``; perhaps ``href``, ``note``, ``tone``, ``current``."""
+    """Show stages in order: mappings with ``name``, ``count``; optionally ``href``, ``note``, ``tone``, ``current``."""
     rows = [{"href": "", "note": "", "tone": "neutral", "current": False} | dict(stage) for stage in stages]
     return {"stages": rows, "label": label}
 
 
 @register.inclusion_tag("components/proportions.html")
 def proportions(segments: Iterable[tuple[str, int, str]], label: str) -> dict[str, Any]:
-    """A bar of shares and its legend. ``segments``: (name, count, tone)."""
+    """Show a bar of shares with its legend. ``segments``: (name, count, tone)."""
     rows = [(name, count, tone) for name, count, tone in segments]
     total = sum(count for _, count, _ in rows)
     out, start = [], 0.0
@@ -306,13 +305,13 @@ def proportions(segments: Iterable[tuple[str, int, str]], label: str) -> dict[st
 
 @register.inclusion_tag("components/progress.html")
 def progress(label: str, value: float, total: float | None, text: str = "", id: str = "") -> dict[str, Any]:
-    """A bar with a name and a figure; without a total it only says that something is going on."""
+    """Show a bar with a name and a value; without a total it only shows that something is in progress."""
     return {"label": label, "value": value, "total": total, "text": text, "id": id or f"progress-{plain_name(label)}"}
 
 
 @register.inclusion_tag("components/job.html")
 def job_progress(job: Any, url: str = "") -> dict[str, Any]:
-    """How far a job has got, with rate and time left. ``url`` serves this part alone; it is asked every second."""
+    """Show a job's progress, with rate and time left. ``url`` returns this part only and is called every second."""
     done, total = job.progress_done, job.progress_total
     running = job.state == "running"
     seconds = (timezone.now() - job.started_at).total_seconds() if running and job.started_at else 0.0
@@ -333,10 +332,10 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
 
 @register.simple_tag
 def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "") -> str:
-    """A whole dialogue, to read (``view``: ``annotator.presentation.dialogue.DialogueView``).
+    """Show a whole dialogue for reading (``view``: ``annotator.presentation.dialogue.DialogueView``).
 
-    ``links``: a URL; each task and step then leads to it with ``?at=`` its anchor. ``paths``: the URL below which each
-    task with calls has its decision tree; ``revision``: of which revision.
+    ``links``: a URL; each task and step links to it with ``?at=`` its anchor. ``paths``: the URL below which each task
+    with calls has its decision tree, and ``revision`` the revision of these.
     """
     context = {"view": view, "language": view.data.get("language") or "", "links": links, "paths": paths}
     return render(view.template, context | {"paths_query": f"?revision={revision}" if revision else ""})
@@ -344,7 +343,7 @@ def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "
 
 @register.simple_tag
 def open_link(links: str, anchor: str, what: str) -> str:
-    """Opens a place in the editor beside the dialogue. ``links``: the page's URL; ``what``: the place in words."""
+    """Link to a place in the editor beside the dialogue. ``links``: the page's URL; ``what``: the name of the place."""
     return macros("turns").open_link(links, anchor, what)
 
 
@@ -360,7 +359,7 @@ def turn(
     walk: bool = True,
     current: bool = False,
 ) -> str:
-    """A turn of the chat around its content. ``role``: user, assistant, call, clarification, answer or system."""
+    """Wrap a turn of the chat around its content. ``role``: user, assistant, call, clarification, answer or system."""
     return macros("turns").turn(role, who, id, note, language, walk, current, caller=lambda: content)
 
 

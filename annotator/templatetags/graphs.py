@@ -1,4 +1,4 @@
-"""``{% load graphs %}``: a task's tool graph, and where the values of a call come from."""
+"""``{% load graphs %}``: a task's tool graph and the sources of a call's values."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ register = template.Library()
 
 @register.inclusion_tag("components/graph.html")
 def tool_graph(graph: GraphView, title: str, links: str) -> dict[str, Any]:
-    """The drawing of a graph. ``links``: a URL; each step leads to it with ``?at=`` its anchor."""
+    """Show the drawing of a graph. ``links``: a URL; each step links to it with ``?at=`` its anchor."""
     return {"graph": graph, "title": title, "links": links}
 
 
 @register.filter
 def text_id(anchor: str) -> str:
-    """The DOM id of the text at an anchor, inside the part of the page that is called ``anchor|dom_id``."""
+    """Return the DOM id of the text at an anchor, inside the part of the page with the id ``anchor|dom_id``."""
     return text_dom_id(anchor)

@@ -1,4 +1,4 @@
-"""Sample values for the style guide, so that it shows every part with what it is really given."""
+"""Sample values for the style guide, in the same form as real ones."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -93,7 +93,7 @@ _FINDINGS = [
         check="trajectory.tool_error",
         severity="warning",
         anchor="/tasks/t1/steps/s2/observation",
-        message="The tool answered with an error, and the answer uses its result all the same.",
+        message="The tool returned an error, but the answer uses its result.",
         value_hash="0000000000000000",
     ),
     Finding(
@@ -107,7 +107,7 @@ _FINDINGS = [
         check="label.long_range",
         severity="info",
         anchor="/tasks/t2/information",
-        message="Everything this task needs stands in the exchange just before.",
+        message="Everything that this task needs is in the previous exchange.",
         value_hash="0000000000000002",
     ),
 ]
@@ -120,9 +120,9 @@ _CODE = '''def validate(response):
 
 
 class SampleForm(forms.Form):
-    """One field of each kind."""
+    """A form with one field of each kind."""
 
-    name = forms.CharField(label="Name", max_length=40, help_text="What it is for: “nightly import”.")
+    name = forms.CharField(label="Name", max_length=40, help_text="What it is for, such as “nightly import”.")
     address = forms.SlugField(label="Address", required=False)
     description = forms.CharField(label="Description", required=False, widget=forms.Textarea(attrs={"rows": 2}))
     zone = forms.ChoiceField(label="Time zone", choices=[("utc", "UTC"), ("paris", "Europe/Paris")])
@@ -137,7 +137,7 @@ class SampleForm(forms.Form):
 
 @register.simple_tag
 def samples() -> dict[str, Any]:
-    """Everything the style guide shows, by name."""
+    """Return everything that the style guide shows, by name."""
     now = timezone.now()
     running = Job(
         kind="import", state="running", progress_done=61_400, progress_total=100_000, progress_note="Checking",
@@ -145,7 +145,7 @@ def samples() -> dict[str, Any]:
     )  # fmt: skip
     failed = Job(
         kind="import", state="failed", progress_done=812, public_id="sample000002",
-        error="Line 813 is not UTF-8. Save the file as UTF-8 and import it again; nothing of it was kept.",
+        error="Line 813 is not UTF-8. Save the file as UTF-8 and import it again. Nothing was imported.",
     )  # fmt: skip
     document = read_document(_DOCUMENT)
     waivers = {("trajectory.tool_error", "/tasks/t1/steps/s2/observation", "0000000000000000"): "The timeout is meant."}

@@ -13,7 +13,7 @@ from annotator.services.jobs.readiness import what_is_missing
 from annotator.views.errors import RETRY_AFTER
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
-#: Seconds for which an answer of /readyz is as good as a new one, while a new one is made.
+#: Seconds for which the last answer of /readyz is repeated while a new check runs.
 RECENT = 5.0
 #: The last check: when, and what was missing.
 _found: dict[str, tuple[float, dict[str, str]]] = {"last": (-math.inf, {})}

@@ -13,7 +13,7 @@ from annotator.services.jobs import jobs
 
 __all__ = ["DONE", "NOTHING_DONE", "REFUSED", "PipelineCommand", "Stop"]
 
-#: A job of another process is taken over after this time without a sign of life.
+#: A job of another process is taken over after this time without a heartbeat.
 SILENCE = timedelta(seconds=10)
 _LOOK_AGAIN = 0.5
 

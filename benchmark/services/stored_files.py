@@ -1,4 +1,4 @@
-"""Files below MEDIA_ROOT: uploads and archives, under generated names, never half written under their final one."""
+"""Files below MEDIA_ROOT: uploads and archives, under generated names, never partly written under their final name."""
 
 import hashlib
 import os
@@ -113,6 +113,6 @@ def sha256_as_stored(path: Path) -> str:
 
 
 def copy_whole(source: Path, target: Path) -> None:
-    """Copy a file so that ``target`` is never seen half written."""
+    """Copy a file so that ``target`` is never seen partly written."""
     with source.open("rb") as file, written_whole(target) as out:
         shutil.copyfileobj(file, out, _PIECE)

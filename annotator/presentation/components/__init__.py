@@ -1,1 +1,1 @@
-"""The parts of pages, as data and plain functions. ``annotator.templatetags.components`` gives them to templates."""
+"""The parts of pages as data and plain functions. ``annotator.templatetags.components`` provides them to templates."""

@@ -1,9 +1,9 @@
-"""Anchors as DOM ids, so that a finding can link to the place it means."""
+"""Anchors as DOM ids, so that a finding can link to its place."""
 
 import re
 from functools import lru_cache
 
-#: Fields of a constrained case, each shown by itself.
+#: Fields of a constrained case that are shown separately.
 _CASE_PARTS = frozenset(
     {"system_prompt", "user_query", "scenario", "constraints", "answer", "unsolved_set", "tool_codes"}
     | {"reference_trajectory"}
@@ -11,9 +11,9 @@ _CASE_PARTS = frozenset(
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 
 
-@lru_cache(maxsize=4096)  # most dialogues call their tasks and steps alike
+@lru_cache(maxsize=4096)  # most dialogues use the same ids of tasks and steps
 def dom_id(anchor: str) -> str:
-    """The DOM id of an anchor: ``/tasks/t1/user_message`` -> ``at-tasks-t1-user_5f_message``.
+    """Return the DOM id of an anchor: ``/tasks/t1/user_message`` -> ``at-tasks-t1-user_5f_message``.
 
     Different anchors have different ids, and an id needs no escaping in a CSS selector. The whole document is ``at``.
     """
@@ -21,12 +21,12 @@ def dom_id(anchor: str) -> str:
 
 
 def text_dom_id(anchor: str) -> str:
-    """The DOM id of the text at an anchor, inside the part of the page that is called ``dom_id(anchor)``."""
+    """Return the DOM id of the text at an anchor, inside the part of the page with the id ``dom_id(anchor)``."""
     return f"text-{dom_id(anchor)}"
 
 
 def visible_dom_id(anchor: str) -> str:
-    """The DOM id of the part of a dialogue's page that shows an anchor: its step, its message, else its task."""
+    """Return the DOM id of the part of a dialogue's page that shows an anchor: its step or message, else its task."""
     parts = anchor.strip("/").split("/")
     if parts[0] in _CASE_PARTS:
         return dom_id("/" + "/".join(parts[: 4 if parts[2:3] == ["calls"] else 2]))

@@ -18,14 +18,14 @@ class ConstantNode(template.Node):
     def render(self, context: Context) -> str:
         language = get_language()
         if language not in self.html:
-            # An empty context: nothing of this page is kept.
+            # With an empty context, so that nothing of this page is kept.
             self.html[language] = self.nodelist.render(context.new({}))
         return self.html[language]
 
 
 @register.tag
 def constant(parser: Parser, token: Token) -> ConstantNode:
-    """Addresses of static files, icons and fixed text. The content can't use the page's variables."""
+    """Parse the tag. Its content (addresses of static files, icons, fixed text) can't use the page's variables."""
     nodelist = parser.parse(("endconstant",))
     parser.delete_first_token()
     return ConstantNode(nodelist)

@@ -17,10 +17,10 @@ register = template.Library()
 
 @register.inclusion_tag("components/field.html")
 def field(bound: BoundField, note: str = "", code: str = "") -> dict[str, Any]:
-    """A form's field: label, input, hint and errors. ``code`` (json, python) edits it in the code editor."""
+    """Show a form's field: label, input, hint and errors. ``code`` (json, python) opens it in the code editor."""
     attributes = bound.field.widget.attrs
     if attributes.get("placeholder") == bound.label:
-        del attributes["placeholder"]  # it would only say the label twice
+        del attributes["placeholder"]  # it would repeat the label
     if not note and not bound.field.required and "optional" not in str(bound.label):
         note = "optional"
     return {
@@ -34,14 +34,14 @@ def field(bound: BoundField, note: str = "", code: str = "") -> dict[str, Any]:
 
 @register.inclusion_tag("components/form_fields.html")
 def form_fields(form: Any) -> dict[str, Any]:
-    """Every field of a form, in order, below a summary of its errors."""
+    """Show all fields of a form, in order, below a summary of its errors."""
     return {"form": form}
 
 
 @register.inclusion_tag("components/error_summary.html")
 def error_summary(form: Any) -> dict[str, Any]:
-    """What is wrong with a form, with a link to each field; nothing where nothing is."""
-    # A group of radio buttons has no input of its own; its first one takes the focus.
+    """Show the errors of a form, each with a link to its field; nothing if there are none."""
+    # A group of radio buttons has no input of its own, so focus its first button.
     rows = [
         (bound.id_for_label or f"{bound.auto_id}_0", bound.label, error)
         for bound in form.visible_fields()
@@ -77,12 +77,12 @@ def input(
     code: bool = False,
     bare: bool = False,
 ) -> dict[str, Any]:
-    """A field that belongs to no Django form.
+    """Show a field that belongs to no Django form.
 
     ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
-    of a select. ``key``: a shortcut that goes to it, called ``key_label``; blank: as the field, which shows the key.
-    ``id`` is made from the name where it is left away. ``mode``: the keyboard of a phone. ``size``: a class.
-    ``code``: the label is a name in the code. ``bare``: the input alone, its label for screen readers.
+    of a select. ``key``: a shortcut that focuses it, described by ``key_label`` (default: the label). ``id``: by
+    default made from the name. ``mode``: the keyboard of a phone. ``size``: a class. ``code``: the label is a name in
+    the code. ``bare``: only the input, with its label for screen readers.
     """
     element = id or f"f-{plain_name(name)}"
     described = [part for part, there in ((f"{element}-hint", hint), (f"{element}-error", error)) if there]
@@ -126,17 +126,17 @@ def value_field(
     size: str = "",
     bare: bool = False,
 ) -> dict[str, Any]:
-    """A field that is made from a JSON Schema, with what belongs to it.
+    """Show a field made from a JSON Schema, with its inputs.
 
-    ``prefix``: before the name of its inputs. ``unknown``: what is said of a value that the schema does not know.
-    ``numbers``: the type of an input for whole numbers. ``kinds``: name it as code does, with the kind of its value.
-    For the others see ``input``.
+    ``prefix``: precedes the names of its inputs. ``unknown``: the text for a value that is not in the schema.
+    ``numbers``: the type of inputs for whole numbers. ``kinds``: show the name as code, with the type of its value. See
+    ``input`` for the others.
     """
     name = f"{prefix}{field.key}"
     hint = unknown if field.unknown and unknown else field.description
     error = field.error
     if not field.present:
-        # Nothing is there that could be wrong: say what is wanted.
+        # An empty field can't be wrong, so show the requirement as a hint.
         hint, error = f"{error} {hint}".strip(), ""
     counts = numbers == "number" and field.kind is Kind.INTEGER
     return input(
@@ -147,7 +147,7 @@ def value_field(
         id=dom_id(name),
         hint=hint,
         error=error,
-        note=_note(field) if kinds else "empty: no bound" if field.bound else "",
+        note=_note(field) if kinds else "empty: no limit" if field.bound else "",
         options=field.options,
         required=field.required and field.kind is Kind.LINES,
         checked=field.ticked,
@@ -182,9 +182,10 @@ def _note(field: Field) -> str:
 
 @register.simple_tag
 def autosave(url: str, target: str, anchor: str | None = None, swap: str = "outerMorph", *, when: str = "") -> str:
-    """The attributes of a form that saves itself (see autosave.js): ``<form {% autosave url "#step-s3" anchor %}>``.
+    """Return the attributes of a form that saves itself (see autosave.js): ``<form {% autosave url "#step-s3" anchor
+    %}>``.
 
-    ``when="sent"``: only its button sends it, however long somebody pauses in it (a comment, a choice of what to add).
+    ``when="sent"``: only its button saves it, however long the person pauses (a comment, a choice of what to add).
     """
     return flatatt(
         {
@@ -204,16 +205,16 @@ def autosave(url: str, target: str, anchor: str | None = None, swap: str = "oute
 
 @register.inclusion_tag("components/save_button.html")
 def save_button() -> dict[str, Any]:
-    """The button of a form that saves itself, for whoever has no scripts."""
+    """Show the button of a form that saves itself, for browsers without scripts."""
     return {}
 
 
 @register.inclusion_tag("components/tiles.html")
 def tiles(options: Iterable[tuple[str, str]], chosen: str | None) -> dict[str, Any]:
-    """Radio buttons for the ``value`` of a form; ``options``: (value, label). Nothing chosen is the blank one."""
+    """Show radio buttons for the ``value`` of a form. ``options``: (value, label); the blank one means no choice."""
     return {"options": options, "chosen": chosen or ""}
 
 
 def plain_name(name: str) -> str:
-    """A name as part of a DOM id: letters, digits and hyphens."""
+    """Return a name as part of a DOM id: letters, digits and hyphens."""
     return "".join(sign if sign.isalnum() else "-" for sign in name).strip("-").lower()

@@ -1,4 +1,4 @@
-"""Icons as paths on a grid of 16 × 16, drawn with a line in the colour of the words beside them."""
+"""Icons as paths on a grid of 16 × 16, drawn as lines in the colour of the text next to them."""
 
 _CIRCLE = "M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8z"
 

@@ -1,4 +1,4 @@
-"""Jinja2, for what a page shows hundreds of times: docs/decisions/0008-jinja2-for-the-dialogue.md."""
+"""Jinja2, for parts that a page shows hundreds of times: docs/decisions/0008-jinja2-for-the-dialogue.md."""
 
 from functools import lru_cache, partial
 from typing import Any
@@ -32,20 +32,20 @@ def environment(**options: Any) -> Environment:
 
 
 def translated(words: str) -> str:
-    """Return words of a template in the language of the request."""
+    """Return a template's text in the language of the request."""
     return _translated(get_language(), words)
 
 
-@lru_cache(maxsize=4096)  # a page asks for the same few words at each of its steps
+@lru_cache(maxsize=4096)  # a page uses the same few texts at each of its steps
 def _translated(_language: str | None, words: str) -> str:
     return gettext(words)
 
 
 def macros(name: str) -> Any:
-    """Return the macros of a template, to be called like functions: they escape what they are given."""
+    """Return the macros of a template, which can be called like functions. They escape their arguments."""
     return engines["jinja2"].env.get_template(f"components/{name}.html").module  # type: ignore[attr-defined]
 
 
 def render(name: str, context: dict[str, Any]) -> Markup:
-    """Return what a template of either engine makes of a context; both escape."""
+    """Return a template of either engine, rendered with a context. Both escape."""
     return Markup(render_to_string(name, context))  # noqa: S704

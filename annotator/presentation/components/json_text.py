@@ -1,4 +1,4 @@
-"""A JSON value as people read it, cut into tokens that have colours."""
+"""JSON values for reading, split into coloured tokens."""
 
 import re
 from itertools import takewhile
@@ -6,29 +6,31 @@ from typing import Any, NamedTuple
 
 from annotator.core.schema.indenting import flat, indented
 
-#: Above this size the value is shown without colours; marking every token would only make the page heavy.
+#: Longer values are shown without colours, because marking every token would make the page too large.
 _MAX_COLOURED = 40_000
-#: Characters of a value that are shown: of a longer one the beginning.
+#: Longer values are cut after this many characters.
 MAX_SHOWN = 100_000
-#: Signs on a line, before a list or an object is opened up.
+#: Characters of a line, beyond which a list or an object is spread over several lines.
 _LINE = 40
-#: Signs that stand around what is to be marked while a value is laid out; of the private use area, so in no text that
-#: is ours. Around a figure also the quotes go with them.
+#: Characters around the parts to mark while a value is laid out. They are for private use in Unicode, so our texts
+#: never contain them. Around a number, the quotes are removed with them.
 OPEN, CLOSE, FIGURE, FIGURE_END = "\ue000", "\ue001", '"\ue002', '\ue003"'
 _SIGNS = re.compile(f"{FIGURE}|{FIGURE_END}|[{OPEN}{CLOSE}]")
-#: Stands for a key or a value in a layout. JSON writes it in another way, so it is in none.
+#: Replaces a key or a value in a layout. JSON escapes it, so no layout contains it.
 _HOLE = "\0"
 
-#: A part of a text, and the element it stands in: mark, del, ins or None.
+#: A part of a text and its element: mark, del, ins or None.
 Piece = tuple[str | None, str]
 
 
-#: The signs before a part of a JSON text, its class and the part: a key (k), a string (s), a number (n) or a word (w).
+#: The characters before a part of a JSON text, its class, and the part: a key (k), a string (s), a number (n) or a word
+#: (w).
 Token = tuple[str, str, str]
 
 
 class ShownJson(NamedTuple):
-    """A JSON text as a page shows it. ``size``: its characters on one line; ``cut``: these are only the first ones."""
+    """A JSON text as a page shows it. ``size``: its characters on one line; ``cut``: whether only its beginning is
+    shown."""
 
     tokens: list[Token]
     end: str
@@ -37,12 +39,12 @@ class ShownJson(NamedTuple):
 
 
 def pretty_json(value: Any) -> str:
-    """Indented JSON, other scripts as they are written; what fits into a short line stays on one."""
+    """Return indented JSON without escaping other scripts; what fits into a short line stays on one line."""
     return indented(value, line=_LINE, width=_width)
 
 
 def shown_json(value: Any) -> ShownJson:
-    """Return the value's JSON in tokens; of a long one only the beginning, and of a very long one no colours."""
+    """Return the value's JSON in tokens. A long value is cut, and a very long one has no colours."""
     size = len(flat(value))
     if size > MAX_SHOWN:
         return ShownJson([], pretty_json(_beginning(value)), size, True)
@@ -50,12 +52,12 @@ def shown_json(value: Any) -> ShownJson:
 
 
 def is_cut(value: Any) -> bool:
-    """Whether a value is too long to be shown in full."""
+    """Return whether a value is too long to be shown in full."""
     return len(flat(value)) > MAX_SHOWN
 
 
 def _beginning(value: Any) -> Any:
-    """The value without what comes after the first MAX_SHOWN characters; a place that is cut ends in “…”."""
+    """Return the first MAX_SHOWN characters of the value; a shortened part ends in “…”."""
     left = MAX_SHOWN
 
     def taken(value: Any) -> Any:
@@ -78,7 +80,7 @@ def _beginning(value: Any) -> Any:
 
 
 def _width(flat: str) -> int:
-    """The signs of a line that are seen: a mark moves nothing."""
+    """Return the visible characters of a line, without marks."""
     return len(flat) if OPEN not in flat and FIGURE not in flat else len(_SIGNS.sub("", flat))
 
 
@@ -100,5 +102,5 @@ def json_tokens(value: Any) -> ShownJson:
 
 
 def pieces(text: str) -> list[Piece]:
-    """Return the parts of a text that has signs around what is to be marked."""
+    """Return the parts of a text that has marks."""
     return [("mark" if place % 2 else None, part) for place, part in enumerate(_SIGNS.split(text)) if part]

@@ -1,4 +1,4 @@
-"""How coded values are shown: label, tone and icon. Colour alone never carries a meaning."""
+"""Labels, tones and icons of coded values. Colour alone never carries a meaning."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Texts and observations with parts of them marked, and excerpts around a mark."""
+"""Texts and observations with marked parts, and excerpts around a mark."""
 
 import json
 from collections.abc import Iterable
@@ -20,23 +20,22 @@ from annotator.presentation.components.json_text import (
     shown_json,
 )
 
-#: Signs of an excerpt before and behind what is marked.
+#: Characters of an excerpt before and after the mark.
 AROUND = 36
-#: A longer marked text is cut short in an excerpt.
+#: Longer marked texts are shortened in an excerpt.
 _MAX_LENGTH = 120
 
 
 class Mark(NamedTuple):
-    """A span to mark: (start, end) in characters of a text, or of what stands at ``path`` in an observation; None marks
-    all of it.
-    """
+    """A span to mark: (start, end) in characters of a text, or of the value at ``path`` in an observation; None marks
+    all of it."""
 
     span: tuple[int, int] | None
     path: str | None = None
 
 
 def marked_text(text: str, marks: Iterable[Mark]) -> Markup:
-    """Return a text as HTML with its marked parts in ``<mark>``; marks that overlap are one."""
+    """Return a text as HTML with its marked parts in ``<mark>``; overlapping marks are merged."""
     parts: list[Piece] = []
     at = 0
     for start, end in _joined([mark.span or (0, len(text)) for mark in marks], len(text)):
@@ -46,9 +45,9 @@ def marked_text(text: str, marks: Iterable[Mark]) -> Markup:
 
 
 def marked_json(value: Any, marks: Iterable[Mark]) -> Markup:
-    """Return an observation as ``json_block`` shows it, line for line, with its marked parts in ``<mark>``."""
+    """Return an observation as ``json_block`` shows it, line by line, with its marked parts in ``<mark>``."""
     plain = "" if is_cut(value) else pretty_json(value)
-    # Of a long value, what is marked may lie behind what is shown. What has our signs in it cannot be marked by them.
+    # A mark in a long value may be after the part that is shown. A value that contains our characters can't be marked.
     if not plain or any(sign in plain for sign in (OPEN, CLOSE, FIGURE[1], FIGURE_END[0])):
         return macros("values").json(value)
     spans: dict[str, list[tuple[int, int] | None]] = {}
@@ -76,7 +75,7 @@ def excerpt(text: str, span: tuple[int, int] | None) -> Markup:
 
 
 def value_at(root: Any, path: str) -> Any:
-    """What stands at a JSON pointer below an observation; None where nothing does."""
+    """Return the value at a JSON pointer in an observation; None if there is none."""
     node = root
     for step in path.split("/")[1:]:
         key = unescape(step)
@@ -90,7 +89,7 @@ def value_at(root: Any, path: str) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """A value as it is written: a text as itself, anything else as JSON."""
+    """Return a value as text: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -105,7 +104,7 @@ def _joined(spans: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
 
 
 def _with_signs(node: Any, path: str, spans: dict[str, list[tuple[int, int] | None]], held: set[str]) -> Any:
-    """The value with signs around what is to be marked; parts that hold no mark (``held``) are not copied."""
+    """Return the value with characters around the parts to mark; parts without a mark (``held``) are not copied."""
     if path not in held:
         return node
     if isinstance(node, dict):

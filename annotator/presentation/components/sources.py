@@ -1,4 +1,4 @@
-"""Where the values of a call come from, as rows of a list."""
+"""The sources of a call's values, as rows of a list."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,15 @@ from annotator.core.provenance import CallTrace, Origin, Provenance, Source
 from annotator.core.schema.canonical import escape
 from annotator.presentation.components.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
 
-#: Sources shown of one value; the nearest come first.
+#: Sources shown for one value; the nearest come first.
 MAX_SOURCES = 4
-#: Values shown of one call.
+#: Values shown for one call.
 MAX_ROWS = 200
 
 
 @dataclass(frozen=True)
 class SourceRow:
-    """One source of a value. ``anchor`` is empty where it is none of the document's."""
+    """One source of a value. ``anchor`` is empty if it is outside the document."""
 
     kind: str
     step: str
@@ -31,7 +31,7 @@ class SourceRow:
 
 @dataclass(frozen=True)
 class ValueRow:
-    """One value of a call: its path below the arguments as a pointer, where it stands, and how near that is."""
+    """One value of a call: its path in the arguments as a pointer, where it comes from, and how near that is."""
 
     anchor: str
     path: str
@@ -44,15 +44,15 @@ class ValueRow:
 
 
 class ValueRows(list[ValueRow]):
-    """Rows, and of how many values they are the first."""
+    """Rows, and the number of all values."""
 
     total = 0
 
 
 def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
-    """The values of a call in document order, each with its nearest sources.
+    """Return the values of a call in document order, each with its nearest sources.
 
-    Of more than MAX_ROWS come first those that stand nowhere: they ask for something.
+    If there are more than MAX_ROWS, values without a source come first, because they need attention.
     """
     rows, values = ValueRows(), call.arguments
     rows.total = len(values)
@@ -76,9 +76,8 @@ def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
 
 
 def marked_sources(provenance: Provenance, document: dict[str, Any], anchor: str) -> list[tuple[str, Markup]]:
-    """Pairs (anchor, HTML) of every text and observation in which a value at ``anchor``, or below it, stands: as the
-    chat shows them, with the value marked.
-    """
+    """Return pairs (anchor, HTML) of every text and observation that contains a value at or below ``anchor``, as the
+    chat shows them, with the value marked."""
     marks: dict[str, list[Mark]] = {}
     for task in provenance.tasks:
         for call in task.calls:
@@ -93,7 +92,7 @@ def marked_sources(provenance: Provenance, document: dict[str, Any], anchor: str
         if not where.endswith("/observation"):
             out.append((where, marked_text(str(held), found)))
         elif isinstance(held, str):
-            # The chat shows it as JSON: in quotes.
+            # The chat shows it as JSON, in quotes.
             out.append((where, marked_json(held, [mark._replace(path="") for mark in found])))
         elif held is not None:
             out.append((where, marked_json(held, [_fitting(held, mark) for mark in found])))
@@ -116,7 +115,7 @@ def _row(source: Source, document: dict[str, Any]) -> SourceRow:
 
 
 def _fitting(root: Any, mark: Mark) -> Mark:
-    """The mark, or, where its span counts in a key and not in the value there, one of all the value."""
+    """Return the mark, or one of the whole value if its span refers to a key."""
     held = value_at(root, mark.path or "")
     inside = isinstance(held, str) and mark.span is not None and mark.span[1] <= len(held)
     return mark if inside else mark._replace(span=None)

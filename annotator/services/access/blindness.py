@@ -33,7 +33,7 @@ def is_blind(*, actor: User, dialogue: Dialogue) -> bool:
 
 
 def colleague(person: User, dialogue_id: int) -> User:
-    """Return a person's stand-in: the same throughout one dialogue, another in every other. Never saved."""
+    """Return a stand-in for a person: the same within a dialogue, different in others. Never saved."""
     code = salted_hmac("annotator.blindness", f"{dialogue_id}:{person.pk}", algorithm="sha256").hexdigest()[:4]
     name = _("Colleague %(code)s") % {"code": code}
     return User(public_id=f"colleague-{code}", username=f"colleague-{code}", display_name=name)

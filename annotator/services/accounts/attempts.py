@@ -46,7 +46,7 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
 
 
 def forget_attempts(*, what: str, name: str, address: str) -> None:
-    """Start counting anew after a successful attempt."""
+    """Restart counting after a successful attempt."""
     Attempts.objects.filter(key=_key(what, name, address)).delete()
 
 

@@ -1,7 +1,7 @@
-"""Writing many rows at once: COPY on PostgreSQL, one prepared statement elsewhere, with keys known beforehand.
+"""Writing many rows at once, with keys known in advance: COPY on PostgreSQL, one prepared statement elsewhere.
 
-For whatever brings in whole files. Model instances are not built: at thousands of rows a second they would cost more
-than the database does.
+For imports of whole files. No model instances are built: for thousands of rows a second, they would cost more than the
+database.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,19 +14,20 @@ from annotator.core.schema.exact_json import dumps
 
 
 def as_json(value: Any) -> str:
-    """A JSON value as ``insert_rows`` takes it."""
+    """Return a JSON value as ``insert_rows`` takes it."""
     return dumps(value).decode()
 
 
 def allocate_ids(model: type[models.Model], count: int) -> list[int]:
-    """Keys nobody else will get, in the caller's transaction, before any row is written."""
+    """Reserve keys in the caller's transaction, before any row is written."""
     table, column = model._meta.db_table, model._meta.pk.column
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [connection.ops.quote_name(table), column])
             cursor.execute("SELECT nextval(%s) FROM generate_series(1, %s)", [cursor.fetchone()[0], count])
             return [row[0] for row in cursor.fetchall()]
-        # SQLite: this transaction holds the only write lock, and AUTOINCREMENT goes on after the largest key written.
+        # SQLite: this transaction has the only write lock, and AUTOINCREMENT continues after the largest key ever
+        # written.
         cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
         found = cursor.fetchone()
         first = (found[0] if found else 0) + 1
@@ -34,9 +35,9 @@ def allocate_ids(model: type[models.Model], count: int) -> list[int]:
 
 
 def ease_indexing() -> None:
-    """Let PostgreSQL enter words into the search index in large portions, for the rest of the caller's transaction.
+    """Let PostgreSQL update the search index in large portions for the rest of the caller's transaction.
 
-    It does so word by word, so that a portion ten times as large costs little more.
+    It updates word by word, so a portion ten times as large costs little more.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -66,7 +67,7 @@ def insert_rows(
     tail = tuple(fixed.values())
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # Django wraps the errors of execute() only; whoever calls expects its IntegrityError here too.
+            # Django wraps only the errors of execute(), but the caller expects its IntegrityError here too.
             with connection.wrap_database_errors, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row + tail)
@@ -90,7 +91,7 @@ def _fixed_values(
             value = connection.ops.adapt_datetimefield_value(value)
         elif isinstance(field, models.JSONField) and not isinstance(value, str):
             value = as_json(value)
-        # What stays null needs no column: the database puts it there by itself.
+        # Columns that stay null can be left out.
         if value is not None:
             fixed[attname] = value
     return fixed

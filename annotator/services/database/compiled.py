@@ -1,7 +1,7 @@
-"""Queries of the ORM that are put together once, for the few paths on which people wait for one another.
+"""ORM queries that are compiled once, for the few paths on which people wait for one another.
 
-A query is a function that returns a QuerySet. It is called once, with marks in place of values, and what the ORM makes
-of it is kept. On PostgreSQL that is prepared. To put a query together takes the ORM several times as long as the
+A query is a function that returns a QuerySet. It is called once, with placeholders instead of values, and the ORM's
+result is cached; on PostgreSQL it is a prepared statement. Compiling a query takes the ORM several times as long as the
 database takes to answer it.
 """
 
@@ -19,12 +19,12 @@ from annotator.services.database import statements
 
 Given = ParamSpec("Given")
 Row = TypeVar("Row")
-#: Rows, and what their fields become.
+#: Rows, and the new values of their fields.
 Change = tuple[QuerySet[Any, Any], Mapping[str, Any]]
 
 
 class _Mark(Expression):
-    """The place of a value that each call gives."""
+    """A placeholder for a value of each call."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _Mark(Expression):
 
 @dataclass(frozen=True)
 class _Plan:
-    """A statement, its values and marks, and what makes instances or tuples of its rows."""
+    """A statement, its values and placeholders, and the function that converts its rows to instances or tuples."""
 
     statement: str
     values: tuple[Any, ...]
@@ -47,9 +47,9 @@ class _Plan:
 
 
 class compiled(Generic[Given, Row]):
-    """Make a function of positional values that returns a QuerySet return its rows; it must not look at the values.
+    """Turns a function that returns a QuerySet into one that returns its rows.
 
-    ``function`` is the function itself.
+    All its parameters are positional, and it must not look at their values. ``function`` is the original function.
     """
 
     def __init__(self, function: Callable[Given, QuerySet[Any, Row]]) -> None:
@@ -69,9 +69,9 @@ class compiled(Generic[Given, Row]):
 
 
 class compiled_update(Generic[Given]):
-    """Make a function of positional values that returns a QuerySet and what its fields become change these rows.
+    """Turns a function that returns a QuerySet and new values of fields into one that updates these rows.
 
-    Like ``update`` it returns how many there were.
+    Like ``update``, it returns the number of rows.
     """
 
     def __init__(self, function: Callable[Given, Change]) -> None:
@@ -96,13 +96,13 @@ def _with_marks(function: Callable[..., Any]) -> Any:
 
 
 def _reader(queryset: Any, compiler: Any) -> Callable[[Iterable[statements.Row]], Iterable[Any]]:
-    """What the ORM does with the rows of a query that has been put together (``ModelIterable``)."""
+    """Return a function that converts rows as the ORM does (``ModelIterable``)."""
     columns = compiler.select
     converters = compiler.get_converters([column for column, *_ in columns])
     steps = [(place, step, column) for place, (found, column) in converters.items() for step in found]
 
     def converted(found: Iterable[statements.Row]) -> Iterable[Sequence[Any]]:
-        # Not by the compiler, whose connection is that of the thread which put the query together.
+        # Not with the compiler's connection, which belongs to the thread that compiled the query.
         for row in map(list, found):
             for place, step, column in steps:
                 row[place] = step(row[place], column, connection)

@@ -8,10 +8,10 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_snapshot(*, writes: bool = False) -> Iterator[None]:
-    """A transaction whose queries all see the moment of the first one, whatever others commit meanwhile.
+    """A transaction in which all queries see the moment of the first one, whatever others commit meanwhile.
 
     Inside another transaction it is an ordinary part of that. With ``writes``, PostgreSQL ends it with an error (40001)
-    if others have changed the same rows since that moment; SQLite lets nobody else write until it ends.
+    if others have changed the same rows since that moment; on SQLite, others can't write until it ends.
     """
     if connection.in_atomic_block:
         with transaction.atomic():
@@ -26,11 +26,11 @@ def one_snapshot(*, writes: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _begins_as_a_reader(reader: bool) -> Iterator[None]:
-    """Let the next transaction on SQLite begin without waiting for those who write."""
+    """Let the next transaction on SQLite start without waiting for writers."""
     if connection.vendor != "sqlite" or not reader:
         yield
         return
-    # Connecting sets the mode anew.
+    # Connecting would set the mode again.
     connection.ensure_connection()
     usual: str | None = connection.transaction_mode  # type: ignore[attr-defined]
     connection.transaction_mode = "DEFERRED"  # type: ignore[attr-defined]

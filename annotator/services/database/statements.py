@@ -1,11 +1,11 @@
-"""Prepared statements, for the few paths on which people wait for one another: claim and submit.
+"""Prepared statements for the few paths on which people wait for one another: claim and submit.
 
-The ORM puts each statement together anew, and on these paths that takes several times as long as the database takes to
-execute it. ``compiled`` does so once for each query; rows are inserted and updated by ``insert`` and ``update``.
+The ORM compiles each statement again, which takes several times as long as executing it on these paths. ``compiled``
+does so once for each query; ``insert`` and ``update`` write rows.
 
-On PostgreSQL they are prepared, so each connection plans them once: to plan the search for the next item takes ten
-times as long as to carry it out. (Other statements of the ORM are not: the best plan of a text search depends on the
-word.)
+On PostgreSQL the statements are prepared, so each connection plans them once: planning the search for the next item
+takes ten times as long as running it. (Other statements of the ORM are not: the best plan of a text search depends on
+the word.)
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,15 @@ from django.utils import timezone
 Row = tuple[Any, ...]
 Value = int | str | bool | datetime | None
 
-#: Rows that a prepared statement inserts at most.
+#: The most rows that a prepared statement inserts.
 _FEW = 16
-#: Where a connection to PostgreSQL keeps its cursor: what a statement returns is read before the next one begins.
+#: The attribute of a PostgreSQL connection with its cursor. The result of a statement is read before the next one
+#: starts.
 _KEPT = "assay_cursor"
 
 
 def rows(statement: str, values: Sequence[Value] = ()) -> list[Row]:
-    """What a SELECT returns."""
+    """Return the rows of a SELECT."""
     database = _database()
     cursor = _cursor(database)
     cursor.execute(statement, _adapted(database, values))
@@ -38,7 +39,7 @@ def rows(statement: str, values: Sequence[Value] = ()) -> list[Row]:
 
 
 def write(statement: str, values: Sequence[Value] = ()) -> int:
-    """Execute a statement that writes; returns how many rows it changed."""
+    """Execute a writing statement; return the number of changed rows."""
     database = _database()
     cursor = _cursor(database)
     cursor.execute(statement, _adapted(database, values))
@@ -46,10 +47,10 @@ def write(statement: str, values: Sequence[Value] = ()) -> int:
 
 
 def insert(instances: Sequence[models.Model]) -> None:
-    """Write new rows, all of one model, and give each instance its key.
+    """Write new rows of one model, and give each instance its key.
 
-    Defaults and conversions are the fields' own, as in ``bulk_create``, which writes what are many: each number of rows
-    is a statement of its own. Nothing is signalled.
+    Defaults and conversions are the fields' own, as in ``bulk_create``, which is for many rows: here each number of
+    rows is a separate statement. No signals are sent.
     """
     if len(instances) > _FEW:
         type(instances[0])._default_manager.bulk_create(instances, batch_size=1000)
@@ -61,7 +62,7 @@ def insert(instances: Sequence[models.Model]) -> None:
 
 
 def update(instance: models.Model, *names: str) -> None:
-    """Write these fields of a row that is there, as ``save(update_fields=…)`` does; nothing is signalled."""
+    """Write these fields of an existing row, like ``save(update_fields=…)`` without signals."""
     database = _database()
     fields, statement = _updating(database.vendor, type(instance), names)
     values = [field.get_db_prep_save(field.pre_save(instance, add=False), database) for field in fields]
@@ -88,7 +89,7 @@ def _is_stored(instance: models.Model, key: Any) -> None:
 
 
 class Clock(Expression):
-    """The database's time when the statement began. SQLite has no clock but this machine's, and rounds it."""
+    """The database's time at the start of the statement. SQLite uses this machine's clock, and rounds it."""
 
     output_field = models.DateTimeField()
 
@@ -100,7 +101,7 @@ class Clock(Expression):
 
 
 def database_time() -> datetime:
-    """What time the database has."""
+    """Return the database's current time."""
     if _database().vendor != "postgresql":
         return timezone.now()
     [(now,)] = rows("SELECT statement_timestamp()")
@@ -109,7 +110,7 @@ def database_time() -> datetime:
 
 @lru_cache(maxsize=64)
 def _insertion(vendor: str, model: type[models.Model], count: int) -> tuple[list["models.Field[Any, Any]"], str]:
-    """The fields of a new row, and the statement that writes so many of them."""
+    """Return the fields of a new row, and the statement that writes this many rows."""
     quote, meta = connection.ops.quote_name, model._meta
     fields = [field for field in meta.concrete_fields if field is not meta.auto_field]
     names = ", ".join(quote(str(field.column)) for field in fields)
@@ -122,7 +123,7 @@ def _insertion(vendor: str, model: type[models.Model], count: int) -> tuple[list
 def _updating(
     vendor: str, model: type[models.Model], names: tuple[str, ...]
 ) -> tuple[list["models.Field[Any, Any]"], str]:
-    """The fields of these names, and the statement that writes them to one row."""
+    """Return the fields with these names, and the statement that writes them to one row."""
     quote = connection.ops.quote_name
     fields = [field for field in model._meta.concrete_fields if field.name in names]
     columns = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
@@ -130,15 +131,16 @@ def _updating(
 
 
 def _database() -> BaseDatabaseWrapper:
-    """This thread's connection. Django's stand-in for it looks it up anew for every attribute."""
+    """Return this thread's connection; Django's proxy would look it up for every attribute."""
     return connections[DEFAULT_DB_ALIAS]
 
 
 def _cursor(database: BaseDatabaseWrapper) -> Any:
-    """Django's cursor (its log and its errors), around one that prepares and is kept as long as its connection."""
+    """Return Django's cursor (with its log and errors) around one that prepares statements and is kept with its
+    connection."""
     if database.vendor != "postgresql":
         return database.cursor()
-    # As Django does before it makes a cursor: the first statement of a request may meet a connection that has ended.
+    # As Django does before it creates a cursor: a request's first statement may meet a connection that has ended.
     database.close_if_health_check_failed()
     database.ensure_connection()
     kept = vars(database.connection)
@@ -149,13 +151,13 @@ def _cursor(database: BaseDatabaseWrapper) -> Any:
 
 @cache
 def _preparing() -> Any:
-    # Imported here: it needs the PostgreSQL driver, which nobody has to have who works on SQLite.
+    # Imported here, since the PostgreSQL driver is not required with SQLite.
     from django.db.backends.postgresql.base import ServerBindingCursor
 
     class PreparingCursor(ServerBindingCursor):
         def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
             super().execute(query, params, prepare=True, **options)  # type: ignore[misc]
-            # What Django's log of queries shows; the driver keeps none of a prepared statement.
+            # For Django's log of queries; the driver does not keep the text of a prepared statement.
             self._query = SimpleNamespace(query=query.encode())
             return self
 

@@ -42,7 +42,7 @@ def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[
     """Return {key of each published dialogue of these groups: its other variants}.
 
     A rejected dialogue agrees with all, since nobody can edit it any more. Gold items are variants of one another, like
-    the dialogues they stand for.
+    the dialogues that they replace.
     """
     wanted = {group for group in groups if group}
     if not wanted:

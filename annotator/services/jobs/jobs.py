@@ -425,7 +425,7 @@ def _end(
 def _discard(discard: Callable[[Job], None], running: Running) -> None:
     """Roll back what the job has written. If that fails, the job does not end, and the next attempt tries again.
 
-    After the last attempt it ends anyway: nobody sees what it has written, and the log says why it is there.
+    After the last attempt it ends anyway: what it has written is not visible, and the log has the reason.
     """
     try:
         with transaction.atomic():

@@ -1,7 +1,7 @@
-"""The manifest of a release: what every file in it is, and how the release was made.
+"""The manifest of a release: a description of every file, and how the release was made.
 
-``manifest.json`` lists every other file with its SHA-256. ``items.jsonl`` has one line a dialogue with the hash of its
-verified revision and the stages it passed.
+``manifest.json`` lists every other file with its SHA-256. ``items.jsonl`` has one line per dialogue, with the hash of
+its verified revision and the stages that it passed.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class ManifestFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """A release, as data. Further fields (draws, agreement, who verified) are the release's own."""
+    """A release as data. Other fields (draws, agreement, who verified) vary between releases."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -48,10 +48,10 @@ class VerifyReport:
 def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyReport:
     """Check that an archive is a release of Assay, complete and unchanged.
 
-    Every file is there, with the size and the hash of the manifest; nothing else is; every record has the canary and
-    can be read; every document hashes to the verified revision, and native records, their files and the table agree
-    with the documents. Whatever is wrong becomes a problem in the report: nothing is raised, not even for a missing
-    file.
+    Every file must exist with the size and hash in the manifest, and no other file; every record must have the canary
+    and be readable; every document must have the hash of the verified revision; native records, their files and the
+    table must agree with the documents. All errors become problems in the report: nothing is raised, not even for a
+    missing file.
     """
     report = VerifyReport()
     try:
@@ -67,7 +67,7 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
 
 
 class _Known(NamedTuple):
-    """What the list of items says of one: its language and variant group, the hashes of its document and tools."""
+    """An entry of the list of items: its language and variant group, the hashes of its document and tools."""
 
     language: str
     variant_group: str

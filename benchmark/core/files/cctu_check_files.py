@@ -1,7 +1,7 @@
 """The files beside cctu records: ``check_code/<id>/check_constraint_<i>.json`` and ``.py``.
 
-A reader sees one record at a time, so whoever opens the archive puts the texts of a record's files into it, under
-``check_code``. Their bytes are restored on export; the line with a release's canary is removed on import.
+A reader sees one record at a time, so the texts of a record's files are put into it, under ``check_code``, when the
+archive is opened. Their bytes are restored on export; the line with a release's canary is removed on import.
 """
 
 import re
@@ -98,7 +98,7 @@ class CheckFiles:
         self._limit = limits.line
         self._infos: dict[str, dict[str, zipfile.ZipInfo]] = {}
         self._left: set[str] = set()
-        #: The path of each of these folders; if two have one name, nobody can tell which belongs to a record.
+        #: The path of each of these folders. If two have the same name, it is unclear which one belongs to a record.
         self._places: dict[str, set[str]] = {}
         for info in infos:
             found = _PATH.fullmatch(info.filename)
@@ -116,7 +116,7 @@ class CheckFiles:
         return sorted(self._left)
 
     def see(self, line: bytes) -> str | None:
-        """Return the folder that belongs to the record on this line; None where there is none."""
+        """Return the folder that belongs to the record on this line; None if there is none."""
         try:
             record = loads(line)
         except ValueError:

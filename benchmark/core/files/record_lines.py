@@ -60,7 +60,7 @@ def parse_record(line: bytes) -> dict[str, Any]:
     """Return the object of a line. Raises LineError."""
     if has_too_many_values(line):
         raise LineError(
-            f"The record has more than {MAX_VALUES:,} values. Split it, or leave out what nobody will look at."
+            f"The record has more than {MAX_VALUES:,} values. Split it, or leave out what is not needed for the review."
         )
     try:
         data = loads(line)

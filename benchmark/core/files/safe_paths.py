@@ -1,10 +1,10 @@
-"""Which paths an archive may hold."""
+"""Which paths are allowed in an archive."""
 
 from pathlib import PurePosixPath
 
 
 def is_safe_path(path: str) -> bool:
-    """Tell whether a path in an archive is relative, plain, and leads nowhere else."""
+    """Return whether a path in an archive is relative and plain, and stays inside the archive."""
     parts = PurePosixPath(path).parts
     return (
         bool(parts)

@@ -16,7 +16,7 @@ from benchmark.core.formats.native_remainder import NATIVE, compare, native, not
 ASK = "ask_user_for_required_parameters"
 ANSWER = "prepare_to_answer"
 ANSWER_TYPES = ("tool", "chat")
-#: Steps of one task. Nobody reviews a tenth of this; the limit keeps a hostile record from costing hours.
+#: Steps of one task. Tasks for review have less than a tenth; the limit keeps a hostile record from taking hours.
 MAX_STEPS = 500
 
 _KNOWN = frozenset(("action", "observation", "dependency_list", "idx"))

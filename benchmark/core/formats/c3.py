@@ -61,8 +61,8 @@ _AS_WILD = (
     "it is one of WildToolBench, choose the format wild."
 )
 _OTHER_MESSAGES = (
-    "The messages differ from the tasks and their answers. They are kept with the "
-    "record; a release writes them anew from tasks and answers."
+    "The messages differ from the tasks and their answers. They are kept with the record; a release writes new ones "
+    "from tasks and answers."
 )
 _BEHIND_WEEKDAY = (
     "The text after the weekday is not read, because the published evaluators cut it "

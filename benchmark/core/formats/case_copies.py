@@ -46,7 +46,7 @@ def _parameters(constraint: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 
 def _unknown(parameters: dict[str, Any], was: dict[str, Any], constraint: dict[str, Any]) -> list[str]:
-    """Return fields that neither category uses and that nobody has edited."""
+    """Return unedited fields that neither category uses."""
     held = was["parameters"] or {}
     known: set[str] = set()
     for category in (find_category(was["category"]), find_category(constraint["category"])):

@@ -1,10 +1,10 @@
-"""CCTU records: a query with constraints, one object a line, and beside it the files that check the constraints.
+"""CCTU records: a query with constraints, one object per line, and separate files that check the constraints.
 
 A line has ``id``, ``messages`` (system prompt and query), ``tools``, ``codes`` and ``unsolved_set`` as JSON *texts*,
 ``constraints_list`` ([[dimension, category, text] …]), ``data_source`` and ``answer``. The file
-``check_code/<id>/check_constraint_<i>.json`` has the parameters of constraint i, ``.py`` its validator. Whoever reads
-an archive puts these files' texts into the record, under ``check_code`` (``check_files``); a record without them can be
-read, too. What the format cannot represent (trajectory, spans, variants, examples) is under ``assay``.
+``check_code/<id>/check_constraint_<i>.json`` has the parameters of constraint i, ``.py`` its validator. When an archive
+is read, the texts of these files are put into the record, under ``check_code`` (``cctu_check_files``); a record without
+them can be read too. What the format cannot represent (trajectory, spans, variants, examples) is under ``assay``.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from benchmark.core.formats.interface import (
 )
 from benchmark.core.formats.native_remainder import native, restore, unknown
 
-#: What the published code asks of every record.
+#: Fields that the published code requires in every record.
 _ASKED_FOR = {"codes": "{}", "unsolved_set": "{}", "data_source": "", "answer": ""}
 
 

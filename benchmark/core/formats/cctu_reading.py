@@ -99,7 +99,7 @@ class RecordReader:
         return dialogue
 
     def _note_residue(self, dialogue: ReadDialogue) -> None:
-        """Keep what the plain form would not give back, place by place: an edit drops only its own place."""
+        """Keep what the plain form would not reproduce, place by place, so that an edit affects only its own place."""
         raw = {key: self.record[key] for key in FIELDS if key in self.record}
         for n, (constraint, entry) in enumerate(
             zip(dialogue.document["constraints"], self.record["constraints_list"], strict=True)

@@ -1,6 +1,6 @@
-"""What a constrained document contains and the cctu layout cannot represent: kept in the record under ``assay``.
+"""The content of a constrained document that the cctu layout cannot represent; kept in the record under ``assay``.
 
-The published code ignores fields that it does not know, so it reads such a record like any other.
+The published code ignores unknown fields, so it reads such a record like any other.
 """
 
 from typing import Any

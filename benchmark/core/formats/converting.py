@@ -1,7 +1,7 @@
 """Convert records of one format to another, without a database, and report what the other format cannot represent.
 
-From a format to itself, every record comes back as the same line: what a writer gives is laid out like the line, with
-the same order of keys and spelling of numbers.
+Within one format, every record comes back as the same line: the writer's output is laid out like the original line,
+with the same order of keys and spelling of numbers.
 """
 
 from collections.abc import Iterator, Sequence

@@ -83,7 +83,7 @@ class Writer(Protocol):
         ...
 
     def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """Return what a published evaluator would stumble over in the record; pointers into the documents."""
+        """Return what a published evaluator can't process in the record; pointers into the documents."""
         ...
 
 
@@ -105,7 +105,7 @@ class Problems:
 
     __slots__ = ("found",)
 
-    #: A record with more problems than this is of another kind altogether; the rest would only be noise.
+    #: A record with more problems is of a different kind altogether; listing the rest would not help.
     LIMIT = 50
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ def check_id(value: Any, problems: Problems, pointer: str = "/id") -> str:
 
 
 def guess_language(texts: Iterable[str]) -> str:
-    """Return ``zh``, ``en`` or "" by the characters: with a tenth of Chinese ones among the letters it is Chinese."""
+    """Return ``zh``, ``en`` or "" by the characters: Chinese if a tenth of the letters are."""
     chinese = latin = other = 0
     for text in texts:
         for character in text[:2000]:

@@ -1,9 +1,9 @@
-"""The native remainder: what writing a dialogue would not give back of the record it was read from.
+"""The native remainder: the parts of a record that writing its dialogue would not reproduce.
 
 A reader writes what it has just read, in plain form, and compares. Fields that were absent, or spelled in a way that
-the plain form does not have, are kept beside a fingerprint of the plain form. A writer restores them if the plain form
-still has that fingerprint, that is, if nobody has edited what they stand for. So an untouched record comes back equal,
-and an edit is never lost behind an outdated original.
+the plain form does not have, are kept with a fingerprint of the plain form. A writer restores them if the plain form
+still has that fingerprint, that is, if that part was not edited. So an untouched record comes back equal, and an
+outdated original never hides an edit.
 
 All of it is under one key of ``extra``, next to the native fields that Assay does not know.
 """
@@ -43,7 +43,7 @@ def compare(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def restore(plain: dict[str, Any], residue: Any) -> None:
-    """Restore the originals in ``plain`` wherever what they stand for is unchanged.
+    """Restore the originals in ``plain`` whose parts of the document are unchanged.
 
     ``residue`` may have come with a document of unknown origin: invalid parts are skipped.
     """

@@ -1,10 +1,10 @@
 """Traces in the messages of the OpenAI chat API: ``{"id", "messages": […], "tools": […]}``.
 
-Each user message opens a task. The calls of one assistant message become calls with dependencies that are not
-annotated; a tool message is the observation of the call whose id it names. An assistant text that ends a task is its
-answer, of type tool if the task has calls, else chat: whether it asks something cannot be known. A refusal is such a
-text. The first system message is the env_info; anything else before the first user message is the dialogue so far. JSON
-within texts (arguments, observations) is written as before if it has not changed.
+Each user message starts a task. The calls of one assistant message become calls with dependencies that are not
+annotated; a tool message is the observation of the call whose id it names. An assistant text at the end of a task is
+its answer: of type tool if the task has calls, else chat, since it is unknown whether it asks something. A refusal is
+such a text. The first system message is the env_info; anything else before the first user message is the dialogue so
+far. JSON within texts (arguments, observations) is written as before if it has not changed.
 """
 
 from collections.abc import Sequence

@@ -24,8 +24,7 @@ Speaks = Callable[[Any], bool]
 
 def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]:
     """Return the messages in the order of the record, with its other content, as long as their own content is
-    unchanged. All that the API reads is as in ``plain``.
-    """
+    unchanged. Everything that the API reads is as in ``plain``."""
     record: dict[str, Any] = {"messages": plain}
     restore(record, {"kept": residue.get("kept")})
     messages = record["messages"]
@@ -36,11 +35,11 @@ def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]
 
 
 def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks: Speaks) -> list[Any] | None:
-    """Return the remainder ``[messages, fingerprint]`` of a document that said ``old``, for the one that says ``new``.
+    """Return the remainder ``[messages, fingerprint]`` of a document with the messages ``old``, for one with ``new``.
 
-    A message with other content now is as in ``new``. A result goes with its call, a text between two messages with
-    either; and whatever ``speaks`` of what was corrected is removed everywhere. None if nothing is left, or if it
-    cannot be told what the messages belong to.
+    A message whose content changed is as in ``new``. A result follows its call, and a text between two messages follows
+    either; what ``speaks`` of corrected content is removed everywhere. None if nothing is left, or if it is unclear
+    what the messages belong to.
     """
     if value_hash([one.message for one in old]) != entry[1]:
         return None
@@ -112,7 +111,7 @@ def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[
 
 
 def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
-    """Return the record's value where ``written`` is written, without what speaks of something else."""
+    """Return the record's value for ``written``, without anything that speaks of something else."""
     if same(raw, written):
         return raw
     if type(raw) is dict and type(written) is dict:

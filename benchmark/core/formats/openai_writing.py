@@ -27,7 +27,7 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
 
 
 def write_messages(document: dict[str, Any]) -> Iterator[Written]:
-    """Return the messages of a document, in their order."""
+    """Yield the messages of a document in order."""
     if document["env_info"] is not None:
         yield Written(("env_info",), {"role": "system", "content": document["env_info"]})
     for n, message in enumerate(document["context"]):
@@ -41,7 +41,7 @@ def write_messages(document: dict[str, Any]) -> Iterator[Written]:
 
 
 def turns_of(steps: list[Step]) -> list[list[Step]]:
-    """Return the steps in the turns they came in, whatever their dependencies; by dependencies if no call came in one.
+    """Return the steps in their original turns, whatever their dependencies; by dependencies if no call had a turn.
 
     A new call joins the calls before it if it needs none of them. A call leaves its turn if something was inserted
     between the two that it needs, or may need.
@@ -54,7 +54,7 @@ def turns_of(steps: list[Step]) -> list[list[Step]]:
     places: dict[str, int] = {}
     for step in steps:
         end, number, needs = len(turns), round_of(step), step["depends_on"]
-        #: The turn it is put in, and the first turn in which it may need nothing.
+        #: The turn that it is put in, and the first turn in which it may need nothing.
         at = before = end
         if number is not None:
             at = rounds.get(number, end)
@@ -73,7 +73,7 @@ def turns_of(steps: list[Step]) -> list[list[Step]]:
 
 
 def round_of(step: Step) -> int | None:
-    """Return the number of the turn that a call came in; None if it came in none."""
+    """Return the number of the call's original turn; None if it had none."""
     number = native(step).get("round") if step["type"] == "call" else None
     return number if type(number) is int else None
 
@@ -119,7 +119,7 @@ def _write_call(task: dict[str, Any], call: Step, taken: set[str]) -> dict[str, 
 
 
 def _call_id(task: dict[str, Any], call: Step, taken: set[str]) -> str:
-    """Return the id that a call came with; for a new one, an id that no other call of the task has."""
+    """Return the original id of a call; for a new one, an id that no other call of the task has."""
     call_id = native(call).get("call_id")
     if type(call_id) is str:
         return call_id
@@ -132,7 +132,7 @@ def _call_id(task: dict[str, Any], call: Step, taken: set[str]) -> str:
 
 
 def _text_of(value: Any, original: Any) -> str:
-    """Return a value as text, laid out like the one it came from."""
+    """Return a value as text, laid out like its original."""
     if type(value) is str:
         return value
     if type(original) is str:

@@ -1,8 +1,8 @@
-"""Drop what was kept of a native record when the place it speaks of was edited.
+"""Drop what was kept of a native record about places that were edited.
 
-Beside a document there are fields of its record that Assay does not know, and originals of what its plain form spells
-in another way (``residue``). Both may repeat a value: the text of arguments, an error message of a wrong call, a label
-in the words of the record. Once somebody has corrected that value, the copy is wrong, and must not be released with it.
+Next to a document there are fields of its record that Assay does not know, and originals that its plain form spells in
+another way (``residue``). Both may repeat a value: the text of arguments, an error message of a wrong call, a label in
+the record's words. When somebody corrects that value, the copy is wrong and must not be released.
 """
 
 import copy
@@ -103,10 +103,10 @@ def _own(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
-    """Return what an edited task, step, constraint, round or call keeps of its own original."""
+    """Remove what an edited task, step, constraint, round or call kept of its own original."""
     edited = {key for key in part.keys() | old.keys() if not same(part.get(key), old.get(key))} - {"extra"}
     if edited & {"information", "native_information"} and not _means(part["native_information"], part["information"]):
-        # The word is that of a label which somebody corrected, or which a settlement did not take.
+        # The word belongs to a label that somebody corrected, or that a settlement did not choose.
         same_label = part["information"] == old.get("information")
         part["native_information"] = old.get("native_information") if same_label else None
     notes = native(part)
@@ -223,7 +223,7 @@ def _with_prompt_and_query(raws: Any, plain: list[dict[str, Any]], speaks: "_Spe
 
 
 class _Speaking:
-    """Return whether a value contains one of some texts, also in the middle of a sentence.
+    """Tells whether a value contains one of some texts, also in the middle of a sentence.
 
     Searching for many texts in many is superlinear: past ``_STEPS`` characters compared, everything counts as a copy.
     """
@@ -241,7 +241,7 @@ class _Speaking:
 
 
 def _forget_originals(document: dict[str, Any]) -> None:
-    """Yield fields of the record that were kept in their own spelling, and no longer stand for the document."""
+    """Remove fields kept in the record's own spelling that no longer match the document."""
     kept = native(document).get("kept")
     if not isinstance(kept, dict):
         return
@@ -279,7 +279,7 @@ def _plain(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(document: dict[str, Any]) -> set[str]:
-    """Yield every text and number of the document itself, in the form in which copies are searched for."""
+    """Return every text and number of the document itself, in the form in which copies are searched for."""
     found: set[str] = set()
     for _, part in _parts(document):
         found.update(_leaves({key: value for key, value in part.items() if key not in ("id", "extra", "type")}))

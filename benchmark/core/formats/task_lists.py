@@ -1,4 +1,4 @@
-"""What wild, c3 and mmtb have in common: a record lists the tasks of a dialogue, in one language or two.
+"""The common parts of wild, c3 and mmtb: a record lists the tasks of a dialogue, in one language or two.
 
 Fields of the English variant begin with ``english_``; those without are Chinese, or shared by both.
 """
@@ -55,7 +55,7 @@ class LanguageReading:
         return PREFIXES[self.language]
 
     def warn(self, pointer: str, message: str) -> None:
-        """Warn that something was read in another way than it is written, or not at all."""
+        """Warn that something was not read as it is written, or not at all."""
         self.warnings.append(Problem(pointer, message))
 
     def shared(self, field: str) -> tuple[str, Any]:
@@ -135,7 +135,7 @@ class TaskListFormat(FormatDefaults, ABC):
 
     name: ClassVar[str]
     joins_languages: ClassVar[bool] = True
-    #: The field with the user messages, without its prefix; it tells which languages a record has.
+    #: The field with the user messages, without its prefix; it shows which languages a record has.
     tasks_field: ClassVar[str]
     #: Names of all fields that the format knows, prefixed ones included.
     known: ClassVar[frozenset[str]]
@@ -231,7 +231,7 @@ class TaskListFormat(FormatDefaults, ABC):
         """See ``interface.Writer``."""
 
     def _keep_the_rest(self, record: dict[str, Any], dialogues: list[ReadDialogue]) -> None:
-        """Store in the documents what writing them would not give back."""
+        """Store in the documents what writing them would not reproduce."""
         for key in record.keys() - self.known:
             if key == CANARY:
                 continue
@@ -239,7 +239,7 @@ class TaskListFormat(FormatDefaults, ABC):
             for dialogue in dialogues:
                 if only is None or dialogue.language == only:
                     dialogue.document["extra"][key] = record[key]
-        # Readers of nodes have already kept what differs in well-formed answer lists: these need no second look.
+        # Readers of nodes have already kept the differences in well-formed answer lists, so these need no second look.
         answers = {}
         for dialogue in dialogues:
             value = record.get(f"{PREFIXES[dialogue.language]}answer_list")
@@ -372,7 +372,7 @@ def new_document(language: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def evaluator_problems(item: DialogueLike) -> list[Problem]:
-    """Yield what the published evaluators of all three formats stop or stumble at."""
+    """Return what the published evaluators of all three formats can't process."""
     problems = []
     for task in item.document["tasks"]:
         here = f"/tasks/{task['id']}"

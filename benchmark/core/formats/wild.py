@@ -1,4 +1,4 @@
-"""WildToolBench records: one dialogue an object.
+"""WildToolBench records: one dialogue per object.
 
 Fields, each with ``english_`` before it or, in Chinese, without: ``env_info``, ``tools``, ``tasks``, ``answer_list``,
 ``task_types``, ``turn_subtypes`` (from the second task on). Candidates cut out of a longer dialogue also have

@@ -75,7 +75,7 @@ class Command(PipelineCommand):
         )
 
     def _release(self, project: Project, options: dict[str, Any]) -> Release:
-        """Return the release of that version: a new one, an unfinished one, or the frozen one to be built again."""
+        """Return the release with that version: a new one, an unfinished one, or the frozen one to be built again."""
         version, native_format = options["release_version"], options["format"]
         existing = find_release(project=project, version=version)
         if existing is None:

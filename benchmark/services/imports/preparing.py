@@ -132,7 +132,7 @@ class Preparer:
                 dialogues[0].native_line = _laid_out(item.data, line.content)
             record.dialogues, record.external_id = dialogues, dialogues[0].external_id
         except TookTooLong:
-            # It may have been stopped anywhere, so its cache starts anew.
+            # It may have been stopped anywhere, so its cache is emptied.
             self._forget()
             record.external_id = _id_of(item.data)
             record.problems = [Problem("", _TOO_LONG.format(self._seconds))]

@@ -79,9 +79,9 @@ def _lock(keys: Iterable[int]) -> list[Dialogue]:
 
 
 def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
-    """Return dialogues that were here in one language only, and of whose record variants are imported.
+    """Return dialogues that the project had in one language only, and whose record now has imported variants.
 
-    Or were imported: earlier imports did not join them.
+    Those of earlier imports too, if these did not join them.
     """
     members = Dialogue.objects.filter(Q(published=True) | Q(batch=job), project=batch.project).counted()
     alone = Dialogue.objects.filter(project=batch.project, published=True, variant_group="").counted()

@@ -1,7 +1,7 @@
-"""The report of an import: a file with one note a line beside the upload, and the first notes as rows for the page.
+"""The report of an import: a file with one note per line beside the upload, and the first notes as rows for the page.
 
-Notes are written inside the chunk's fenced transaction: whoever writes holds the job. What an attempt wrote after its
-last commit is cut off by the next one.
+Notes are written inside the chunk's fenced transaction, so only by the job's current worker. What an attempt wrote
+after its last commit is cut off by the next one.
 """
 
 import os

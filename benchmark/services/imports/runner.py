@@ -1,7 +1,7 @@
 """Run an import: chunks of records, each in a fenced transaction, unpublished until the last one publishes all.
 
 An import that ends early is rolled back; its report stays. If it is killed, it continues after the last committed
-chunk; if it is killed while rolling back, it rolls back the rest and starts anew.
+chunk; if it is killed while rolling back, it rolls back the rest and starts again.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from benchmark.services.imports.trials import start_import_trials
 #: A chunk ends at this many records or this many bytes of them, whichever comes first.
 CHUNK_RECORDS = 250
 CHUNK_BYTES = 4 << 20
-#: Seconds of reading without a record after which the worker sends a sign of life.
+#: Seconds of reading without a record after which the worker sends a heartbeat.
 BEAT = 5.0
 #: If all of these first records look like another format, the wrong format was chosen.
 FORMAT_PROBE_RECORDS = 20
@@ -91,9 +91,10 @@ class ImportRun:
         return {**asdict(self.counters), "notes": self.report.counts}
 
     def _start_over(self) -> None:
-        """Start anew if there is nothing to continue from.
+        """Start from the beginning if there is nothing to continue from.
 
-        What a dry run has met is lost with its process; of an import that was being rolled back, a part is gone.
+        A dry run's memory of records is lost with its process, and part of an import that was being rolled back is
+        gone.
         """
         self._discard()
         with self.running.chunk() as chunk:
@@ -249,9 +250,8 @@ class ImportRun:
 
 
 class _Heard:
-    """A file whose reading counts as a sign of life: gigabytes of blank lines give nothing to write, and a silent
-    worker would be considered dead.
-    """
+    """A file that sends heartbeats while it is read. Gigabytes of blank lines give nothing to write, and a silent
+    worker would be considered dead."""
 
     def __init__(self, file: BinaryIO, running: Running) -> None:
         self._file, self._running = file, running

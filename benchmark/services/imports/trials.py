@@ -35,7 +35,7 @@ def run_import_trials(running: Running) -> dict[str, Any]:
             if late:
                 # The next job starts with this document again; the results so far are known by then.
                 break
-            # One at a time, with a sign of life after each: a validator may take its whole time limit.
+            # One at a time, with a heartbeat after each: a validator may take its whole time limit.
             tried = ensure_tried([subject])
             counts["tried"] += tried
             running.beat()
@@ -80,7 +80,7 @@ def trials_of(batch: ImportBatch) -> Job | None:
 
 
 def _revisions(batch: ImportBatch, *, after: int) -> Iterator[Revision]:
-    # Cases have no policies; if nothing else was imported with them, that finds them without reading all.
+    # Cases have no policies. If nothing else was imported with them, this finds them without reading all.
     rows = Revision.objects.filter(batch=batch.job, sealed=False, dialogue__policies="").order_by("pk")
     rows = rows.select_related("dialogue__project", "toolset_revision").defer("dialogue__search_text")
     while found := list(rows.filter(pk__gt=after)[:SLICE]):

@@ -38,7 +38,7 @@ CARD = "README.md"
 #: Version of the dialogue document's schema.
 DOCUMENT_VERSION = 1
 
-#: The maximum that readers take.
+#: The most files that readers accept.
 MAX_FILES_BESIDE = Limits().beside
 #: Dialogues in memory at a time.
 _SLICE = 200
@@ -147,7 +147,7 @@ class _Building:
         return b"".join(out)
 
     def _keep_files(self, files: dict[str, bytes]) -> None:
-        """Put aside the files beside a record: while the records are written, no other member can be."""
+        """Put aside the files of a record: while records are written, no other member can be."""
         for path, content in files.items():
             self.files_beside += 1
             if self.files_beside > MAX_FILES_BESIDE:
@@ -169,7 +169,7 @@ class _Building:
             archive.add(f"{self.root}/{path}", content)
 
     def _populations(self) -> Iterator[bytes]:
-        """Write what each draw was made from, so that anyone can repeat it."""
+        """Write the population of each draw, so that anyone can repeat it."""
         for stage, number in self.release.frozen["populations"]:
             draw = Draw.objects.get(project=self.release.project_id, stage=stage, number=number)
             for member, drawn in members_of(draw):

@@ -1,6 +1,6 @@
 """Freeze a release: decide which dialogues enter it, at which revision, and why the others do not.
 
-What is decided here is stored; an archive is built from that alone, so it can be built again.
+The decisions are stored, and an archive is built only from them, so it can be built again.
 """
 
 from collections import Counter
@@ -352,7 +352,7 @@ class _Freezing:
 
 
 class _Labels(NamedTuple):
-    """Return the counted value of a dialogue; blank if nothing is annotated."""
+    """The counted labels of a dialogue."""
 
     language: str
     policies: tuple[str, ...]
@@ -376,7 +376,7 @@ class _Labels(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class _Candidate:
-    """Return the counts from a dialogue's row; its content is read only if needed."""
+    """A dialogue's row with what the release counts; its content is read only if needed."""
 
     pk: int
     external_id: str

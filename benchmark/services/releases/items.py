@@ -26,7 +26,7 @@ _NEUTRAL = WRITERS["neutral"]
 
 @dataclass(slots=True, frozen=True)
 class Item:
-    """One dialogue at the revision that was verified (a ``benchmark.core.formats.DialogueLike``)."""
+    """One dialogue at its verified revision (a ``benchmark.core.formats.DialogueLike``)."""
 
     external_id: str
     language: str

@@ -100,8 +100,8 @@ def _build(running: Running, release: Release) -> None:
         running.beat()
         raise
     with running.chunk() as chunk:
-        # Under the job's lock: nobody else can be doing this. A crash right after the renaming leaves a complete
-        # archive without a row; the next attempt writes the same bytes in its place.
+        # Under the job's lock, so no other process is here. A crash right after the renaming leaves a complete archive
+        # without a row; the next attempt writes the same bytes in its place.
         aside.replace(final)
         sync_folder(folder)
         Release.objects.filter(pk=release.pk).update(

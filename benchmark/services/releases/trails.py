@@ -88,7 +88,7 @@ def write_trails(cycles: Iterable[Verified]) -> dict[int, dict[str, Any]]:
         "exit_revision__content_hash",
     ):  # fmt: skip
         if settled_at is None:
-            # Each stage that was not settled was interrupted by one of the moves that removed it.
+            # A stage that was not settled was interrupted by one of the moves that removed it.
             later = broken = next(breaks[cycle_id], None)
         else:
             later, broken = next((move for move in moves[cycle_id] if move.at > settled_at), None), None
@@ -114,9 +114,8 @@ def write_trails(cycles: Iterable[Verified]) -> dict[int, dict[str, Any]]:
 
 
 class _Move(NamedTuple):
-    """Return that a cycle moved to another version of the protocol: when, from which one, and why that interrupted its
-    stage; blank if it did not.
-    """
+    """A cycle's move to another version of the protocol: when, from which one, and why it interrupted the cycle's
+    stage; blank if it did not."""
 
     at: datetime
     before: int
