@@ -1,4 +1,4 @@
-"""Check the rules for templates, and that only templates contain HTML.
+"""Check the rules for templates, that only templates contain HTML, and that nothing hides `_()`.
 
 The content security policy forbids inline scripts and styles, event attributes, files from other servers and htmx
 attributes that need eval. The text of a textarea begins on a new line, because browsers drop its first line break.
@@ -7,6 +7,7 @@ Lines have at most 120 characters. All text is marked for translation.
 
 import ast
 import re
+import symtable
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -101,6 +102,19 @@ def code_problems(text: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "HTML in a text: write it in a template"
 
 
+def gettext_problems(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, sentence) for every function that uses `_`, or lets an inner one use it, and also assigns to it."""
+    waiting = [symtable.symtable(text, "module", "exec")]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        symbols = {symbol.get_name(): symbol for symbol in table.get_symbols()}
+        if table.get_type() != "function" or "_" not in symbols or symbols["_"].is_imported():
+            continue
+        if symbols["_"].is_free() or (symbols["_"].is_local() and symbols["_"].is_referenced()):
+            yield table.get_lineno(), f"{table.get_name()} uses _ and assigns to it: give the variable another name"
+
+
 def blanked(found: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", found[0])
 
@@ -173,10 +187,9 @@ def problems_below(root: Path) -> list[str]:
     lines = []
     for application in APPLICATIONS:
         for file in sorted((root / application).rglob("*.py")):
-            name = file.relative_to(root).as_posix()
-            if name not in SAFE:
-                found = sorted(code_problems(file.read_text(encoding="utf-8")))
-                lines += [f"{name}:{line}: {sentence}" for line, sentence in found]
+            name, text = file.relative_to(root).as_posix(), file.read_text(encoding="utf-8")
+            problems = [*gettext_problems(text), *(code_problems(text) if name not in SAFE else ())]
+            lines += [f"{name}:{line}: {sentence}" for line, sentence in sorted(problems)]
     for file in sorted((root / "templates").rglob("*")):
         if file.suffix in (".html", ".svg", ".txt") and file.is_file():
             text = file.read_text(encoding="utf-8")

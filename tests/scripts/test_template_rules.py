@@ -1,7 +1,7 @@
 import pytest
 
 from scripts import template_rules
-from scripts.template_rules import code_problems, problems_below, template_problems, unmarked_text
+from scripts.template_rules import code_problems, gettext_problems, problems_below, template_problems, unmarked_text
 
 
 @pytest.mark.parametrize(
@@ -149,3 +149,31 @@ def test_problems_are_named_by_file_and_line(tmp_path):
         "templates/new/page.html:2: a tag that does not end on its line: Django would show it as text",
         f"templates/new/page.html:6: “Save” {template_rules.UNMARKED}",
     ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for _ in range(3): say(_('Hello'))",
+        "row, _ = first(); return _('Hello')",
+        "_ = 1; return [_('Hello') for n in rows]",
+        "return [_('Hello') for _ in rows]",
+    ],
+)
+def test_a_function_that_translates_does_not_assign_to_the_underscore(body):
+    found = list(gettext_problems(f"from django.utils.translation import gettext as _\ndef page():\n    {body}\n"))
+    assert found
+    assert all("assigns to it" in sentence for _, sentence in found)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return _('Hello')",
+        "row, _ = first(); return row",
+        "from django.utils.translation import gettext as _; return _('Hello')",
+        "return _('Hello'), [1 for _ in rows]",
+    ],
+)
+def test_other_uses_of_the_underscore_are_left_alone(body):
+    assert not list(gettext_problems(f"from django.utils.translation import gettext as _\ndef page():\n    {body}\n"))
