@@ -8,7 +8,7 @@ class ReviewsConfig(AppConfig):
         # Importing these modules registers their kinds of jobs.
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
-        from annotator.services.projects import GIVEN, IN_HAND, TAKE_BACK
+        from annotator.services.projects import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK, ROLE_GRANTED
         from reviews.services.assignments.member_removal import describe_claims, release_claims, retire_tests
         from reviews.services.cycles import migration  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages
@@ -22,6 +22,6 @@ class ReviewsConfig(AppConfig):
         REVIEWED_BLIND.append(reviewed_blind)
         RECORDS.append(record_problems)
         PROJECT_RECORDS.append(project_record_problems)
-        IN_HAND.append(describe_claims)
-        TAKE_BACK.append(release_claims)
-        GIVEN.append(retire_tests)
+        DESCRIBE_LOST_WORK.append(describe_claims)
+        RELEASE_LOST_WORK.append(release_claims)
+        ROLE_GRANTED.append(retire_tests)

@@ -148,10 +148,10 @@ def _shared_middleware() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _clean_slate(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave no files behind, nor anybody who takes turns: each test's people have the same keys."""
-    from annotator.views import slow
+    from annotator.views import request_limits
 
-    monkeypatch.setattr(slow, "_computing", {})
-    monkeypatch.setattr(slow, "_counted", {})
+    monkeypatch.setattr(request_limits, "_computing", {})
+    monkeypatch.setattr(request_limits, "_counted", {})
     yield
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 

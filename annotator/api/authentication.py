@@ -10,11 +10,11 @@ from rest_framework.request import Request
 
 from annotator.models import ApiToken, User
 from annotator.services.accounts.tokens import find_live_token
-from annotator.views.slow import take_a_turn
+from annotator.views.request_limits import admit_request
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Authenticates the owner of a working token. Raises Busy (see ``annotator.views.slow``)."""
+    """Authenticates the owner of a working token. Raises Busy (see ``annotator.views.request_limits``)."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         parts = get_authorization_header(request).split()
@@ -25,7 +25,7 @@ class TokenAuthentication(BaseAuthentication):
         token = find_live_token(parts[1].decode("latin-1"))
         if token is None:
             raise AuthenticationFailed(_("The token is unknown, expired or revoked. Create one under “API tokens”."))
-        take_a_turn(request._request, token.user)
+        admit_request(request._request, token.user)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -33,12 +33,13 @@ STALLED_SECONDS = 20
 #: Bytes of a chunk. Slower clients are disconnected.
 CHUNK = 2**16
 #: Bytes after which a response is large, and seconds that a thread then waits for the next chunk: a proxy buffers that
-#: much for a slow client and takes no more until the client has read it. ``annotator.views.slow`` limits their number.
+#: much for a slow client and takes no more until the client has read it. ``annotator.views.request_limits`` limits how
+#: many there are.
 LARGE_RESPONSE, LARGE_RESPONSE_SECONDS = 4 * 10**6, 600
 #: Seconds to wait until the client closes its end of a connection, so that the end of the response arrives.
 CLOSING_SECONDS = 2
-#: Requests of one person that may wait for a thread (``annotator.views.slow`` may refuse further ones), and sessions
-#: and tokens whose owner is remembered.
+#: Requests of one person that may wait for a thread (``annotator.views.request_limits`` may refuse further ones), and
+#: sessions and tokens whose owner is remembered.
 MAX_WAITING, MAX_KNOWN = 50, 10_000
 
 _LOG = logging.getLogger(__name__)

@@ -24,12 +24,12 @@ from annotator.services.access.permissions import require_administrator, roles_i
 from annotator.services.history.events import append_event
 
 INVITATION_DAYS = 14
-#: Each names the work in progress that a person may not continue with only these roles left.
-IN_HAND: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
+#: Each describes the work in progress that a person may not continue with only these roles left.
+DESCRIBE_LOST_WORK: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
 #: Each releases that work in the transaction that ends the role: (actor, project, person, roles left).
-TAKE_BACK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
+RELEASE_LOST_WORK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
 #: Each ends work that a person may not continue with a new role, in the transaction that adds the role.
-GIVEN: list[Callable[[Project, User, Role], None]] = []
+ROLE_GRANTED: list[Callable[[Project, User, Role], None]] = []
 SEVERITIES = ("error", "warning", "info", "off")
 SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settings")
 _LABELS = {
@@ -242,7 +242,7 @@ def _give_role(
             if invitation is not None:
                 after["invitation"] = invitation.public_id
             append_event(actor=actor, project=project, kind="membership.granted", after=after)
-            for end in GIVEN:
+            for end in ROLE_GRANTED:
                 end(project, user, role)
     return membership
 
@@ -275,8 +275,8 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
                 raise Conflict(sentence % {"person": user})
             _revoke_invitations_of(actor=actor, project=project, sender=user)
         left = frozenset(Role(m.role) for m in memberships if m.user_id == user.pk and m.role != role)
-        for take_back in TAKE_BACK:
-            take_back(actor, project, user, left)
+        for release in RELEASE_LOST_WORK:
+            release(actor, project, user, left)
         membership.ended_at = timezone.now()
         membership.save(update_fields=["ended_at"])
         if not Membership.objects.live().filter(user=user).exists():
@@ -289,9 +289,9 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
         )
 
 
-def in_hand(*, project: Project, user: User, left: frozenset[Role]) -> list[str]:
+def lost_work(*, project: Project, user: User, left: frozenset[Role]) -> list[str]:
     """Return a sentence for each item in progress that a person may not continue with only these roles left."""
-    return [sentence for name in IN_HAND for sentence in name(project, user, left)]
+    return [sentence for name in DESCRIBE_LOST_WORK for sentence in name(project, user, left)]
 
 
 def _revoke_invitations_of(*, actor: User, project: Project, sender: User) -> None:

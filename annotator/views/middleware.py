@@ -21,8 +21,8 @@ from annotator.errors import Busy, DomainError
 from annotator.models import User
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
+from annotator.views.request_limits import admit_large_response, admit_request, admit_transfer, note_computing
 from annotator.views.site import healthz, readyz
-from annotator.views.slow import note_computing, take_a_place, take_a_place_for_the_answer, take_a_turn
 from annotator.views.uploads import may_send_files
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -56,7 +56,7 @@ class SizeMiddleware:
     """Refuses requests that are too large before it reads them, except from people who may send files.
 
     People who are not signed in have to sign in first. (The API checks this itself.) Removes what is left of a broken
-    upload. Large uploads and answers need a place (annotator.views.slow).
+    upload. Limits large uploads and responses (annotator.views.request_limits).
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -75,7 +75,7 @@ class SizeMiddleware:
         if request.method == "HEAD":
             return response
         try:
-            take_a_place_for_the_answer(request, response)
+            admit_large_response(request, response)
         except Busy as busy:
             return refuse_for_now(request, busy)
         return response
@@ -91,7 +91,7 @@ class SizeMiddleware:
             return None
         if may_send_files(request):
             try:
-                request.place.enter_context(take_a_place(request))  # type: ignore[attr-defined]
+                request.place.enter_context(admit_transfer(request))  # type: ignore[attr-defined]
             except Busy as busy:
                 return refuse_for_now(request, busy)
             return None
@@ -131,7 +131,7 @@ def _known_person(request: HttpRequest) -> User | None:
 
 
 class TurnsMiddleware:
-    """Keeps one person from filling all threads with slow requests (``annotator.views.slow``).
+    """Keeps one person from filling all threads with slow requests (``annotator.views.request_limits``).
 
     For tokens, the API does this (``annotator.api.authentication``).
     """
@@ -143,7 +143,7 @@ class TurnsMiddleware:
         begun = time.thread_time()
         try:
             if isinstance(user := request.user, User):
-                take_a_turn(request, user)
+                admit_request(request, user)
         except Busy as busy:
             return refuse_for_now(request, busy)
         response = self.get_response(request)

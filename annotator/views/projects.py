@@ -170,9 +170,9 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     held = roles_in(project, user)
     if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):
         left = frozenset() if action == "deactivate" else held - {Role(role)}
-        in_hand = projects.in_hand(project=project, user=user, left=left)
-        if action in ("deactivate", "end") and held and (in_hand or not left):
-            context = {"person": user, "action": action, "role": role, "in_hand": in_hand, "leaves": not left}
+        lost_work = projects.lost_work(project=project, user=user, left=left)
+        if action in ("deactivate", "end") and held and (lost_work or not left):
+            context = {"person": user, "action": action, "role": role, "lost_work": lost_work, "leaves": not left}
             if role in Role.values:
                 context["label"] = Role(role).label.lower()
             return render(request, "annotator/member_leave.html", context)

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.core.capacity import a_place_of
+from annotator.core.concurrency import limited
 from annotator.services.jobs.readiness import what_is_missing
 from annotator.views.errors import RETRY_AFTER
 
@@ -43,7 +43,7 @@ def _missing() -> dict[str, str]:
     Each check opens a database connection, and anybody may ask. Only one thread checks; the others repeat its last
     answer if that is recent.
     """
-    with a_place_of({"readyz": 1}) as free:
+    with limited({"readyz": 1}) as free:
         when, missing = _found["last"]
         if free or time.monotonic() - when > RECENT:
             missing = what_is_missing()

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotator.models import Project
 from annotator.services.jobs.outages import NoRoom, has_room, require_room
-from annotator.views.slow import take_a_place
+from annotator.views.request_limits import admit_transfer
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -47,7 +47,7 @@ class PermissionHandler(FileUploadHandler):
         # For pages, SizeMiddleware did this before. For the API, the sender is known only now.
         request: HttpRequest = self.request  # type: ignore[assignment]
         if content_length > settings.MAX_REQUEST_BYTES and request.path_info.startswith("/api/"):
-            request.place.enter_context(take_a_place(request))  # type: ignore[attr-defined]
+            request.place.enter_context(admit_transfer(request))  # type: ignore[attr-defined]
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         request: HttpRequest = self.request  # type: ignore[assignment]

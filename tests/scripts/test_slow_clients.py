@@ -15,7 +15,7 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 from annotator.config import buffering_worker
 from annotator.config.buffering_worker import MAX_BODY, BufferingWorker, _IncomingRequest, _TimedSocket
-from annotator.views import slow
+from annotator.views import request_limits
 from scripts.demo import listening_socket
 from scripts.supervisor import Supervisor
 
@@ -190,7 +190,7 @@ def test_a_large_answer_waits_for_a_proxy_that_has_taken_much_for_a_slow_reader(
 
 
 def test_what_is_large_is_the_same_for_those_who_wait_and_for_those_who_give_places():
-    assert slow.AT_ONCE == buffering_worker.LARGE_RESPONSE
+    assert request_limits.BUFFERED == buffering_worker.LARGE_RESPONSE
 
 
 def test_who_takes_nothing_of_an_answer_is_given_up_with_a_line_in_the_log(monkeypatch, caplog):

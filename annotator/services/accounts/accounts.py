@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotator.core.capacity import a_place_of
+from annotator.core.concurrency import limited
 from annotator.errors import Hidden
 from annotator.models import User
 from annotator.services.accounts.attempts import (
@@ -75,7 +75,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             places = {f"name {name.strip().casefold()}": OF_ONE_NAME}
         else:
             places = {f"address {address}": OF_ONE_ADDRESS, "strangers": OF_STRANGERS}
-        with a_place_of(places) as free:
+        with limited(places) as free:
             if not free:
                 raise ValidationError(_("Too many people are signing in right now. Wait a second and try again."))
             user: User | None = super().authenticate(request, **credentials)

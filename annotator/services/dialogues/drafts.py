@@ -20,13 +20,13 @@ from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
 
 #: Steps kept: the reach of undo, and the oldest version on which a window's edit can be rebased.
-KEPT_STEPS = 200
+MAX_STEPS = 200
 #: Characters of the longest document that edits can make, as in imports. One edit adds up to 200,000.
 MAX_CONTENT = 16 << 20
 #: For long documents, fewer steps are kept, with about so many characters in total (each step has two documents), but
 #: at least ten: two hundred steps of the longest document would take 6 GB.
-KEPT_CHARACTERS = 64 << 20
-_KEPT_ALWAYS = 10
+MAX_STEP_CHARACTERS = 64 << 20
+_MIN_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _move(
         after=after,
         state=state,
     )
-    kept = min(KEPT_STEPS, max(_KEPT_ALWAYS, KEPT_CHARACTERS // (2 * len(after))))
+    kept = min(MAX_STEPS, max(_MIN_STEPS, MAX_STEP_CHARACTERS // (2 * len(after))))
     draft.steps.filter(version__lte=draft.version - kept).delete()
     draft.content = after
     draft.updated_at = timezone.now()

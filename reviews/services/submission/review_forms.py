@@ -23,7 +23,7 @@ from reviews.services.queue.slot_work import Work
 #: Characters of a review's reason.
 MAX_REASON = 4000
 #: Versions whose changes are kept; the form of an older window cannot be merged.
-KEPT_STEPS = 100
+MAX_STEPS = 100
 #: Bytes of a stored form, and of its kept steps.
 MAX_FORM = 8 << 20
 
@@ -31,14 +31,14 @@ MAX_FORM = 8 << 20
 _DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "named_errors": 1, "rulings": 2, "review_session": 2}
 #: Fields in which a missing value and an empty one are the same.
 _BLANK = ("reason", "notes", "named_errors")
-Place = tuple[str, ...]
-_ANYWHERE: Place = ()
+FieldPath = tuple[str, ...]
+_ANYWHERE: FieldPath = ()
 #: A window shows what is stored.
 _AS_STORED = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class FormWindow:
     """What the sending window knows about the form."""
 
     #: The version it shows.
@@ -50,7 +50,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredForm:
     """A stored form."""
 
     form: dict[str, Any]
@@ -70,7 +70,7 @@ def _drafts(slot_id: int, person_id: int) -> QuerySet[ReviewDraft]:
     return ReviewDraft.objects.filter(slot=slot_id, person=person_id)
 
 
-def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Window | None = None) -> Kept:
+def store_form(*, actor: User, work: Work, changes: dict[str, Any], window: FormWindow | None = None) -> StoredForm:
     """Store changes to the form of a review; without ``window``, overwrite what is there.
 
     Raises Invalid for what could never be submitted, and Conflict if another window has changed the same place: with
@@ -83,7 +83,7 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Windo
         raise Invalid(_("The reason is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_REASON:,}"})
     if not changes:
         draft = read_form(actor=actor, work=work)
-        return Kept(draft.form, draft.version, shown=not _others(draft, window))
+        return StoredForm(draft.form, draft.version, shown=not _others(draft, window))
     with transaction.atomic():
         draft, _created = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
         stored, others = _leaves(draft.form), _others(draft, window)
@@ -115,15 +115,15 @@ def keep_form(*, actor: User, work: Work, changes: dict[str, Any], window: Windo
         if before:
             draft.version += 1
             edit = window.edits[-1] if window and window.edits else ""
-            draft.steps = [*draft.steps, {"version": draft.version, "edit": edit, "before": before}][-KEPT_STEPS:]
+            draft.steps = [*draft.steps, {"version": draft.version, "edit": edit, "before": before}][-MAX_STEPS:]
             while len(dumps(draft.steps)) > MAX_FORM and len(draft.steps) > 1:
                 draft.steps = draft.steps[len(draft.steps) // 2 :]
             draft.updated_at = timezone.now()
             draft.save(update_fields=["form", "version", "steps", "updated_at"])
-    return Kept(draft.form, draft.version, shown=not others)
+    return StoredForm(draft.form, draft.version, shown=not others)
 
 
-def _others(draft: ReviewDraft, window: Window | None) -> dict[Place, Any]:
+def _others(draft: ReviewDraft, window: FormWindow | None) -> dict[FieldPath, Any]:
     """Return the places that other windows have changed since the window's version, with the value that it shows.
 
     ``_ANYWHERE`` if the window's version is too old.
@@ -132,7 +132,7 @@ def _others(draft: ReviewDraft, window: Window | None) -> dict[Place, Any]:
         return {}
     if not draft.steps or not draft.steps[0]["version"] - 1 <= window.seen < draft.version:
         return {_ANYWHERE: object()}
-    out: dict[Place, Any] = {}
+    out: dict[FieldPath, Any] = {}
     for step in draft.steps:
         if step["version"] <= window.seen:
             continue
@@ -145,11 +145,11 @@ def _others(draft: ReviewDraft, window: Window | None) -> dict[Place, Any]:
     return out
 
 
-def _leaves(form: Mapping[str, Any]) -> dict[Place, Any]:
+def _leaves(form: Mapping[str, Any]) -> dict[FieldPath, Any]:
     """Return every place of a form with its value; None if it is empty."""
-    out: dict[Place, Any] = {}
+    out: dict[FieldPath, Any] = {}
 
-    def read(place: Place, value: Any) -> None:
+    def read(place: FieldPath, value: Any) -> None:
         if len(place) < _DEPTHS.get(place[0], 1) and isinstance(value, Mapping):
             for key, part in value.items():
                 read((*place, key), part)
@@ -161,7 +161,7 @@ def _leaves(form: Mapping[str, Any]) -> dict[Place, Any]:
     return out
 
 
-def _put(form: dict[str, Any], place: Place, value: Any) -> None:
+def _put(form: dict[str, Any], place: FieldPath, value: Any) -> None:
     *holders, name = place
     for key in holders:
         form = form.setdefault(key, {})

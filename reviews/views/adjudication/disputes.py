@@ -23,7 +23,7 @@ from reviews.services.protocols.versions import parse
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import submit, waivers
 from reviews.services.submission.checklists import answer_rows
-from reviews.services.submission.review_forms import Kept, keep_form, read_form
+from reviews.services.submission.review_forms import StoredForm, read_form, store_form
 from reviews.services.submission.rulings import Dispute, Side, load_dispute
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
@@ -135,7 +135,7 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     return is_kept(render(request, "reviews/adjudication/saved.html", context), kept)
 
 
-def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
+def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> StoredForm:
     """Save the form. A third version that still shows its initial text counts as empty."""
     filled, draft = filled_in(request), bench.draft.document()
     for anchor, row in filled.get("rulings", {}).items():
@@ -148,7 +148,7 @@ def _keep(request: PageRequest, bench: Workbench, dispute: Dispute) -> Kept:
         if session and {one.public_id for one in session.participants.all()} == set(filled["review_session"]["people"]):
             filled["review_session"]["people"] = None
         filled["review_session"]["claim"] = bench.work.claim.pk
-    return keep_form(actor=request.user, work=bench.work, changes=filled, window=window_of(request))
+    return store_form(actor=request.user, work=bench.work, changes=filled, window=window_of(request))
 
 
 def _page_url(request: PageRequest, bench: Workbench) -> str:
@@ -271,7 +271,7 @@ def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) ->
     # The form of this session is kept; that of another session starts empty.
     blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
     changes = {"review_session": {**blank, "session": session.pk, "claim": work.claim.pk}}
-    keep_form(actor=request.user, work=work, changes=changes)
+    store_form(actor=request.user, work=work, changes=changes)
     return redirect("workspace-settle", slot=slot.public_id)
 
 

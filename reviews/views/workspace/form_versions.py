@@ -12,7 +12,7 @@ from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest
 from reviews.models import ReviewDraft, Verdict
 from reviews.services.adjudication import review_sessions
-from reviews.services.submission.review_forms import Kept, Place, Window
+from reviews.services.submission.review_forms import FieldPath, FormWindow, StoredForm
 from reviews.services.submission.workbench import DraftChanged, Workbench
 
 _CHOICES = {
@@ -25,28 +25,28 @@ _CHOICES = {
 _EDITS = 50
 
 
-def window_of(request: PageRequest) -> Window | None:
+def window_of(request: PageRequest) -> FormWindow | None:
     """Return which version of the form the sending window shows; None if it does not say."""
     seen = _number(request.POST.get("kept", ""))
     if seen is None:
         return None
     edits = [one for one in request.POST.get("edits", "").split() if one.isascii() and one.isalnum() and len(one) < 40]
     over = _number(request.POST.get("over", ""))
-    return Window(seen, tuple(edits[-_EDITS:]), -1 if over is None else over)
+    return FormWindow(seen, tuple(edits[-_EDITS:]), -1 if over is None else over)
 
 
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def is_kept(response: HttpResponse, kept: Kept) -> HttpResponse:
+def is_kept(response: HttpResponse, kept: StoredForm) -> HttpResponse:
     """Add the stored version to the response if the window shows what is stored."""
     if kept.shown:
         response["X-Form-Version"] = str(kept.version)
     return response
 
 
-def require_shown(kept: Kept) -> None:
+def require_shown(kept: StoredForm) -> None:
     """Refuse a form that holds changes of another window. Raises Conflict."""
     if not kept.shown:
         raise Conflict(
@@ -102,7 +102,7 @@ def reason_label(bench: Workbench, verdict: str) -> str:
     return _("Reason") if refuses else _("Note to the others (optional)")
 
 
-def _words(bench: Workbench, place: Place, verdict: str) -> str:
+def _words(bench: Workbench, place: FieldPath, verdict: str) -> str:
     name, *keys = place
     if name in ("checklist", "notes"):
         items = {item.key: item.text for item in bench.stage.checklist.items}
@@ -119,7 +119,7 @@ def _words(bench: Workbench, place: Place, verdict: str) -> str:
     return _("Errors found") if name == "named_errors" else reason_label(bench, verdict)
 
 
-def _value(bench: Workbench, place: Place, value: Any) -> str:
+def _value(bench: Workbench, place: FieldPath, value: Any) -> str:
     kinds = {kind.key: kind.label for kind in bench.work.protocol.taxonomy}
     if value is None:
         return ""

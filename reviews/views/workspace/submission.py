@@ -23,7 +23,7 @@ from reviews.models import Verdict
 from reviews.services.queue import claims
 from reviews.services.submission import submit as submissions
 from reviews.services.submission.checklists import without_yes
-from reviews.services.submission.review_forms import keep_form
+from reviews.services.submission.review_forms import store_form
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
@@ -49,7 +49,7 @@ def review_form(request: PageRequest, slot: str) -> HttpResponse:
     """Save the form of the review (autosave)."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     try:
-        kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
+        kept = store_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
     except Conflict as conflict:
         return ask(request, bench, conflict, _submit_url(request, bench))
     if {"over", "more"} & request.POST.keys() and not request.htmx:
@@ -75,7 +75,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     if request.method == "POST":
         claim = claim_to_submit(request, bench)
         try:
-            kept = keep_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
+            kept = store_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window)
             require_shown(kept)
             filled = kept.form
             require_draft_version(bench.draft, seen)

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator import tasks
-from annotator.core import capacity
+from annotator.core import concurrency
 from annotator.models import ApiToken, Attempts, Invitation, Role, User
 from annotator.services import projects
 from annotator.services.access.permissions import roles_in
@@ -195,7 +195,7 @@ def test_passwords_that_are_looked_at_take_few_of_the_threads(person, monkeypatc
     assert refused == [first, third, device]
     assert looked_at == [device, device, second]
     assert try_from("203.0.113.9", PASSWORD).status_code == 302
-    assert not capacity._taken
+    assert not concurrency._running
 
 
 def test_a_known_device_is_never_refused_until_the_password_changes(person, clock):

@@ -23,14 +23,14 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from annotator.config.logs import HideSecrets
-from annotator.core import capacity
+from annotator.core import concurrency
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, PeriodicTask
 from annotator.services.accounts import tokens
 from annotator.services.database import statements
 from annotator.services.jobs.periodic_tasks import PULSE, note_run
 from annotator.tasks import resume_jobs
-from annotator.views import context, projects, site, slow
+from annotator.views import context, projects, request_limits, site
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -61,13 +61,13 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
     client.force_login(team.annotator)
     colleague.force_login(team.senior)
     with ExitStack() as held:
-        for _ in range(slow.TURNS):
+        for _ in range(request_limits.MAX_SLOWED):
             # As many requests as one person may have worked on at once.
-            assert held.enter_context(capacity.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
+            assert held.enter_context(concurrency.limited({f"turn {team.annotator.pk}": request_limits.MAX_SLOWED}))
         # Quick ones are as many as come.
         assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
-        monkeypatch.setattr(slow, "LONG", 0)
-        monkeypatch.setattr(slow, "UNCOUNTED", 0)
+        monkeypatch.setattr(request_limits, "MAX_COMPUTING", 0)
+        monkeypatch.setattr(request_limits, "FREE_COMPUTING", 0)
         assert program.get("/api/projects/").status_code == 200
         half_a_page = client.get("/", headers={"hx-request": "true"})
         for refused in (client.get("/"), half_a_page, program.get("/api/projects/")):
@@ -76,11 +76,11 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
         assert colleague.get("/").status_code == 200
     assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
     # For ten minutes after the last of them.
-    assert slow._computing.keys() == {team.annotator.pk, team.senior.pk}
-    later = time.monotonic() + slow.REMEMBERED + 1
-    monkeypatch.setattr(slow.time, "monotonic", lambda: later)
+    assert request_limits._computing.keys() == {team.annotator.pk, team.senior.pk}
+    later = time.monotonic() + request_limits.SLOWED_FOR + 1
+    monkeypatch.setattr(request_limits.time, "monotonic", lambda: later)
     assert colleague.get("/").status_code == 200
-    assert slow._computing.keys() == {team.senior.pk}
+    assert request_limits._computing.keys() == {team.senior.pk}
 
 
 def test_one_person_never_has_all_threads_from_the_first_request_on(client, team):
@@ -89,16 +89,16 @@ def test_one_person_never_has_all_threads_from_the_first_request_on(client, team
     program, colleague = Client(headers={"authorization": f"Bearer {secret}"}), Client()
     client.force_login(team.annotator)
     colleague.force_login(team.senior)
-    threads = {slow.THREADS: 4}
+    threads = {request_limits.THREADS: 4}
     with ExitStack() as held:
         for _ in range(3):
             assert client.get("/", **threads).status_code == program.get("/api/projects/", **threads).status_code == 200
-            assert held.enter_context(capacity.a_place_of({f"person {team.annotator.pk}": 3}))
+            assert held.enter_context(concurrency.limited({f"person {team.annotator.pk}": 3}))
         half_a_page = client.get("/", headers={"hx-request": "true"}, **threads)
         for refused in (client.get("/", **threads), half_a_page, program.get("/api/projects/", **threads)):
             assert (refused.status_code, refused["Retry-After"]) == (503, "10")
             assert "so this one was not started" in words(refused)
-            assert refused.wsgi_request.META[slow.PERSON] == team.annotator.pk
+            assert refused.wsgi_request.META[request_limits.PERSON] == team.annotator.pk
         assert colleague.get("/", **threads).status_code == 200
         # A server with one thread for each request has enough of them.
         assert client.get("/").status_code == 200
@@ -106,19 +106,19 @@ def test_one_person_never_has_all_threads_from_the_first_request_on(client, team
 
 def test_many_pages_at_once_that_each_compute_a_little_less_count_as_a_long_one(member, team, monkeypatch):
     """Forty at once of 1.8 seconds each, again and again, kept everybody waiting for a minute."""
-    clock = count(0, slow.LONG * 0.4)
-    monkeypatch.setattr(slow.time, "thread_time", lambda: next(clock))
+    clock = count(0, request_limits.MAX_COMPUTING * 0.4)
+    monkeypatch.setattr(request_limits.time, "thread_time", lambda: next(clock))
     colleague = Client()
     colleague.force_login(team.senior)
     begun = time.monotonic()
-    monkeypatch.setattr(slow.time, "monotonic", lambda: begun)
-    with capacity.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}), ExitStack() as held:
+    monkeypatch.setattr(request_limits.time, "monotonic", lambda: begun)
+    with concurrency.limited({f"turn {team.annotator.pk}": request_limits.MAX_SLOWED}), ExitStack() as held:
         assert [member.get("/").status_code for _ in range(2)] == [200, 200]
         # One after the other, with a pause, they never add up.
-        begun += slow.LONG * 0.8 / slow.UNCOUNTED
+        begun += request_limits.MAX_COMPUTING * 0.8 / request_limits.FREE_COMPUTING
         assert [member.get("/").status_code for _ in range(3)] == [200, 200, 200]
-        for _ in range(slow.TURNS - 1):
-            held.enter_context(capacity.a_place_of({f"turn {team.annotator.pk}": slow.TURNS}))
+        for _ in range(request_limits.MAX_SLOWED - 1):
+            held.enter_context(concurrency.limited({f"turn {team.annotator.pk}": request_limits.MAX_SLOWED}))
         assert member.get("/").status_code == 503
         assert colleague.get("/").status_code == 200
 
@@ -126,15 +126,15 @@ def test_many_pages_at_once_that_each_compute_a_little_less_count_as_a_long_one(
 def test_a_program_that_sends_many_small_requests_at_once_does_not_take_turns(team):
     """They add up to more than a quarter of each second, and hold nobody up."""
     for _ in range(100):
-        slow.note_computing(team.annotator, slow.UNCOUNTED)
-    assert not slow._computing
+        request_limits.note_computing(team.annotator, request_limits.FREE_COMPUTING)
+    assert not request_limits._computing
 
 
 def test_a_large_answer_to_a_form_finds_a_place_as_a_download_does(member, team, monkeypatch):
     """Four forms of a huge draft, whose pages were read slowly, took every thread of a process for minutes."""
-    monkeypatch.setattr(slow, "AT_ONCE", 1000)
+    monkeypatch.setattr(request_limits, "BUFFERED", 1000)
     form = {"daily": "nonsense", "time_zone": ""}
-    with capacity.a_place_of({f"slow {team.annotator.pk}": slow.OF_ONE_PERSON}):
+    with concurrency.limited({f"slow {team.annotator.pk}": request_limits.MAX_TRANSFERS_OF_ONE}):
         refused = member.post("/notices/settings/", form)
         assert (refused.status_code, refused["Retry-After"]) == (503, "10")
         assert "Your request was processed" in words(refused)
@@ -154,7 +154,7 @@ def test_strangers_who_ask_at_once_whether_all_is_there_open_one_connection(clie
     monkeypatch.setattr(site, "_found", dict(site._found))
     monkeypatch.setattr(site, "what_is_missing", lambda: asked.append(1) or {"disk": f"Look {len(asked)}."})
     assert "Look 1" in words(client.get("/readyz"))
-    with capacity.a_place_of({"readyz": 1}):
+    with concurrency.limited({"readyz": 1}):
         assert "Look 1" in words(client.get("/readyz"))
         later = time.monotonic() + site.RECENT + 1
         monkeypatch.setattr(site.time, "monotonic", lambda: later)
@@ -811,7 +811,7 @@ def test_a_large_file_that_comes_slowly_leaves_threads_to_others(team):
 
     for address in addresses:
         assert send(address, Waiting(11 * 10**6), 11 * 10**6).status_code != 503
-        assert not capacity._taken
+        assert not concurrency._running
     assert refused == [(503, "10", 0)] * 4
 
 

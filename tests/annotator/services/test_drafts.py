@@ -210,7 +210,7 @@ def test_an_edit_gone_with_its_undo_does_not_hide_a_later_one(draft):
 
 
 def test_a_window_older_than_the_kept_steps_conflicts(draft, monkeypatch):
-    monkeypatch.setattr(drafts, "KEPT_STEPS", 2)
+    monkeypatch.setattr(drafts, "MAX_STEPS", 2)
     for n in range(4):
         put(draft, ANSWER, f"Version {n + 1}.", seen=n)
     with pytest.raises(Conflict):
@@ -230,11 +230,11 @@ def test_edits_do_not_make_a_document_grow_without_end(draft, monkeypatch):
 
 
 def test_of_long_documents_fewer_steps_are_kept(draft, monkeypatch):
-    monkeypatch.setattr(drafts, "KEPT_CHARACTERS", 12 * 2 * (len(draft.content) + 2000))
+    monkeypatch.setattr(drafts, "MAX_STEP_CHARACTERS", 12 * 2 * (len(draft.content) + 2000))
     for n in range(14):
         put(fresh(draft), ANSWER, f"{n:04}" * 500)
     assert draft.steps.count() == 12
-    monkeypatch.setattr(drafts, "KEPT_CHARACTERS", 0)
+    monkeypatch.setattr(drafts, "MAX_STEP_CHARACTERS", 0)
     put(fresh(draft), ANSWER, "The last.")
     assert draft.steps.count() == 10
 

@@ -18,7 +18,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from annotator.core import capacity
+from annotator.core import concurrency
 from annotator.core.checks import clean_marks as clean
 from annotator.core.schema import content_hash
 from annotator.errors import Conflict, Denied, Hidden, Invalid
@@ -29,7 +29,7 @@ from annotator.services.dialogues.revisions import check_document, revise
 from annotator.services.dialogues.variants import match_variants
 from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
-from annotator.views.slow import AT_ONCE
+from annotator.views.request_limits import BUFFERED
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.models import ImportBatch, LeftOutDialogue, Release, ReleaseItem, ReleaseState
@@ -834,8 +834,8 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
     small = [ask(team.annotator) for _ in range(4)]
     assert [answer.status_code for answer in small] == [200] * 4
     path = archive_path(release)
-    os.truncate(path, AT_ONCE + 1)
-    Release.objects.filter(pk=release.pk).update(archive_bytes=AT_ONCE + 1, sha256=sha256_of(path))
+    os.truncate(path, BUFFERED + 1)
+    Release.objects.filter(pk=release.pk).update(archive_bytes=BUFFERED + 1, sha256=sha256_of(path))
     first = ask(team.annotator)
     refused = ask(team.annotator)
     assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "10")
@@ -844,14 +844,14 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
     assert ask(team.annotator, page).status_code == 200
     second = ask(team.senior)
     assert (second.status_code, ask(team.administrator).status_code) == (200, 503)
-    assert len(b"".join(first.streaming_content)) == AT_ONCE + 1
+    assert len(b"".join(first.streaming_content)) == BUFFERED + 1
     third = ask(team.administrator)
     assert third.status_code == 200
     head = client.head(address)
     assert head.status_code == 200
     for answer in (*small, second, third, head):
         assert b"".join(answer.streaming_content) or answer is head
-    assert not capacity._taken
+    assert not concurrency._running
 
 
 def test_a_big_release_is_built_in_few_queries(team: Team, tmp_path: Path, django_assert_max_num_queries: Any) -> None:

@@ -21,7 +21,7 @@ from reviews.models import Claim, Review, ReviewError, Ruling
 from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
 from reviews.services.feedback.comments import comment_on
 from reviews.services.queue.claims import claim_slot
-from reviews.services.submission.review_forms import keep_form
+from reviews.services.submission.review_forms import store_form
 from reviews.services.submission.rulings import RulingLine, load_dispute, settle_document
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import case
@@ -88,7 +88,7 @@ def sheet_of(team: Team, slot: str) -> RulingSheet:
 
 def rule(team: Team, slot: str, **rulings: Any) -> RulingSheet:
     bench = open_workbench(actor=team.senior, slot_id=slot)
-    keep_form(actor=team.senior, work=bench.work, changes={"rulings": rulings["rulings"]})
+    store_form(actor=team.senior, work=bench.work, changes={"rulings": rulings["rulings"]})
     return sheet_of(team, slot)
 
 

@@ -14,7 +14,7 @@ from reviews.models import Review, ReviewDraft, ReviewSession
 from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import review_forms
-from reviews.services.submission.review_forms import KEPT_STEPS, keep_form
+from reviews.services.submission.review_forms import MAX_STEPS, store_form
 from tests.factories import Team, make_item, open_slot
 from tests.html_forms import HtmlForm
 from tests.pages import one_line
@@ -98,11 +98,11 @@ def test_a_window_whose_answers_were_lost_is_not_asked_about_its_own_words(clien
 def test_a_window_that_is_very_old_is_asked_wherever_it_differs(client: Client, team: Team, item: str) -> None:
     old = review_form(client, item)
     work = load_slot_work(actor=team.annotator, public_id=item)
-    for n in range(KEPT_STEPS + 2):
-        keep_form(actor=team.annotator, work=work, changes={"reason": f"Version {n}."})
-    assert len(ReviewDraft.objects.get().steps) == KEPT_STEPS
+    for n in range(MAX_STEPS + 2):
+        store_form(actor=team.annotator, work=work, changes={"reason": f"Version {n}."})
+    assert len(ReviewDraft.objects.get().steps) == MAX_STEPS
     assert keep(old, item, **{NOTE: "A note."}).status_code == 409
-    assert keep(old, item, reason=f"Version {KEPT_STEPS + 1}.", **{NOTE: ""}).status_code == 204
+    assert keep(old, item, reason=f"Version {MAX_STEPS + 1}.", **{NOTE: ""}).status_code == 204
 
 
 def test_autosave_does_not_make_a_form_grow_without_end(team: Team, item: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,14 +110,14 @@ def test_autosave_does_not_make_a_form_grow_without_end(team: Team, item: str, m
     work = load_slot_work(actor=team.annotator, public_id=item)
     for n in range(5):
         for text in ("x" * 1000, "y" * 1000):
-            keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {f"note-{n % 2}": text}}})
+            store_form(actor=team.annotator, work=work, changes={"notes": {"t1": {f"note-{n % 2}": text}}})
     before = form()
     with pytest.raises(Invalid, match="was not saved"):
-        keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-2": "x" * 1000}}})
+        store_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-2": "x" * 1000}}})
     kept = ReviewDraft.objects.get()
     assert kept.form == before
     assert len(dumps(kept.steps)) <= 3000
-    keep_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-0": ""}}})
+    store_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-0": ""}}})
 
 
 def test_nobody_hands_in_what_another_window_has_filled_in_unseen(client: Client, item: str) -> None:

@@ -16,20 +16,20 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from annotator.core.capacity import a_place_of
+from annotator.core.concurrency import limited
 from annotator.errors import Busy
 from annotator.models import User
 from annotator.services.accounts.attempts import client_address
 
 #: Per web process, which has four threads behind the proxy.
-OF_ONE_PERSON, OF_ALL = 1, 2
+MAX_TRANSFERS_OF_ONE, MAX_TRANSFERS = 1, 2
 #: Bytes of an answer that the proxy buffers for a slow reader; deploy/Caddyfile has the same number.
-AT_ONCE = 4 * 10**6
+BUFFERED = 4 * 10**6
 #: Seconds of computing after which a person's requests take turns, for how long, and how many run then.
-LONG, REMEMBERED, TURNS = 2.0, 600.0, 2
+MAX_COMPUTING, SLOWED_FOR, MAX_SLOWED = 2.0, 600.0, 2
 #: Requests up to so many seconds do not count: a hundred small ones delay nobody. The count of longer ones shrinks by
 #: so much each second; otherwise a day of ordinary work would add up.
-UNCOUNTED = 0.25
+FREE_COMPUTING = 0.25
 
 _SENTENCE = gettext_noop(
     "Too many large uploads or downloads are running, yours or those of others. Nothing was changed. Wait until one is "
@@ -56,74 +56,74 @@ _computing: dict[int, float] = {}
 _counted: dict[int, tuple[float, float]] = {}
 
 
-def take_a_turn(request: HttpRequest, person: User) -> None:
-    """Take a thread for the request, so that one person never has all of this process. Raises Busy."""
+def admit_request(request: HttpRequest, person: User) -> None:
+    """Let the request run, unless its person would then have all threads of this process. Raises Busy."""
     request.META[PERSON] = person.pk
     # Other servers than ours do not state their number of threads.
     threads = request.META.get(THREADS)
-    if threads and not _takes(request, f"person {person.pk}", max(1, threads - 1)):
+    if threads and not _admit(request, f"person {person.pk}", max(1, threads - 1)):
         raise Busy(_(_TOO_MANY))
-    if _computing.get(person.pk, 0.0) >= time.monotonic() and not _takes(request, f"turn {person.pk}", TURNS):
+    if _computing.get(person.pk, 0.0) >= time.monotonic() and not _admit(request, f"turn {person.pk}", MAX_SLOWED):
         raise Busy(_(_WAIT_YOUR_TURN))
 
 
-def _takes(request: HttpRequest, name: str, most: int) -> bool:
-    taken: bool = request.place.enter_context(a_place_of({name: most}))  # type: ignore[attr-defined]
+def _admit(request: HttpRequest, name: str, most: int) -> bool:
+    taken: bool = request.place.enter_context(limited({name: most}))  # type: ignore[attr-defined]
     return taken
 
 
 def note_computing(person: User, seconds: float) -> None:
     """Remember people whose requests compute for long: one long request, or many shorter ones in a row."""
-    if seconds <= UNCOUNTED:
+    if seconds <= FREE_COMPUTING:
         return
     now = time.monotonic()
     before, since = _counted.get(person.pk, (0.0, now))
-    count = max(0.0, before - UNCOUNTED * (now - since)) + seconds
-    _counted[person.pk] = min(count, LONG), now
-    if count > LONG:
+    count = max(0.0, before - FREE_COMPUTING * (now - since)) + seconds
+    _counted[person.pk] = min(count, MAX_COMPUTING), now
+    if count > MAX_COMPUTING:
         for key in [key for key, until in list(_computing.items()) if until < now]:
             _computing.pop(key, None)
-        _computing[person.pk] = now + REMEMBERED
+        _computing[person.pk] = now + SLOWED_FOR
 
 
-def take_a_place(request: HttpRequest, sentence: str = _SENTENCE) -> ExitStack:
-    """Take a place for a large upload or answer; closing it frees it. Raises Busy with the sentence."""
+def admit_transfer(request: HttpRequest, sentence: str = _SENTENCE) -> ExitStack:
+    """Let a large upload or response start; close the result when it ends. Raises Busy with the sentence."""
     user = getattr(request, "user", None)
     who = user.pk if user is not None and user.is_authenticated else client_address(request)
-    place = ExitStack()
-    if not place.enter_context(a_place_of({f"slow {who}": OF_ONE_PERSON, "slow": OF_ALL})):
+    transfer = ExitStack()
+    if not transfer.enter_context(limited({f"slow {who}": MAX_TRANSFERS_OF_ONE, "slow": MAX_TRANSFERS})):
         raise Busy(_(sentence))
-    return place
+    return transfer
 
 
-def take_a_place_for_the_answer(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Take a place if the answer is large; it is freed when the answer is sent or abandoned. Raises Busy."""
+def admit_large_response(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Let a large response start, until it is sent or abandoned. Small ones always may. Raises Busy."""
     if not _is_large(response):
         return
     closers: list[Callable[[], None]] = response._resource_closers  # type: ignore[attr-defined]
     try:
-        place = take_a_place(request, _SENTENCE if request.method == "GET" else _DONE)
+        transfer = admit_transfer(request, _SENTENCE if request.method == "GET" else _DONE)
     except Busy:
         # response.close() would also end the request.
         for close in closers:
             close()
         raise
-    # Also frees a place that nobody closes: a middleware may replace the answer.
-    closers.append(weakref.finalize(response, place.close))
+    # Also ends the transfer if nothing closes the response: a middleware may replace it.
+    closers.append(weakref.finalize(response, transfer.close))
 
 
 def _is_large(response: HttpResponseBase) -> bool:
     if not response.streaming:
-        return len(cast(HttpResponse, response).content) > AT_ONCE
+        return len(cast(HttpResponse, response).content) > BUFFERED
     if "Content-Length" in response.headers:
-        return int(response.headers["Content-Length"]) > AT_ONCE
+        return int(response.headers["Content-Length"]) > BUFFERED
     stream = cast(StreamingHttpResponse, response)
     pieces = iter(cast(Iterator[bytes], stream.streaming_content))
     begun, size = [], 0
     for piece in pieces:
         begun.append(piece)
         size += len(piece)
-        if size > AT_ONCE:
+        if size > BUFFERED:
             break
     stream.streaming_content = chain(begun, pieces)
-    return size > AT_ONCE
+    return size > BUFFERED
