@@ -107,7 +107,7 @@ def test_an_observation_that_is_a_text_in_quotation_marks_is_told_the_way_out(wi
     window.open_place(CALL)
     with window.saving(status=422):
         window.fill_code("#f-observation", '"just text"')
-    expect(window.page.locator("#edit-note")).to_contain_text("This JSON is a text alone: choose Text")
+    expect(window.page.locator("#edit-note")).to_contain_text("This JSON is just text. Choose Text")
     expect(window.page.locator("#f-observation")).not_to_contain_text("invalid JSON")
     with window.saving():
         window.page.get_by_label("Observation type").select_option("text")

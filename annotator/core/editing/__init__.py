@@ -1,4 +1,4 @@
-"""Editing a dialogue document: operations as data. Pure: no Django here."""
+"""Edit a dialogue document: operations as data."""
 
 from annotator.core.editing.operations import CASE_OPERATIONS, OPERATIONS, apply
 from annotator.core.editing.problems import EditProblem

@@ -1,4 +1,4 @@
-"""Edits of a call's arguments and of what its tool returned."""
+"""Edits of a call's arguments and of the tool's result."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ MAX_REASON = 500
 
 
 def set_argument(edit: Edit) -> str:
-    """Set one argument, or a value inside one; a key that is not there yet is added, “-” appends to a list."""
+    """Set one argument, or a value inside one; a new key is added, “-” appends to a list."""
     parts = _argument(edit)
     value = edit.value()
     container = edit.at(join(parts[:-1]))
@@ -24,7 +24,7 @@ def set_argument(edit: Edit) -> str:
         container[index : index + 1] = [value]
         return join((*parts[:-1], str(index)))
     if not isinstance(container, dict):
-        edit.refuse(f"{edit.words(join(parts[:-1]))} is no object: it can hold no argument of its own.")
+        edit.refuse(f"{edit.words(join(parts[:-1]))} is not an object, so it can't have arguments of its own.")
     if not parts[-1]:
         edit.refuse("Give the argument a name.")
     container[parts[-1]] = edit.as_text(value) if isinstance(value, str) else value
@@ -42,7 +42,7 @@ def delete_argument(edit: Edit) -> str:
 
 
 def rename_argument(edit: Edit) -> str:
-    """Give an argument another name; it keeps its place, its value and the reason why it may be inferred."""
+    """Rename an argument; its place, its value and the reason why it may be inferred stay."""
     parts = _argument(edit)
     edit.at(edit.anchor)
     name = edit.text("to")
@@ -54,7 +54,7 @@ def rename_argument(edit: Edit) -> str:
     if name == parts[-1]:
         return edit.anchor
     if name in container:
-        edit.refuse(f"There is an argument called {name[:80]} already; delete it first.")
+        edit.refuse(f"There is already an argument called {name[:80]}. Delete it first.")
     items = [(name if key == parts[-1] else key, value) for key, value in container.items()]
     container.clear()
     container.update(items)
@@ -79,14 +79,14 @@ def set_arguments(edit: Edit) -> str:
     else:
         value = edit.value()
     if not isinstance(value, dict):
-        edit.refuse('Arguments are a JSON object, such as {"city": "Oslo"}.', anchor)
+        edit.refuse('Arguments must be a JSON object, such as {"city": "Oslo"}.', anchor)
     step["arguments"] = value
     _drop_reasons(edit)
     return anchor
 
 
 def set_inferable(edit: Edit) -> str:
-    """Say why an argument's value may be inferred; no reason takes the mark away.
+    """Set the reason why an argument's value may be inferred; no reason removes the mark.
 
     The argument is what “anchor” names, or “argument” (a name, or a path such as /filters/price) of the call there.
     """
@@ -99,7 +99,7 @@ def set_inferable(edit: Edit) -> str:
         key = name if name.startswith("/") else f"/{escape(name)}"
     reason = " ".join(edit.text("reason", "").split()) if edit.op.get("reason") is not None else ""
     if len(reason) > MAX_REASON:
-        edit.refuse(f"The reason has {len(reason)} characters; {MAX_REASON} are the most.")
+        edit.refuse(f"The reason has {len(reason)} characters. The limit is {MAX_REASON}.")
     if reason:
         edit.at(f"{edit.step_anchor()}/arguments{key}")
         step["inferable"][key] = reason
@@ -109,7 +109,7 @@ def set_inferable(edit: Edit) -> str:
 
 
 def set_observation(edit: Edit) -> str:
-    """Set what the tool returned, given as “value” or as “text”; see ``observed``."""
+    """Set the tool's result, given as “value” or as “text”; see ``observed``."""
     step = edit.step("call")
     anchor = f"{edit.step_anchor()}/observation"
     step["observation"] = observed(edit, step["observation"], anchor)
@@ -117,11 +117,10 @@ def set_observation(edit: Edit) -> str:
 
 
 def observed(edit: Edit, before: Any, anchor: str) -> Any:
-    """What an edit says that a tool returned, where ``before`` stands now.
+    """Return the result that an edit gives; ``before`` is the current one.
 
-    “as” says what a “text” is: json or text; where it does not, it is what stands there, and JSON in the place of
-    nothing. So typing never makes a text of a value, nor a value of a text. An empty JSON text means that there is no
-    observation.
+    “as” says what a “text” is: json or text; by default it is the current kind, and JSON if there is none. So typing
+    never turns a value into a text, nor a text into a value. An empty JSON text means that there is no observation.
     """
     if "text" not in edit.op:
         return edit.value()
@@ -129,7 +128,7 @@ def observed(edit: Edit, before: Any, anchor: str) -> Any:
     if kind not in ("json", "text"):
         edit.refuse("“as” must be json or text.", anchor)
     if kind == "text":
-        # A browser posts other line ends than it was given, and an empty field where nothing stands: that is no edit.
+        # A browser posts other line ends than it was given, and an empty field where nothing was: that is not an edit.
         same = before is None if not text else isinstance(before, str) and line_ends(before) == text
         return before if same else text
     if not text.strip():
@@ -139,7 +138,7 @@ def observed(edit: Edit, before: Any, anchor: str) -> Any:
     except JsonProblem as problem:
         edit.refuse(f"{problem} If the tool returned plain text, choose Text.", anchor)
     if isinstance(value, str):
-        edit.refuse("This JSON is a text alone: choose Text, and write it without its quotation marks.", anchor)
+        edit.refuse("This JSON is just text. Choose Text, and write it without quotation marks.", anchor)
     return value
 
 
@@ -148,12 +147,12 @@ def _argument(edit: Edit) -> tuple[str, ...]:
     if len(parts) < 6 or parts[4] != "arguments":
         edit.refuse("This edit needs the anchor of an argument, such as /tasks/t1/steps/s1/arguments/city.")
     if not isinstance(step["arguments"], dict):
-        edit.refuse("The arguments are not readable as JSON yet; edit them as JSON first.")
+        edit.refuse("The arguments are not valid JSON. Edit them as JSON first.")
     return parts
 
 
 def _drop_reasons(edit: Edit) -> None:
-    """Forget why arguments that are gone might have been inferred."""
+    """Remove the reasons of arguments that are gone."""
     step = edit.step("call")
     if step["inferable"]:
         step["inferable"] = {

@@ -9,10 +9,10 @@ from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.editing.scope import Edit, line_ends
 from annotator.core.schema.constrained import MAX_CODE
 
-#: Texts and labels, by where they stand; blank ones become null, where null means “not annotated”.
+#: Texts and labels, by their place; blank ones become null, where null means “not annotated”.
 _FIELDS = frozenset({"system_prompt", "user_query", "answer", "scenario", "language"})
 _CONSTRAINT = frozenset({"text", "anchor", "dimension"})
-#: Texts that must be there, if only as an empty one.
+#: Texts that are required, but may be empty.
 _REQUIRED = frozenset({"user_query", "name"})
 _JSON_FIELDS = frozenset({"unsolved_set", "reference_trajectory"})
 _JSON_CONSTRAINT = frozenset({"parameters", "variants", "validator"})
@@ -26,7 +26,7 @@ def set_value(edit: Edit) -> str:
     parts = edit.parts()
     field = _text_field(parts)
     if not field:
-        return edit.refuse(f"{edit.words()} cannot be set as one text.")
+        return edit.refuse(f"{edit.words()} can't be set as text.")
     _known(edit, parts)
     value = edit.value()
     if value is None and field in _REQUIRED:
@@ -35,7 +35,7 @@ def set_value(edit: Edit) -> str:
         value = edit.as_text(value)
         before = edit.at(edit.anchor)
         if isinstance(before, str) and line_ends(before) == value:
-            # A browser posts other line ends than it was given: that is no edit.
+            # A browser posts other line ends than it was given: that is not an edit.
             return edit.anchor
         if field == "name":
             value = edit.known_tool(value)
@@ -50,7 +50,7 @@ def set_language(edit: Edit) -> str:
 
 
 def set_category(edit: Edit) -> str:
-    """Give the constraint a category; its dimension is that of the category."""
+    """Set the category of the constraint; its dimension follows."""
     parts = edit.parts()
     if len(parts) != 2 or parts[0] != "constraints":
         edit.refuse("This edit needs the anchor of a constraint, such as /constraints/c0.")
@@ -72,7 +72,7 @@ def set_json(edit: Edit) -> str:
     parts = edit.parts()
     field = _json_field(parts)
     if not field:
-        return edit.refuse(f"{edit.words()} cannot be set as JSON.")
+        return edit.refuse(f"{edit.words()} can't be set as JSON.")
     _known(edit, parts)
     if "text" not in edit.op:
         return edit.put(edit.anchor, edit.value())
@@ -86,7 +86,7 @@ def set_json(edit: Edit) -> str:
 
 
 def set_observation(edit: Edit) -> str:
-    """Set what a call's tool returned, given as “value” or as “text”: read as that of a dialogue's call is."""
+    """Set the result of a call's tool, given as “value” or as “text”, read as for a dialogue's call."""
     parts = edit.parts()
     if len(parts) != 4 or parts[0] != "reference_trajectory" or parts[2] != "calls":
         edit.refuse("This edit needs the anchor of a call, such as /reference_trajectory/r1/calls/s1.")
@@ -97,12 +97,12 @@ def set_observation(edit: Edit) -> str:
 def set_code(edit: Edit) -> str:
     """Set the code of a validator, with “function” the name of what judges, or the code of a tool.
 
-    An empty text takes a validator away. Its examples stay; a built-in form gives way to the code.
+    An empty text removes a validator. Its examples stay; a built-in form is replaced by the code.
     """
     parts = edit.parts()
     text = edit.text("text")
     if len(text) > MAX_CODE:
-        edit.refuse(f"The code has {len(text):,} characters; {MAX_CODE:,} are the most that is run.")
+        edit.refuse(f"The code has {len(text):,} characters. The limit is {MAX_CODE:,}.")
     if len(parts) == 2 and parts[0] == "tool_codes":
         if parts[1] not in edit.document["tool_codes"]:
             edit.known_tool(parts[1])
@@ -140,7 +140,7 @@ def _json_field(parts: tuple[str, ...]) -> str:
 
 
 def _known(edit: Edit, parts: tuple[str, ...]) -> None:
-    """The thing with an id that the place belongs to must still be there."""
+    """Check that the thing with an id that the place belongs to still exists."""
     if parts[0] == "unsolved_set" and len(parts) == 2:
         edit.at(edit.anchor)
     elif len(parts) > 2:

@@ -1,7 +1,7 @@
-"""Edits of what a constrained case is made of: constraints and their variants, rounds and their calls.
+"""Edits of the parts of a constrained case: constraints and their variants, rounds and their calls.
 
-A new part gets an id that nobody else's gets: two people who add a constraint to the same case have added two, and
-comparison recognises those that say the same (``annotator.core.comparison.alignment``).
+A new part gets a unique id: two people who add a constraint to the same case have added two, and comparison recognises
+those that say the same (``annotator.core.comparison.alignment``).
 """
 
 import re
@@ -17,7 +17,7 @@ from annotator.core.schema.constrained import MAX_CONSTRAINTS, MAX_ROUNDS
 
 Part = dict[str, Any]
 
-#: What begins a list item of a system prompt: white space, a mark or a number, white space.
+#: The beginning of a list item in a system prompt: white space, a mark or a number, white space.
 _ITEM = re.compile(r"^(\s*)([-*•]|(\d{1,3})[.)])(\s+)\S")
 
 
@@ -25,13 +25,13 @@ _ITEM = re.compile(r"^(\s*)([-*•]|(\d{1,3})[.)])(\s+)\S")
 
 
 def add_constraint(edit: Edit) -> str:
-    """Add a constraint of a category, with parameters to begin with and the sentence they make."""
+    """Add a constraint of a category, with initial parameters and the sentence that they make."""
     constraints: list[Part] = edit.document["constraints"]
     category = find_category(edit.text("category", ""))
     if category is None:
         edit.refuse("Choose one of the categories of constraints.", "/constraints")
     if len(constraints) >= MAX_CONSTRAINTS:
-        edit.refuse(f"The case has {MAX_CONSTRAINTS} constraints, which are the most it can have.", "/constraints")
+        edit.refuse(f"The case has {MAX_CONSTRAINTS} constraints, which is the limit.", "/constraints")
     parameters = category.usual(_tools(edit))
     constraint: Part = {
         "id": new_id("c", (one["id"] for one in constraints)),
@@ -61,14 +61,14 @@ def move_constraint(edit: Edit) -> str:
 
 
 def state_constraint(edit: Edit) -> str:
-    """Write the constraint's text into the system prompt, as its last line; the text is then its span."""
+    """Add the constraint's text to the system prompt, as its last line; the text is then its span."""
     constraint = _constraint(edit)
     text = " ".join((constraint["text"] or "").split())
     prompt: str = edit.document["system_prompt"] or ""
     if not text:
-        edit.refuse("The constraint has no text yet; write it, or take the sentence that its parameters make.")
+        edit.refuse("The constraint has no text yet. Write it, or use the sentence made from its parameters.")
     if find_spans(prompt, text):
-        edit.refuse("The system prompt states this constraint already.")
+        edit.refuse("The system prompt already states this constraint.")
     lines = prompt.rstrip("\n").split("\n")
     edit.document["system_prompt"] = "\n".join([*lines, _item_after(lines[-1]) + text] if prompt.strip() else [text])
     edit.document["system_prompt"] += "\n" if prompt.endswith("\n") else ""
@@ -77,13 +77,13 @@ def state_constraint(edit: Edit) -> str:
 
 
 def add_variant(edit: Edit) -> str:
-    """Add other parameters for when a tool is among those called first; they begin as the constraint's own."""
+    """Add a variant: other parameters if a tool is among those called first; they begin as the constraint's own."""
     constraint = _constraint(edit)
     taken = {name for variant in constraint["variants"] for name in variant["first"]}
     free = next((name for name in _tools(edit) if name not in taken), None)
     name = edit.text("name", free or "")
     if not name:
-        edit.refuse("Say which tool is called first: every tool of the case has its variant already.")
+        edit.refuse("Choose which tool is called first: every tool of the case already has a variant.")
     constraint["variants"].append(
         {"first": [edit.known_tool(name)], "parameters": dict(constraint["parameters"] or {})}
     )
@@ -95,7 +95,7 @@ def set_variant(edit: Edit) -> str:
     variant = _constraint(edit)["variants"][_variant(edit)]
     value = edit.value()
     if not isinstance(value, dict) or not value or value.keys() - {"first", "parameters"}:
-        edit.refuse("A variant holds the tools called first, and parameters.")
+        edit.refuse("A variant needs the tools called first, and parameters.")
     if "first" in value and not value["first"]:
         edit.refuse("Name at least one tool that is called first, or delete the variant.")
     variant |= value
@@ -112,10 +112,10 @@ def delete_variant(edit: Edit) -> str:
 
 
 def add_round(edit: Edit) -> str:
-    """Add a round: with a call of the tool “name”, or else the final response, at the end or behind “after”."""
+    """Add a round: with a call of the tool “name”, or else the final response, at the end or after “after”."""
     rounds: list[Part] = edit.document["reference_trajectory"] or []
     if len(rounds) >= MAX_ROUNDS:
-        edit.refuse(f"The trajectory has {MAX_ROUNDS:,} rounds, which are the most it can have.")
+        edit.refuse(f"The trajectory has {MAX_ROUNDS:,} rounds, which is the limit.")
     round_: Part = {"id": new_id("r", (one["id"] for one in rounds)), "calls": []}
     if "name" in edit.op:
         round_["calls"].append(_new_call(edit, rounds))
@@ -131,7 +131,7 @@ def add_round(edit: Edit) -> str:
 
 
 def delete_round(edit: Edit) -> str:
-    """Delete a round; without any the trajectory is not annotated."""
+    """Delete a round; without any, the trajectory is not annotated."""
     rounds: list[Part] = edit.document["reference_trajectory"] or []
     index = find(rounds, _round(edit)["id"])
     del rounds[index]
@@ -150,10 +150,10 @@ def move_round(edit: Edit) -> str:
 
 
 def add_call(edit: Edit) -> str:
-    """Add a call of the tool “name” to those made at once in a round."""
+    """Add a call of the tool “name” to the parallel calls of a round."""
     round_ = _round(edit)
     if round_["final"] is not None:
-        edit.refuse("This round is a final response, beside which nothing is called; add another round for the call.")
+        edit.refuse("This round is a final response and can't have calls. Add another round for the call.")
     call = _new_call(edit, edit.document["reference_trajectory"])
     index = edit.after(round_["calls"])
     round_["calls"].insert(len(round_["calls"]) if index is None else index, call)
@@ -161,7 +161,7 @@ def add_call(edit: Edit) -> str:
 
 
 def delete_call(edit: Edit) -> str:
-    """Delete a call; the last one of a round takes the round with it."""
+    """Delete a call; the last one of a round removes the round."""
     round_, call = _round(edit), _call(edit)
     round_["calls"].remove(call)
     return below("/reference_trajectory", round_["id"]) if round_["calls"] else delete_round(edit)
@@ -178,11 +178,11 @@ def move_call(edit: Edit) -> str:
 
 
 def add_expected(edit: Edit) -> str:
-    """Name a tool, by “name”, that the unsolved set expects results of."""
+    """Add a tool, by “name”, to the unsolved set."""
     expected: dict[str, Any] = edit.document["unsolved_set"] or {}
     name = edit.known_tool(edit.op.get("name"))
     if name in expected:
-        edit.refuse(f"The unsolved set names {name[:80]} already; change what is there.", "/unsolved_set")
+        edit.refuse(f"The unsolved set already has {name[:80]}. Change it there.", "/unsolved_set")
     edit.document["unsolved_set"] = expected | {name: []}
     return below("/unsolved_set", name)
 
@@ -200,7 +200,7 @@ def delete_expected(edit: Edit) -> str:
 
 
 def new_id(prefix: str, used: Iterable[str]) -> str:
-    """An id that nobody has, and nobody else comes to: 32 random bits."""
+    """Return a unique id: 32 random bits."""
     taken = set(used)
     while (key := f"{prefix}-{secrets.token_hex(4)}") in taken:
         pass
@@ -220,7 +220,7 @@ def _variant(edit: Edit) -> int:
     variants = _constraint(edit)["variants"]
     index = position(parts[3], len(variants)) if len(parts) == 4 and parts[2] == "variants" else -1
     if index < 0:
-        edit.refuse("There is no such variant; load the page again.")
+        edit.refuse("This variant no longer exists. Reload the page.")
     return index
 
 
@@ -250,7 +250,7 @@ def _tools(edit: Edit) -> list[str]:
 
 
 def _item_after(line: str) -> str:
-    """What begins the line after ``line``: the next item of the same list, or nothing."""
+    """Return what begins the line after ``line``: the next item of the same list, or nothing."""
     match = _ITEM.match(line)
     if not match:
         return ""

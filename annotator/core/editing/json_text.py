@@ -5,21 +5,21 @@ from typing import Any, NoReturn
 
 from annotator.core.schema.exact_json import JsonError, loads
 
-#: Longest text that is read as JSON, in characters.
+#: The longest text that is read as JSON, in characters.
 MAX_JSON = 200_000
 
 
 class JsonProblem(ValueError):
-    """A text that is no JSON; says where and why."""
+    """A text that is not JSON; the message says where and why."""
 
 
 def read_json(text: str) -> Any:
-    """The value that ``text`` spells. Raises JsonProblem with line and column.
+    """Return the value of ``text``. Raises JsonProblem with line and column.
 
-    Stricter than the standard library: no NaN, no key twice in one object.
+    Stricter than the standard library: no NaN, no repeated key in an object.
     """
     if len(text) > MAX_JSON:
-        raise JsonProblem(f"The text has {len(text):,} characters; {MAX_JSON:,} are the most that is read as JSON.")
+        raise JsonProblem(f"The text has {len(text):,} characters. The limit for JSON is {MAX_JSON:,}.")
     try:
         return loads(text)
     except JsonError as error:
@@ -29,7 +29,7 @@ def read_json(text: str) -> Any:
 
 
 def _explained(text: str) -> JsonProblem:
-    """What is wrong with a text that is no JSON, in the words of the parser that says where."""
+    """Return what is wrong with a text that is not JSON, in the words of the parser."""
     try:
         json.loads(text, parse_constant=_constant)
     except json.JSONDecodeError as error:
@@ -38,18 +38,18 @@ def _explained(text: str) -> JsonProblem:
     except JsonProblem as problem:
         return problem
     except (ValueError, RecursionError):
-        return JsonProblem("The value is nested too deeply, or holds a number with too many digits.")
-    return JsonProblem("The text is not JSON; some of its characters are none.")
+        return JsonProblem("The value is nested too deeply, or has a number with too many digits.")
+    return JsonProblem("The text is not JSON: it contains invalid characters.")
 
 
 def _hint(text: str, error: json.JSONDecodeError) -> str:
     rest = text[error.pos : error.pos + 5]
     if rest[:1] in ("'", "“", "”", "‘", "’"):
-        return " Texts and keys stand in straight double quotes."
+        return " Texts and keys need straight double quotes."
     if rest[:4] in ("True", "None") or rest == "False":
-        return " JSON spells it true, false and null."
+        return " JSON writes true, false and null in lower case."
     if rest[:1] in ("}", "]") or (rest[:1] == "," and text[: error.pos].rstrip().endswith(",")):
-        return " There may be a comma too many."
+        return " There may be an extra comma."
     return ""
 
 

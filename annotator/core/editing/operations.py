@@ -121,17 +121,17 @@ _BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
 
 
 def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = None) -> tuple[Document, str]:
-    """The document after one operation, and the anchor to look at. ``document`` itself stays as it is.
+    """Return the document after one operation, and the anchor to look at. ``document`` itself is not changed.
 
-    ``toolset``: with it, a call is only given a tool that it has. Raises EditProblem with a sentence; the result is
-    a valid document.
+    ``toolset``: with it, a call can only get a tool that it has. Raises EditProblem with a sentence; the result is a
+    valid document.
     """
     name = op.get("op")
     operation = _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None
     if operation is None:
         known = isinstance(name, str) and any(name in operations for operations in _BY_KIND.values())
-        of_others = " of a dialogue of this kind" if known else ""
-        raise EditProblem("", f"There is no edit called “{str(name)[:40]}”{of_others}.")
+        of_others = " for dialogues of this kind" if known else ""
+        raise EditProblem("", f"There is no edit “{str(name)[:40]}”{of_others}.")
     edit = Edit(document, op, toolset)
     touched = operation(edit)
     try:

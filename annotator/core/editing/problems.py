@@ -1,8 +1,8 @@
-"""What an editor is told when an edit cannot be made."""
+"""Why an edit cannot be made, for the editor."""
 
 
 class EditProblem(ValueError):
-    """An edit that was refused: the place it is about and a sentence that says what to do.
+    """An edit that was refused: its place and a sentence that says what to do.
 
     ``circle``: the ids of the steps that would wait for each other, in that order; the first is also the last.
     """

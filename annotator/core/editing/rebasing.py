@@ -1,4 +1,4 @@
-"""Whether an edit still means what its editor meant, though the document has moved on."""
+"""Whether an edit still means what its editor meant, although the document has changed."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,9 +11,9 @@ Op = Mapping[str, Any]
 
 
 def can_rebase(op: Op, seen: Document, current: Document) -> bool:
-    """Whether everything the operation is about stands in ``current`` as its editor saw it in ``seen``.
+    """Return whether everything that the operation is about is in ``current`` as its editor saw it in ``seen``.
 
-    True for an operation that makes no sense anyway: ``apply`` has the sentence for it.
+    True for an invalid operation: ``apply`` has the sentence for it.
     """
     name = op.get("op")
     about = ABOUT.get(name) if isinstance(name, str) else None
@@ -38,13 +38,13 @@ def _itself(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _value(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """A value; within a call also its tool, for which it was meant."""
+    """Return a value; within a call also its tool, for which it was meant."""
     tool = [join((*parts[:4], "name"))] if len(parts) > 4 and parts[4] in ("arguments", "observation") else []
     return [anchor, *tool]
 
 
 def _case_value(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """A value of a case; within a call also its tool, of a constraint's parameters also its category."""
+    """Return a value of a case; within a call also its tool, within a constraint's parameters also its category."""
     if parts[:1] == ("constraints",) and parts[2:3] in (("parameters",), ("variants",)):
         return [anchor, join((*parts[:2], "category"))]
     if len(parts) > 4 and parts[2] == "calls":
@@ -53,12 +53,12 @@ def _case_value(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _observation(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """What a call of a dialogue or of a case returned, and which tool that was."""
+    """Return the result of a call of a dialogue or of a case, and its tool."""
     return [join((*parts[:4], name)) for name in ("observation", "name")]
 
 
 def _case_part(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """A new part of a case: the round it goes to, and what it comes after."""
+    """Return, for a new part of a case, the round it goes to, and what it comes after."""
     listed = {"add_constraint": ("constraints",), "add_round": ("reference_trajectory",)}.get(str(op.get("op")))
     inside = listed or (*parts[:2], "calls")
     after = op.get("after")
@@ -73,12 +73,12 @@ def _statement(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _variants(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """The variants have no ids, so that all of them must be as they were; and the category they are of."""
+    """Return all variants, which have no ids, and their category."""
     return [join((*parts[:2], "variants")), join((*parts[:2], "category"))]
 
 
 def _call_and_round(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """The call; and which calls are beside it, for the last one takes the round with it."""
+    """Return the call and its neighbours, since the last one removes the round."""
     return [anchor, join((*parts[:2], "calls")) + ORDER]
 
 
@@ -87,7 +87,7 @@ def _expected(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _field(*names: str) -> About:
-    """Fields of the step that the anchor names."""
+    """Return fields of the step that the anchor names."""
 
     def about(op: Op, anchor: str, parts: Parts) -> list[str]:
         return [join((*parts[:4], name)) for name in names]
@@ -96,7 +96,7 @@ def _field(*names: str) -> About:
 
 
 def _edges(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """The dependencies, and that the steps they name are what they were."""
+    """Return the dependencies and the steps that they name."""
     value = op.get("value")
     named = [d.get("id") for d in value if isinstance(d, Mapping)] if isinstance(value, list) else [op.get("id")]
     steps = [join((*parts[:3], key, field)) for key in named if isinstance(key, str) for field in ("type", "name")]
@@ -104,7 +104,7 @@ def _edges(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _graphs(op: Op, parts: Parts) -> list[str]:
-    """The ids of the tasks whose whole graphs an operation is about."""
+    """Return the ids of the tasks whose whole graphs an operation is about."""
     if op.get("op") not in ("set_shape", "copy_shape"):
         return []
     return [task for task in (*parts[1:2], op.get("from")) if isinstance(task, str)]
@@ -116,7 +116,7 @@ def _graph_of(document: Document, task: str) -> list[tuple[Any, ...]]:
 
 
 def _accepted(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """The dependencies of each step named, and that it and what it is to wait for are what they were."""
+    """Return the dependencies of each named step, the step, and what it is to wait for."""
     edges = op.get("edges")
     anchors = []
     for item in edges if isinstance(edges, list) else ():
@@ -127,7 +127,7 @@ def _accepted(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _insertion(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """A new thing: the task or list it goes to, and what it comes after."""
+    """Return, for a new thing, the task or list it goes to, and what it comes after."""
     after = op.get("after")
     anchors = [join((*parts[:2], "id"))] if parts else []
     if isinstance(after, str) and after:

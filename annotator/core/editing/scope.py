@@ -1,4 +1,4 @@
-"""What an edit operation works on: a copy of the document, its own fields, and the tools there are."""
+"""What an edit operation works on: a copy of the document, its own fields, and the tools."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
@@ -9,12 +9,12 @@ from annotator.core.comparison.placing import copied, put
 from annotator.core.editing.json_text import MAX_JSON
 from annotator.core.editing.problems import EditProblem
 
-#: Longest text one edit may bring, in characters.
+#: The longest text of one edit, in characters.
 MAX_TEXT = MAX_JSON
 
 
 def line_ends(text: str) -> str:
-    """A text as a browser gives it back: every line end, CR LF and a lone CR too, is one LF."""
+    """Return a text as a browser gives it back: every line end, CR LF and a lone CR too, is one LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -25,7 +25,7 @@ class Tools(Protocol):
 
 
 class Edit:
-    """One operation on its way. ``document`` is a copy of its own and may be changed."""
+    """One operation in progress. ``document`` is a private copy and may be changed."""
 
     def __init__(self, document: Document, op: Mapping[str, Any], toolset: Tools | None) -> None:
         self.document: Document = copied(document)
@@ -36,7 +36,7 @@ class Edit:
     def _anchor(self) -> str:
         anchor = self.op.get("anchor", "")
         if not isinstance(anchor, str) or (anchor and anchor[0] != "/"):
-            raise EditProblem("", "The edit does not say which place it means: “anchor” must be an anchor.")
+            raise EditProblem("", "The edit has no valid place: “anchor” must be an anchor.")
         return anchor
 
     # --- refusing
@@ -46,24 +46,24 @@ class Edit:
         raise EditProblem(self.anchor if anchor is None else anchor, message, tuple(circle))
 
     def words(self, anchor: str | None = None) -> str:
-        """The place in words, ready to begin a sentence."""
+        """Return the place in words, ready to begin a sentence."""
         text = describe(self.document, self.anchor if anchor is None else anchor)
         return text[:1].upper() + text[1:]
 
     # --- places
 
     def at(self, anchor: str) -> Any:
-        """What stands there now."""
+        """Return the current value."""
         try:
             return resolve(self.document, anchor)
         except AnchorMissing:
-            self.refuse(f"{self.words(anchor)}: this place is not there any more; load the page again.", anchor)
+            self.refuse(f"{self.words(anchor)}: this place no longer exists. Reload the page.", anchor)
 
     def parts(self) -> tuple[str, ...]:
         return split(self.anchor)
 
     def task(self) -> dict[str, Any]:
-        """The task that the anchor names or lies in."""
+        """Return the task that the anchor names or lies in."""
         parts = self.parts()
         if len(parts) < 2 or parts[0] != "tasks":
             self.refuse("This edit needs the anchor of a task, such as /tasks/t1.")
@@ -71,48 +71,48 @@ class Edit:
         return task
 
     def step(self, kind: str = "") -> dict[str, Any]:
-        """The step that the anchor names or lies in, of type ``kind`` if given."""
+        """Return the step that the anchor names or lies in, of type ``kind`` if given."""
         parts = self.parts()
         if len(parts) < 4 or parts[0] != "tasks" or parts[2] != "steps":
             self.refuse("This edit needs the anchor of a step, such as /tasks/t1/steps/s1.")
         step: dict[str, Any] = self.at(join(parts[:4]))
         if kind and step["type"] != kind:
-            self.refuse(f"{self.words(join(parts[:4]))} is no {kind}.")
+            self.refuse(f"{self.words(join(parts[:4]))} is not of type {kind}.")
         return step
 
     def step_anchor(self) -> str:
         return join(self.parts()[:4])
 
     def put(self, anchor: str, value: Any) -> str:
-        """Write a value where its surroundings exist; returns the anchor."""
+        """Write a value where its surroundings exist; return the anchor."""
         try:
             put(self.document, anchor, value)
         except AnchorMissing:
-            self.refuse(f"{self.words(anchor)}: this place is not there any more; load the page again.", anchor)
+            self.refuse(f"{self.words(anchor)}: this place no longer exists. Reload the page.", anchor)
         return anchor
 
     # --- what the operation says
 
     def value(self) -> Any:
-        """The new value, which must be given (null is a value)."""
+        """Return the new value, which must be given (null is a value)."""
         if "value" not in self.op:
-            self.refuse("The edit brings no value.")
+            self.refuse("The edit has no value.")
         return self.op["value"]
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A text of the operation, with line ends as everywhere (browsers post CR LF)."""
+        """Return a text of the operation, with normalised line ends (browsers post CR LF)."""
         return self.as_text(self.op.get(name, default), name)
 
     def as_text(self, value: Any, name: str = "value") -> str:
-        """``value`` if it is a text of acceptable length."""
+        """Return ``value`` if it is text of acceptable length."""
         if not isinstance(value, str):
             self.refuse(f"“{name}” must be text.")
         if len(value) > MAX_TEXT:
-            self.refuse(f"The text has {len(value):,} characters; {MAX_TEXT:,} are the most that is accepted.")
+            self.refuse(f"The text has {len(value):,} characters. The limit is {MAX_TEXT:,}.")
         return value.replace("\r\n", "\n")
 
     def index(self, name: str, count: int) -> int:
-        """A list index of the operation, from 0 up to but not including ``count``."""
+        """Return a list index of the operation, from 0 up to but not including ``count``."""
         value = self.op.get(name)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
             value = int(value)
@@ -121,7 +121,7 @@ class Edit:
         self.refuse(f"“{name}” must be a position from 0 to {count - 1}.")
 
     def target(self, items: list[dict[str, Any]], index: int) -> int:
-        """Where a list item at ``index`` is to go: “to” a position, or “by” -1 or 1, which stops at the ends."""
+        """Return where a list item at ``index`` goes: “to” a position, or “by” -1 or 1, which stops at the ends."""
         if "to" in self.op:
             return self.index("to", len(items))
         by = self.op.get("by")
@@ -130,22 +130,22 @@ class Edit:
         return min(max(index + by, 0), len(items) - 1)
 
     def after(self, items: list[dict[str, Any]]) -> int | None:
-        """The index behind the item that “after” names by id or anchor; None where the operation names none."""
+        """Return the index after the item that “after” names by id or anchor; None if the operation names none."""
         after = self.op.get("after")
         if after is None or after == "":
             return None
         key = split(after)[-1] if isinstance(after, str) and after[0] == "/" else after
         index = find(items, key) if isinstance(key, str) else -1
         if index < 0:
-            self.refuse(f"There is nothing called {str(after)[:80]} to come after; load the page again.")
+            self.refuse(f"There is no {str(after)[:80]} to insert after. Reload the page.")
         return index + 1
 
     def known_tool(self, name: Any) -> str:
-        """``name`` if the dialogue's toolset has such a tool."""
+        """Return ``name`` if the dialogue's toolset has such a tool."""
         if not isinstance(name, str) or not name.strip():
-            self.refuse("Choose a tool: the call has no name.")
+            self.refuse("Choose a tool for the call.")
         if self.toolset is not None and name not in self.toolset.tools:
-            self.refuse(f"The dialogue's toolset has no tool called {name[:80]}; choose one of its tools.")
+            self.refuse(f"The dialogue's toolset has no tool {name[:80]}. Choose one of its tools.")
         return name
 
 
@@ -154,5 +154,5 @@ def task_anchor(task: Mapping[str, Any]) -> str:
 
 
 def child(task: Mapping[str, Any], step: Mapping[str, Any]) -> str:
-    """The anchor of one of the task's steps."""
+    """Return the anchor of one of the task's steps."""
     return below(f"{task_anchor(task)}/steps", step["id"])

@@ -1,4 +1,4 @@
-"""Edits of a whole tool graph: many dependencies at once, or a shape drawn in one go. Each is one step to undo."""
+"""Edits of a whole tool graph: many dependencies or a whole shape at a time, each as one step to undo."""
 
 from collections.abc import Collection
 from typing import Any
@@ -17,49 +17,49 @@ Edges = Collection[tuple[str, str]]
 
 
 def accept_dependencies(edit: Edit) -> str:
-    """Draw several edges of one task: all of them, or, where one cannot be, none."""
+    """Add several edges of one task: all of them, or none if one is invalid."""
     task = edit.task()
     steps: list[Step] = task["steps"]
     edges = edit.op.get("edges")
     if not isinstance(edges, list) or not edges:
-        edit.refuse("Say which dependencies to accept: “edges” is a list of steps with what each depends on.")
+        edit.refuse("Choose which dependencies to accept: “edges” must be a list of steps and their dependencies.")
     if len(edges) > MAX_EDGES:
-        edit.refuse(f"{len(edges):,} dependencies came at once; no task can have more than {MAX_EDGES:,}.")
+        edit.refuse(f"{len(edges):,} dependencies were sent. The limit of a task is {MAX_EDGES:,}.")
     for item in edges:
         if not isinstance(item, dict) or not isinstance(item.get("step"), str):
             edit.refuse("Each accepted dependency needs a “step” and the “id” of what that depends on.")
         index = find(steps, item["step"])
         if index < 0:
-            edit.refuse(f"There is no step {item['step'][:80]} in this task; load the page again.")
+            edit.refuse(f"This task has no step {item['step'][:80]}. Reload the page.")
         step = steps[index]
         anchor = f"{child(task, step)}/depends_on"
         edge = as_edge(edit, {key: item[key] for key in ("id", "kind") if key in item}, step, steps, anchor)
         known = step["depends_on"] or []
         if any(one["id"] == edge["id"] for one in known):
-            edit.refuse(f"{step['id']} depends on {edge['id']} already.", anchor)
+            edit.refuse(f"{step['id']} already depends on {edge['id']}.", anchor)
         refuse_circle(edit, steps, step, [*known, edge], anchor)
         step["depends_on"] = _sorted(steps, [*known, edge])
     return task_anchor(task)
 
 
 def set_shape(edit: Edit) -> str:
-    """Draw a whole graph at once.
+    """Set a whole graph.
 
     “annotated”: steps whose dependencies are not annotated depend on nothing. “independent”: no call depends on
-    another. “chain”: each call waits for the one before it. In each the answer waits for all, where nobody has said
-    otherwise, and a clarification stands between what comes before and after it. Kinds of edges that stay are kept.
+    another. “chain”: each call waits for the one before it. In each, the answer waits for all unless annotated
+    otherwise, and a clarification is between what comes before and after it. Kinds of edges that stay are kept.
     """
     task = edit.task()
     steps: list[Step] = task["steps"]
     shape = edit.op.get("shape")
     calls = [step["id"] for step in steps if step["type"] == "call"]
     if shape not in SHAPES:
-        edit.refuse(f"A shape is one of: {', '.join(SHAPES)}.")
+        edit.refuse(f"The shape must be one of: {', '.join(SHAPES)}.")
     if not calls:
         edit.refuse("This task has no calls, so its graph has no shape.")
     if shape == "annotated":
         if all(step["depends_on"] is not None for step in steps):
-            edit.refuse("All dependencies of this task are annotated already.")
+            edit.refuse("All dependencies of this task are already annotated.")
         _mark(steps)
     else:
         edges = list(zip(calls[1:], calls, strict=False)) if shape == "chain" else []
@@ -68,20 +68,22 @@ def set_shape(edit: Edit) -> str:
 
 
 def copy_shape(edit: Edit) -> str:
-    """Give the calls the dependencies that those of another task, named by “from”, have: the first like the first."""
+    """Copy the dependencies of another task's calls, named by “from”: the first call from the first."""
     task = edit.task()
     tasks = edit.document["tasks"]
     index = find(tasks, edit.text("from"))
     if index < 0:
-        edit.refuse(f"There is no task {edit.text('from')[:80]} to copy from; load the page again.")
+        edit.refuse(f"There is no task {edit.text('from')[:80]} to copy from. Reload the page.")
     source: list[Step] = tasks[index]["steps"]
     graph = call_graph(source, read_graph(source))
     if graph is None:
-        edit.refuse(f"The dependencies of task {index + 1} are faulty or not annotated: there is no shape to copy.")
+        edit.refuse(f"The dependencies of task {index + 1} are invalid or not annotated, so there is no shape to copy.")
     steps: list[Step] = task["steps"]
     calls = [step["id"] for step in steps if step["type"] == "call"]
     if len(calls) != len(graph.ids):
-        edit.refuse(f"Task {index + 1} has {len(graph.ids)} calls and this one {len(calls)}; the shape does not fit.")
+        edit.refuse(
+            f"Task {index + 1} has {len(graph.ids)} calls, but this one has {len(calls)}, so the shape does not fit."
+        )
     named = dict(zip(graph.ids, calls, strict=True))
     kinds = {
         (named[step["id"]], named[edge["id"]]): edge["kind"]
@@ -94,7 +96,7 @@ def copy_shape(edit: Edit) -> str:
 
 
 def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, str], str] | None = None) -> None:
-    """Replace the graph by these edges among calls, tied to the clarifications and the answer."""
+    """Replace the graph with these edges among calls, connected to the clarifications and the answer."""
     kept = {(step["id"], edge["id"]): edge["kind"] for step in steps for edge in step["depends_on"] or ()}
     kinds = kept | (kinds or {})
     position = {step["id"]: i for i, step in enumerate(steps)}
@@ -115,8 +117,8 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
     if cycle:
         ids = [steps[i]["id"] for i in (*cycle, cycle[0])]
         edit.refuse(
-            f"With the clarifications of this task the dependencies would run in a circle: {' → '.join(ids)}. "
-            "Draw them one by one.",
+            "With the clarifications of this task, the dependencies would be circular: "
+            f"{' → '.join(ids)}. Add them one by one.",
             circle=ids,
         )
     graph = Graph(tuple(position), tuple(needs))
@@ -124,7 +126,7 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
         step["depends_on"] = []
     for node, needed in graph.edges():
         step = steps[position[node]]
-        # That a value flows is not for a shape to say; the answer tells what came back.
+        # A shape cannot say that a value flows; the answer reports what was returned.
         usual = "parameter" if step["type"] == "answer" else "logical"
         step["depends_on"].append({"id": needed, "kind": kinds.get((node, needed), usual)})
 
@@ -147,7 +149,9 @@ def _needs(steps: list[Step], position: dict[str, int]) -> list[int]:
 
 
 def _ends(needs: list[int], among: int) -> int:
-    """Those of ``among`` (a bitset of positions) that none of them depends on: what a later step has to wait for."""
+    """Return those of ``among`` (a bitset of positions) that none of them depends on: what a later step
+    must wait for.
+    """
     waited = 0
     for i, need in enumerate(needs):
         if among >> i & 1:

@@ -1,4 +1,4 @@
-"""Edits of a task's steps and of what depends on what."""
+"""Edits of a task's steps and of their dependencies."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ def add_step(edit: Edit) -> str:
     steps: list[Step] = task["steps"]
     kind = edit.op.get("type")
     if kind not in TYPES:
-        edit.refuse("A step is a call, a clarification or an answer.")
+        edit.refuse("A step must be a call, a clarification or an answer.")
     step: Step = {"id": _new_id(steps), "type": kind, "depends_on": None if steps else []}
     end = len(steps)
     if kind == "answer":
         known = next((other for other in steps if other["type"] == "answer"), None)
         if known is not None:
-            edit.refuse(f"This task has its answer, {known['id']}: change that one.", child(task, known))
+            edit.refuse(f"This task already has an answer, {known['id']}. Change that one.", child(task, known))
     else:
         if kind == "call":
             step |= {"name": edit.known_tool(edit.op.get("name")), "arguments": {}}
@@ -38,7 +38,7 @@ def add_step(edit: Edit) -> str:
 
 
 def delete_step(edit: Edit) -> str:
-    """Delete a step, and every edge that leads to it."""
+    """Delete a step, and every edge to it."""
     task, step = edit.task(), edit.step()
     steps: list[Step] = task["steps"]
     index = find(steps, step["id"])
@@ -50,24 +50,24 @@ def delete_step(edit: Edit) -> str:
 
 
 def move_step(edit: Edit) -> str:
-    """Move a step; what would pass a final answer stays where it is."""
+    """Move a step; a final answer stays last."""
     task, step = edit.task(), edit.step()
     steps: list[Step] = task["steps"]
     index = find(steps, step["id"])
     target = edit.target(steps, index)
     if _answer_is_last(steps) and len(steps) - 1 in (index, target) and index != target:
         if "to" in edit.op:
-            edit.refuse("The answer is a task's last step: nothing can come after it.")
+            edit.refuse("The answer is the last step of a task. Nothing can come after it.")
         return child(task, step)
     steps.insert(target, steps.pop(index))
     return child(task, step)
 
 
 def duplicate_step(edit: Edit) -> str:
-    """Put a copy behind a step. What the tool returned is not copied: the copy is there to be changed."""
+    """Insert a copy after a step, without the tool's result: the copy is meant to be changed."""
     task, step = edit.task(), edit.step()
     if step["type"] == "answer":
-        edit.refuse("A task has one answer; it cannot be duplicated.")
+        edit.refuse("A task has one answer, so it can't be duplicated.")
     steps: list[Step] = task["steps"]
     copy = {**step, "id": _new_id(steps), "extra": {}}
     if step["type"] == "call":
@@ -81,11 +81,11 @@ def set_dependencies(edit: Edit) -> str:
 
 
 def add_dependency(edit: Edit) -> str:
-    """Draw one edge, or give one the other kind; a step whose dependencies were not annotated then has this one."""
+    """Add one edge, or change its kind; a step without annotated dependencies then has this one."""
     key, kind = edit.text("id"), edit.op.get("kind", "parameter")
     edges = edit.step()["depends_on"] or ()
     if {"id": key, "kind": kind} in edges:
-        edit.refuse(f"{edit.words(edit.step_anchor())} depends on {key[:80]} already.")
+        edit.refuse(f"{edit.words(edit.step_anchor())} already depends on {key[:80]}.")
     return _set_edges(edit, [*(d for d in edges if d["id"] != key), {"id": key, "kind": kind}])
 
 
@@ -104,9 +104,9 @@ def _set_edges(edit: Edit, value: Any) -> str:
     if value is not None:
         edges = [as_edge(edit, item, step, steps, anchor) for item in value] if isinstance(value, list) else None
         if edges is None:
-            edit.refuse("Dependencies are a list of steps, or null where they are not annotated.", anchor)
+            edit.refuse("Dependencies must be a list of steps, or null if they are not annotated.", anchor)
         if len({edge["id"] for edge in edges}) != len(edges):
-            edit.refuse("A step is named twice among the dependencies; keep one.", anchor)
+            edit.refuse("A step is listed twice among the dependencies. Remove one.", anchor)
         edges.sort(key=lambda edge: find(steps, edge["id"]))
         refuse_circle(edit, steps, step, edges, anchor)
         value = edges
@@ -115,23 +115,23 @@ def _set_edges(edit: Edit, value: Any) -> str:
 
 
 def refuse_circle(edit: Edit, steps: list[Step], step: Step, edges: list[dict[str, Any]], anchor: str) -> None:
-    """End the edit where ``step`` with these edges would close a circle."""
+    """End the edit if ``step`` with these edges would close a cycle."""
     circle = find_circle(steps, step["id"], [edge["id"] for edge in edges])
     if circle:
         edit.refuse(
-            f"The dependencies would run in a circle: {' → '.join(circle)}. Leave one of them out.",
+            f"The dependencies would be circular: {' → '.join(circle)}. Leave one of them out.",
             anchor,
             circle=circle,
         )
 
 
 def as_edge(edit: Edit, item: Any, step: Step, steps: list[Step], anchor: str) -> dict[str, Any]:
-    """A dependency of ``step`` as the document keeps it, if it may be one."""
+    """Return a dependency of ``step`` as the document stores it, if it is valid."""
     if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item.keys() <= {"id", "kind"}:
-        edit.refuse("A dependency is the id of a step and a kind.", anchor)
+        edit.refuse("A dependency needs the id of a step and a kind.", anchor)
     key = item["id"]
     if item in (step["depends_on"] or ()):
-        # What came with the record may be faulty; it goes when somebody drops it, and is in no other edit's way.
+        # An imported edge may be invalid; it stays until somebody removes it, and does not prevent other edits.
         return {"id": key, "kind": item.get("kind", "parameter")}
     if key == step["id"]:
         edit.refuse(f"{edit.words(child(edit.task(), step))} cannot depend on itself.", anchor)
@@ -139,12 +139,12 @@ def as_edge(edit: Edit, item: Any, step: Step, steps: list[Step], anchor: str) -
     if index < 0:
         edit.refuse(f"There is no step {key[:80]} in this task to depend on.", anchor)
     if steps[index]["type"] == "answer":
-        edit.refuse(f"{key} is the answer, which ends the task: nothing can depend on it.", anchor)
+        edit.refuse(f"{key} is the answer, which ends the task. Nothing can depend on it.", anchor)
     return {"id": key, "kind": item.get("kind", "parameter")}
 
 
 def find_circle(steps: list[Step], start: str, needs: list[str]) -> list[str]:
-    """The circle that would close through ``start`` if it needed ``needs``, from it back to it; else nothing."""
+    """Return the cycle that would close through ``start`` if it needed ``needs``, from it back to it; else nothing."""
     edges = {step["id"]: [d["id"] for d in step["depends_on"] or ()] for step in steps}
     edges[start] = needs
     path, seen = [[start]], {start}

@@ -23,7 +23,7 @@ def delete_task(edit: Edit) -> str:
     tasks = edit.document["tasks"]
     index = find(tasks, edit.task()["id"])
     if len(tasks) == 1:
-        edit.refuse("A dialogue has at least one task; change this one instead.")
+        edit.refuse("A dialogue needs at least one task. Change this one instead.")
     del tasks[index]
     return task_anchor(tasks[min(index, len(tasks) - 1)])
 
@@ -37,12 +37,12 @@ def move_task(edit: Edit) -> str:
 
 
 def choose_candidate(edit: Edit) -> str:
-    """Make a candidate the user's message; a message that is no candidate yet becomes one, so that nothing is lost."""
+    """Make a candidate the user's message; the previous message becomes a candidate, so that nothing is lost."""
     task = edit.task()
     candidates = task["candidate_messages"]
     index = find(candidates, edit.text("id"))
     if index < 0:
-        edit.refuse("There is no such candidate message; load the page again.")
+        edit.refuse("This candidate message no longer exists. Reload the page.")
     message = task["user_message"]
     if message.strip() and all(candidate["text"] != message for candidate in candidates):
         candidates.append(_candidate(candidates, message))
@@ -54,7 +54,7 @@ def add_candidate(edit: Edit) -> str:
     candidates = edit.task()["candidate_messages"]
     text = edit.text("text")
     if not text.strip():
-        edit.refuse("Write the candidate message first; it is empty.")
+        edit.refuse("The candidate message is empty. Write it first.")
     candidates.append(_candidate(candidates, text))
     return f"{task_anchor(edit.task())}/candidate_messages/{candidates[-1]['id']}"
 

@@ -7,7 +7,7 @@ from annotator.core.editing.arguments import set_argument, set_arguments
 from annotator.core.editing.scope import Edit, line_ends
 from annotator.core.editing.steps import set_dependencies
 
-#: What may be set, by where it stands.
+#: What may be set, by its place.
 _DIALOGUE = frozenset({"env_info", "language"})
 _MESSAGE = frozenset({"role", "content"})
 _TASK = frozenset({"user_message", "policy", "information", "env_info"})
@@ -16,7 +16,7 @@ _STEP = {
     "clarification": frozenset({"question", "user_reply"}),
     "answer": frozenset({"text", "answer_type"}),
 }
-#: Texts that must be there, if only as an empty one; any other that is left empty is “not annotated”.
+#: Texts that are required, but may be empty; any other empty text is “not annotated”.
 _REQUIRED = frozenset({"user_message", "content", "text of a candidate"})
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -39,7 +39,7 @@ def set_value(edit: Edit) -> str:
         value = edit.as_text(value)
     before = edit.at(edit.anchor)
     if isinstance(before, str) and line_ends(before) == value:
-        # A browser posts other line ends than it was given: that is no edit.
+        # A browser posts other line ends than it was given: that is not an edit.
         return edit.anchor
     if field not in _REQUIRED and value is not None and not value.strip():
         value = None
@@ -63,7 +63,7 @@ def add_context(edit: Edit) -> str:
     context: list[dict[str, Any]] = edit.document["context"]
     role = edit.op.get("role")
     if role not in ROLES:
-        edit.refuse(f"The role of a message is one of: {', '.join(ROLES)}.", "/context")
+        edit.refuse(f"The role of a message must be one of: {', '.join(ROLES)}.", "/context")
     index = len(context) if edit.op.get("after") in (None, "") else edit.index("after", len(context)) + 1
     context.insert(index, {"role": role, "content": edit.text("content", "")})
     return f"/context/{index}"
@@ -88,12 +88,12 @@ def _message(edit: Edit) -> int:
     parts, context = edit.parts(), edit.document["context"]
     index = position(parts[1], len(context)) if len(parts) == 2 and parts[0] == "context" else -1
     if index < 0:
-        edit.refuse("There is no such message in the dialogue so far; load the page again.")
+        edit.refuse("The dialogue so far has no such message. Reload the page.")
     return index
 
 
 def _settable(edit: Edit, parts: tuple[str, ...]) -> str:
-    """The field that the anchor names, if it may be set."""
+    """Return the field that the anchor names, if it may be set."""
     if len(parts) == 1 and parts[0] in _DIALOGUE:
         return parts[0]
     if len(parts) == 3 and parts[0] == "context" and parts[2] in _MESSAGE:
@@ -113,4 +113,4 @@ def _settable(edit: Edit, parts: tuple[str, ...]) -> str:
             return field
     if lookup(edit.document, edit.anchor, edit) is edit:
         edit.at(edit.anchor)
-    edit.refuse(f"{edit.words()} cannot be set as one value.")
+    edit.refuse(f"{edit.words()} can't be set as one value.")

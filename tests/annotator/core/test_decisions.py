@@ -352,7 +352,7 @@ def test_what_only_stands_for_an_answer_is_left_out() -> None:
         ('[{"name": "\\ud800", "arguments": []}]', "At /0/name: The text contains half of"),
         ('[{"name": "prepare_to_answer"}]', "has no calls"),
         (json.dumps([{"name": "a"}] * 10_000), "10,000 calls. At most 256"),
-        (json.dumps([[A] * 10_000]), "characters; 200,000 are the most"),
+        (json.dumps([[A] * 10_000]), "characters. The limit for JSON is 200,000"),
         ("[" * 100_000, "60 levels"),
     ],
 )

@@ -196,7 +196,7 @@ def test_wrong_arguments_are_shown_beside_the_right_ones(team: Team) -> None:
     [
         ('[{"name": "get_ranking"', "line 1, column 24"),
         (json.dumps([{"name": "x"}] * 10_000), "10,000 calls. At most 256"),
-        (json.dumps([call("s0")] * 10_000), "characters; 200,000 are the most"),
+        (json.dumps([call("s0")] * 10_000), "characters. The limit for JSON is 200,000"),
         ("", "Enter a trajectory."),
     ],
 )

@@ -114,7 +114,7 @@ def test_what_is_no_single_value_cannot_be_set(anchor):
 )
 def test_a_place_that_is_gone_is_said(anchor):
     message, _ = refused("set", anchor, value="x")
-    assert "not there any more" in message
+    assert "no longer exists" in message
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_place_that_is_gone_is_said(anchor):
         (f"{T1}/user_message", 5, "must be text"),
         (f"{S4}/text", ["x"], "must be text"),
         ("/language", "fr", "Language: "),
-        (f"{S1}/name", " ", "has no name"),
+        (f"{S1}/name", " ", "Choose a tool"),
         (f"{S1}/arguments", [], "JSON object"),
         (f"{S1}/observation", float("nan"), "NaN"),
         (f"{S1}/observation", "a\x00b", "NUL"),
@@ -140,7 +140,7 @@ def test_values_no_document_may_hold(anchor, value, words):
 
 
 def test_a_value_must_be_given():
-    assert refused("set", "/env_info") == ("The edit brings no value.", "/env_info")
+    assert refused("set", "/env_info") == ("The edit has no value.", "/env_info")
 
 
 def test_language_and_environment_by_their_own_names():
@@ -220,7 +220,7 @@ def test_candidates_are_added():
     result, touched = do("add_candidate", T1, text="Third")
     assert resolve(result, touched)["text"] == "Third"
     assert "empty" in refused("add_candidate", T1, text="\n")[0]
-    assert "no such candidate" in refused("choose_candidate", T1, id="m9")[0]
+    assert "candidate message no longer exists" in refused("choose_candidate", T1, id="m9")[0]
 
 
 # --- steps
@@ -267,7 +267,7 @@ def test_a_call_needs_a_tool_that_there_is():
         ("add_step", T1, {"type": "call", "name": "nothing"}),
         ("set", f"{S1}/name", {"value": "nothing"}),
     ):
-        assert "no tool called nothing" in refused(op, anchor, toolset=toolset, **fields)[0]
+        assert "no tool nothing" in refused(op, anchor, toolset=toolset, **fields)[0]
     assert "Choose a tool" in refused("add_step", T1, type="call")[0]
 
 
@@ -377,7 +377,7 @@ def test_edges_one_by_one():
 
 @pytest.mark.parametrize("op", [{}, {"op": None}, {"op": ["set"]}, {"op": "explode"}])
 def test_an_unknown_operation(op):
-    with pytest.raises(EditProblem, match="no edit called"):
+    with pytest.raises(EditProblem, match="no edit “"):
         apply(trip(), op)
 
 

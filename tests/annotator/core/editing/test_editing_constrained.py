@@ -102,7 +102,7 @@ def test_what_is_not_there_or_cannot_be_set_is_refused(anchor: str, op: str) -> 
 
 @pytest.mark.parametrize("op", sorted(OPERATIONS.keys() - CASE_OPERATIONS.keys()))
 def test_edits_of_tasks_are_refused_in_a_case(op: str) -> None:
-    assert "of a dialogue of this kind" in refused("/tasks/t1", op)
+    assert "for dialogues of this kind" in refused("/tasks/t1", op)
 
 
 def test_an_edit_is_made_again_only_where_its_place_is_as_it_was() -> None:

@@ -57,8 +57,8 @@ def test_many_edges_are_accepted_at_once():
         ([{"step": "s2"}], "id of a step"),
         ([{"step": "s2", "id": "s2"}], "depend on itself"),
         ([{"step": "s2", "id": "s4"}], "is the answer"),
-        ([{"step": "s2", "id": "s1"}] * 2, "depends on s1 already"),
-        ([{"step": "s2", "id": "s1"}] * 10_000, "10,000 dependencies came at once"),
+        ([{"step": "s2", "id": "s1"}] * 2, "already depends on s1"),
+        ([{"step": "s2", "id": "s1"}] * 10_000, "10,000 dependencies were sent"),
         ([{"step": "s2", "id": "s1", "kind": "hearsay"}], ""),
     ],
 )
@@ -76,7 +76,7 @@ def test_accepting_a_circle_names_it():
 
 
 def test_an_edge_that_is_there_is_not_drawn_again():
-    with pytest.raises(EditProblem, match="depends on s1 already"):
+    with pytest.raises(EditProblem, match="already depends on s1"):
         apply(trip(), {"op": "add_dependency", "anchor": f"{T1}/steps/s3", "id": "s1"})
     with pytest.raises(EditProblem) as caught:
         apply(trip(), {"op": "add_dependency", "anchor": f"{T1}/steps/s1", "id": "s3"})
@@ -94,7 +94,7 @@ def test_shapes_in_one_go():
 def test_what_is_not_annotated_depends_on_nothing_and_what_is_stays():
     data, _ = apply(bare(), {"op": "set_dependencies", "anchor": f"{T1}/steps/s3", "value": on(["s1"])})
     assert shaped(data, shape="annotated") == {"s1": "", "s2": "", "s3": "s1", "s4": "s2 s3"}
-    assert "annotated already" in refused(trip(), "set_shape", shape="annotated").message
+    assert "already annotated" in refused(trip(), "set_shape", shape="annotated").message
 
 
 def test_a_clarification_stands_between_what_comes_before_and_after():
@@ -114,7 +114,7 @@ def test_a_shape_is_copied_first_call_to_first():
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (task("t2", call("a")), "has 1 calls and this one 3"),
+        (task("t2", call("a")), "has 1 calls, but this one has 3"),
         (task("t2", call("a", depends_on=None)), "no shape to copy"),
         (task("t3"), "no task t2"),
     ],
@@ -137,7 +137,7 @@ def test_a_copied_shape_that_a_clarification_bars():
     steps = [call("s1", depends_on=None), clarification("s2", depends_on=None), call("s3", depends_on=None)]
     data = document(task("t1", *steps), source)
     problem = refused(data, "copy_shape", **{"from": "t2"})
-    assert "circle" in problem.message
+    assert "circular" in problem.message
     assert set(problem.circle) == {"s1", "s2", "s3"}
 
 
