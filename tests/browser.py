@@ -11,9 +11,23 @@ from scripts.private_services import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
 
+PLAYWRIGHT_DISABLES = (
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled",
+    "PreconnectToSearch",
+)  # fmt: skip
+"""Features that Playwright switches off. Chromium reads the last list only, so ours repeats them."""
+
+COSTLY_FEATURES = (
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "SpareRendererForSitePerProcess",
+)  # fmt: skip
+"""For each window, Chromium loads pages of its address bar and starts a spare process: most of what a window costs."""
+
 CHROMIUM_OPTIONS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    f"--disable-features={','.join(PLAYWRIGHT_DISABLES + COSTLY_FEATURES)}",
 )  # fmt: skip
 
 PATIENCE = 20_000
