@@ -1,6 +1,6 @@
-"""The past of a gold item: what had happened to the verified dialogue until it came into the stage, written anew.
+"""Copies the history of a verified dialogue up to a stage into a gold item.
 
-Versions, reviews, comments and events get keys and hashes of their own; people, words and times stay.
+Versions, reviews, comments and events get new keys and hashes; people, texts and times are the same.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ from annotator.models.keys import new_public_id
 from annotator.services.history.events import event_digest
 from reviews.models import Comment, Cycle, Review, ReviewError, StageRun, StageRunState
 
-#: Tells of the group, which an item has as its dialogue has it now.
+#: An event about the group of variants, which the item shares with its dialogue.
 JOINED = "dialogue.joined_variants"
 
 
 def copy_history(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> tuple[StageRun, dict[int, Revision]]:
-    """Give ``dialogue`` the past that ``cycle`` had when ``run`` opened.
+    """Give ``dialogue`` the history that ``cycle`` had when ``run`` opened.
 
-    Returns its own open run of that stage, and of each version that was copied: key of the original → its copy.
-    ``text``: canonical content of the version that is shown, in place of the one that came into the run.
+    Returns its own open run of that stage, and {key of a version: its copy}. ``text``: canonical content of the shown
+    version, in place of the one that entered the run.
     """
     versions = _copy_versions(dialogue, run, text)
     own = Cycle.objects.create(
@@ -47,9 +47,9 @@ def copy_history(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) 
 
 
 def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
-    """Let the copies of what was found to say the same, by then, say the same as well.
+    """Copy the matches between variants that were recorded before ``until``.
 
-    ``versions``: key of the original → its copy, of all variants.
+    ``versions``: {key of a version: its copy}, of all variants.
     """
     known = VariantMatch.objects.filter(first__in=versions, second__in=versions, created_at__lte=until)
     VariantMatch.objects.bulk_create(
@@ -58,10 +58,10 @@ def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
 
 
 def _versions(run: StageRun) -> list[Revision]:
-    """The versions that were there when the run opened, oldest first, from the one that came into its cycle on: those
-    that led to what came into the run, and what reviewers made in stages before it.
+    """Return the versions that existed when the run opened, from the start of its cycle, oldest first: those that led
+    to the version that entered the run, and what reviewers made in earlier stages.
 
-    Earlier ones would stand there without the reviews and events that made them.
+    Older versions would appear without the reviews and events that made them.
     """
     chain: dict[int, Revision] = {}
     revision: Revision | None = run.entry_revision
@@ -74,7 +74,7 @@ def _versions(run: StageRun) -> list[Revision]:
 
 
 def entry_version(run: StageRun) -> Revision:
-    """The version in which the dialogue came in."""
+    """Return the version that was imported."""
     revision = run.cycle.entry_revision
     while revision.parent is not None:
         revision = revision.parent
@@ -82,13 +82,13 @@ def entry_version(run: StageRun) -> Revision:
 
 
 def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
-    """Key of the original → its copy."""
+    """Return {key of a version: its copy}."""
     out: dict[int, Revision] = {}
     first = entry_version(run)
     for number, original in enumerate(_versions(run), 1):
-        # The first is what came in, whatever had been made of it by then.
+        # The first version looks imported, even if it was edited before.
         origin = original if out else first
-        # Two reviewers may have made the same fix: beside the other's, a planted error would show.
+        # Two reviewers may have made the same fix; the other's copy would reveal a planted error.
         content = text if original.content_hash == run.entry_revision.content_hash else original.content
         parent = out.get(original.parent_id or 0)
         if parent is not None and original.parent is not None:
@@ -108,7 +108,7 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
             message=origin.message,
             toolset_revision=original.toolset_revision,
             guideline_id=origin.guideline_id,
-            # By it is known what came in together, or anew.
+            # The batch shows which dialogues were imported together.
             batch_id=origin.batch_id,
             content_hash=content_hash(content),
             content=content,
@@ -120,7 +120,9 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
 def _copy_runs(
     dialogue: Dialogue, own: Cycle, cycle: Cycle, run: StageRun, versions: dict[int, Revision]
 ) -> tuple[dict[int, StageRun], dict[str, str]]:
-    """Key of each run up to and including ``run`` → its copy; public id of each review before it → its copy's."""
+    """Return {key of each run up to and including ``run``: its copy} and {public id of each earlier review: its
+    copy's}.
+    """
     runs: dict[int, StageRun] = {}
     reviews: dict[str, str] = {}
     shown = versions[run.entry_revision_id]
@@ -152,7 +154,7 @@ def _copy_reviews(
     for review in Review.objects.filter(stage_run=original).select_related("slot").order_by("pk"):
         seen, made = versions.get(review.seen_revision_id), versions.get(review.made_revision_id or 0)
         if seen is None or (made is None and review.verdict == "fix"):
-            # Of a branch that nothing came of: no version of it is shown.
+            # It belongs to an abandoned branch, whose versions are not shown.
             continue
         slot = _again(
             review.slot, stage_run=copy, dialogue=dialogue, cycle=own, protocol_id=own.protocol_id, revision=seen
@@ -179,7 +181,7 @@ def _copy_events(
     reviews: dict[str, str],
     hashes: dict[str, str],
 ) -> None:
-    """The events of the source's beginning and of the cycle until the run opened, on a chain of their own."""
+    """Copy the events of the source's import, and of the cycle until the run opened, to a chain of the item."""
     chain = list(Event.objects.filter(dialogue=cycle.dialogue_id).order_by("number"))
     begun = [event for event in chain if event.kind == "cycle.begun"]
     first = begun[cycle.number - 1].number or 0 if len(begun) >= cycle.number else 0
@@ -200,7 +202,7 @@ def _copy_events(
     for event in chain:
         place = event.number or 0
         of_then = place <= until and (place >= first or event.kind == "dialogue.imported")
-        # What is in the stage was moved to another version of the protocol, too.
+        # Items in the stage were moved to another version of the protocol as well.
         moved = place > first and event.kind == "cycle.migrated"
         if not of_then and not moved and event.kind != JOINED:
             continue
@@ -208,7 +210,7 @@ def _copy_events(
         after = _renamed(event.after, event.kind, reviews, hashes)
         created_at = event.created_at
         if event.kind == "cycle.begun":
-            # As if it had come in as it was then: what is reviewed for the first time begins as it comes in.
+            # Looks as if the item had just been imported: its first review starts at the time of its import.
             created_at, after["protocol"] = begun[0].created_at, begun[0].after.get("protocol", 1)
         previous, digest = digest, event_digest(
             previous_hash=digest,
@@ -229,7 +231,7 @@ def _copy_events(
 
 
 def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mapping[int, StageRun]) -> None:
-    """What could be read of the source when the run opened; what was dealt with later is open again."""
+    """Copy the comments that people could read when the run opened; those resolved later are open again."""
     said = Comment.objects.filter(dialogue=cycle.dialogue_id, sealed=False, created_at__lte=run.opened_at)
     copies: dict[int | None, Comment] = {}
     for comment in said.order_by("pk"):
@@ -248,13 +250,13 @@ def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mappin
 
 
 def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, versions: Mapping[int, Revision]) -> None:
-    """Those that everybody could read when the run opened; of a version with a planted error there are none."""
+    """Copy the replays that everyone could read when the run opened; a version with a planted error has none."""
     ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, trajectory__isnull=True)
     ran = ran.filter(record__isnull=False, created_at__lte=run.opened_at).select_related("job", "revision")
     for replay in ran.order_by("pk"):
         shown = versions[replay.revision_id or 0]
         if replay.revision is not None and shown.content_hash == replay.revision.content_hash:
-            # Nobody's, or whoever asked for it would find it twice among their jobs.
+            # Without a requester, who would otherwise find the copy among their jobs.
             job = _again(replay.job, requester=None, public_id=new_public_id())
             job.save(force_insert=True)
             twin = _again(replay, dialogue=dialogue, revision=shown, job=job, public_id=new_public_id())
@@ -273,7 +275,7 @@ def _renamed(after: dict[str, Any], kind: str, reviews: dict[str, str], hashes: 
 
 
 def _again(row: Any, **changes: Any) -> Any:
-    """An unsaved copy of a row with these fields changed; every other field is the row's."""
+    """Return an unsaved copy of a row with these fields changed."""
     fields = {
         field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields if not field.primary_key
     }

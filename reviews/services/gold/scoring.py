@@ -1,4 +1,4 @@
-"""A review of a gold item, held against the known answer as it is handed in; nothing goes on because of it."""
+"""Scores reviews of gold items against the known answer when they are submitted."""
 
 from annotator.models import Revision
 from reviews.core.gold import Score, score
@@ -6,9 +6,9 @@ from reviews.models import GoldItem, GoldScore, Review
 
 
 def score_review(*, review: Review, seen: Revision, made: Revision | None) -> GoldScore | None:
-    """Score a review that is being handed in, in its transaction, which has locked the dialogue.
+    """Score a review that is being submitted, in its transaction, which has locked the dialogue.
 
-    None for a retired item, whose answer anybody can read.
+    Returns None for a retired item, whose answer is public.
     """
     item = GoldItem.objects.select_related("answer").get(stage_run_id=review.stage_run_id)
     if not item.live:
@@ -29,7 +29,7 @@ def score_review(*, review: Review, seen: Revision, made: Revision | None) -> Go
 
 
 def compare(*, item: GoldItem, review: Review, seen: Revision, made: Revision | None) -> Score:
-    """The review against the item's answer. ``made``: the version handed in, if it differs from the one seen."""
+    """Compare the review with the item's answer. ``made``: the submitted version, if it differs from the one seen."""
     return score(
         shown=seen.document(),
         answer=item.answer.document(),

@@ -1,11 +1,12 @@
-"""Random draws, of an audit or a round: a population is closed, then a seed is drawn, then the seed says what is drawn.
+"""Draws random samples for audits and rounds: closes a population, draws a seed, and selects items with it.
 
-Drawing records everything in one transaction and takes the members out of the pool. Carrying the draw out (a slot for
-whoever was drawn, the end of the protocol for the others) follows at once where it is small, else as a job in chunks;
-either way each member's step is one transaction, so a killed worker leaves nothing half done.
+A draw is recorded in one transaction, which takes its members out of the pool. Carrying it out opens a slot for drawn
+items and moves the others on. Small draws are carried out at once, large ones by a job in chunks. Each member's step is
+one transaction, so a killed worker leaves nothing half done.
 
-What is not drawn for an audit goes on. What is not drawn for a round waits for the next one, until a round has found no
-error and everything was seen once without conflict: then the whole pool goes on (``reviews.services.sampling.rounds``).
+Items that are not drawn for an audit move on. Items that are not drawn for a round wait for the next one, until a round
+finds no error and every item was seen once without conflict; then the whole pool moves on
+(``reviews.services.sampling.rounds``).
 """
 
 import secrets
@@ -46,15 +47,15 @@ from reviews.services.statistics.counters import write_deltas
 from reviews.services.transitions.moves import NOT_DRAWN, CycleContext, forward, open_slots
 from reviews.services.transitions.transition_log import Journal
 
-#: A draw with more members than this is carried out by a job.
+#: A job carries out draws with more members than this.
 AT_ONCE = 500
 #: Members that one transaction of that job carries out.
 CHUNK = 500
 JOB = "carry_out_draw"
 
-#: How the projects of ``manage.py simulate_project`` are called, and no other's draw takes its seed from elsewhere.
+#: Prefix of the projects of ``manage.py simulate_project``, the only ones whose draws can take given seeds.
 SIMULATED = "sim-"
-#: (key of a simulation's project, where its seeds come from), for as long as one is played.
+#: (key of a simulated project, the source of its seeds) while a simulation runs.
 _simulation: ContextVar[tuple[int, Callable[[], str]] | None] = ContextVar("simulation", default=None)
 
 _UNFINISHED = (StageRunState.OPEN, StageRunState.POOLED, StageRunState.DRAWN)
@@ -167,7 +168,7 @@ def draw_where_upstream_is_done() -> int:
             continue
         upstream = _earlier_stages(project, key)
         left = StageRun.objects.filter(project=project, stage__in=upstream, state__in=_UNFINISHED)
-        # Gold items never go on.
+        # Gold items never leave their stage.
         left = left.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
         if not left.exists() and close_population_and_draw(actor=None, project=project, stage=key) is not None:
             count += 1
@@ -175,9 +176,10 @@ def draw_where_upstream_is_done() -> int:
 
 
 def tend_rounds(*, project_id: int, stage: str) -> Draw | None:
-    """End the stage's round if all of it is settled, and draw the next one, or let the pool go on, if it is time.
+    """End the stage's round if all of it is settled, and draw the next one or let the pool move on.
 
-    Called after whatever may have ended a round, and by beat. Of two that come at once the second finds it done.
+    Called after reviews that may end a round, and regularly by a task. Of two calls at the same time, the second has
+    nothing to do.
     """
     last = last_round(project_id, stage)
     if last is not None and is_under_way(last):
@@ -193,12 +195,12 @@ def tend_rounds(*, project_id: int, stage: str) -> Draw | None:
         try:
             return close_population_and_draw(actor=None, project=project, stage=stage)
         except Conflict:
-            # What was in the pool a moment ago has been taken out of it.
+            # The pool was emptied meanwhile.
             return None
 
 
 def carry_out(draw: Draw) -> None:
-    """Let every member of a draw go its way, in the caller's transaction."""
+    """Carry out a draw for all its members, in the caller's transaction."""
     _carry_out(draw, list(draw.items.filter(stage_run__state=StageRunState.DRAWN).order_by("dialogue_id")))
     Draw.objects.filter(pk=draw.pk).update(carried_out_at=timezone.now())
 
@@ -221,7 +223,7 @@ def _run(running: Running) -> dict[str, int]:
 
 
 def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
-    """The stage to draw for, as the newest protocol that has it says."""
+    """Return the stage to draw for, from the newest protocol version that has it."""
     pooled = set(
         StageRun.objects.filter(project=project, state=StageRunState.POOLED).values_list("stage", flat=True).distinct()
     )
@@ -233,7 +235,7 @@ def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
 
 
 def _more_is_coming(project: Project, key: str) -> bool:
-    """Whether anything may still come into a stage's pool: from earlier stages, or settled and sent back."""
+    """Return whether items may still enter a stage's pool, from earlier stages or sent back after they settled."""
     upstream = _earlier_stages(project, key)
     runs = StageRun.objects.filter(project=project)
     return (
@@ -250,8 +252,8 @@ def _close_and_draw(
     closing: bool = False,
 ) -> Draw:
     runs = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED)
-    # One statement decides who is in: what settles a moment later waits for the next draw. The dialogues' rows come
-    # first, as everywhere; what left the pool while we waited for them is out.
+    # One statement decides who is in the population; items that settle later wait for the next draw. Lock the dialogues
+    # first, as everywhere; items that leave the pool while we wait are not included.
     list(
         Dialogue.objects.select_for_update(of=("self",))
         .filter(pk__in=runs.values("cycle__dialogue"))
@@ -273,7 +275,7 @@ def _close_and_draw(
         for _, _, external_id, owner, seen in members
     ]
     closed = population_hash(population)
-    # Only now: whoever could have steered the population cannot have known the seed.
+    # Draw the seed only now, so that nobody who could influence the population knew it.
     simulation = _simulation.get()
     simulated = simulation is not None and simulation[0] == project.pk
     seed = simulation[1]() if simulation is not None and simulated else secrets.token_hex(32)
@@ -312,7 +314,7 @@ def _close_and_draw(
         constants={"draw_id": draw.pk},
     )
     for portion in in_portions([run_id for run_id, *_rest in members]):
-        # What came in while the draw before was being made may not have known its number.
+        # Items that entered the pool during the previous draw may not have known its number.
         number = {"round": draw.number} if in_rounds else {}
         StageRun.objects.filter(pk__in=portion).update(state=StageRunState.DRAWN, **number)
     write_deltas(project_id=project.pk, deltas={f"pooled:{stage.key}": -len(members)})
@@ -336,7 +338,7 @@ def _close_and_draw(
 
 
 def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
-    """Carry out some members of a draw, in the caller's transaction; their runs are all in state drawn."""
+    """Carry out a draw for some members, in the caller's transaction; their runs have the state drawn."""
     dialogue_ids = sorted(item.dialogue_id for item in items)
     if not dialogue_ids:
         return
@@ -400,7 +402,7 @@ def _context(draw: Draw, run: StageRun) -> CycleContext:
 
 
 def _earlier_stages(project: Project, key: str) -> list[str]:
-    """The stages before one, in any version of the project's protocol that has it."""
+    """Return the stages before one, in any version of the project's protocol that has it."""
     out: set[str] = set()
     for version in ProtocolVersion.objects.filter(project=project).defer("definition"):
         keys = [stage.key for stage in parse(version).stages]

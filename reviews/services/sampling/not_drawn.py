@@ -1,4 +1,4 @@
-"""What a draw passes over, thousands of items at a time: it is verified, or waits for the next round."""
+"""Moves on items that a draw did not select, thousands at a time: they are verified, or wait for the next round."""
 
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
@@ -14,7 +14,7 @@ from reviews.services.transitions.moves import NOT_DRAWN
 
 
 def settle_as_not_drawn(runs: list[StageRun]) -> None:
-    """The runs end without having been looked at. Their dialogues are locked, here and below."""
+    """Settle runs without a review. The caller has locked their dialogues, here and below."""
     for portion in in_portions([run.pk for run in runs]):
         StageRun.objects.filter(pk__in=portion).update(
             state=StageRunState.SETTLED,
@@ -25,7 +25,7 @@ def settle_as_not_drawn(runs: list[StageRun]) -> None:
 
 
 def wait_for_next_round(draw: Draw, runs: list[StageRun]) -> None:
-    """What was not drawn stays in the pool, thousands at a time: this round of it is over, the next one waits."""
+    """Keep items in the pool: end their run in this round and open one for the next."""
     if not runs:
         return
     settle_as_not_drawn(runs)
@@ -45,7 +45,7 @@ def wait_for_next_round(draw: Draw, runs: list[StageRun]) -> None:
 
 
 def verify_all(draw: Draw, runs: list[StageRun]) -> None:
-    """What is left of the last stage's pool is verified, thousands at a time: nothing else follows for them."""
+    """Verify the items left in the pool of the last stage."""
     if not runs:
         return
     settle_as_not_drawn(runs)

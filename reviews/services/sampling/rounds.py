@@ -37,7 +37,7 @@ _WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
 class Found:
     """What a round has found."""
 
-    #: Drawn items that were looked at.
+    #: Drawn items that were reviewed.
     seen: int
     errors: int
     conflicts: int
@@ -51,51 +51,51 @@ class RoundFigures:
     title: str
     number: int
     began_at: datetime
-    #: None while it is under way.
+    #: None while it is in progress.
     ended_at: datetime | None
-    #: All items of the stage, those of them that had not been seen without conflict, and how many were drawn.
+    #: All items of the stage, how many of them had not been seen without conflict, and how many were drawn.
     population: int
     unseen: int
     drawn: int
-    #: Drawn items that were looked at so far, and in how many there was an error or a conflict.
+    #: Drawn items reviewed so far, and how many of them had an error or a conflict.
     seen: int
     errors: int
     conflicts: int
-    #: Conflicts that nobody has settled yet.
+    #: Conflicts that are not settled yet.
     open_conflicts: int
-    #: Errors by items decided, with Wilson's interval. Of an open conflict nobody knows yet whether it is one.
+    #: Errors per decided item, with Wilson's interval. Open conflicts are not decided yet.
     error_rate: Figure
-    #: The share of items decided in which nothing had to be changed.
+    #: The share of decided items in which nothing was changed.
     accuracy: Figure
-    #: (pseudonym, pseudonym, items given to the two)
+    #: (pseudonym, pseudonym, number of items assigned to the two)
     pairs: list[tuple[str, str, int]] = field(default_factory=list)
-    #: Whether this is the round after which everything went on.
+    #: Whether everything moved on after this round.
     last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OpenConflict:
-    """An item on which the reviewers of a round did not agree and which nobody has settled."""
+    """An item on which the reviewers of a round disagreed and that is not settled."""
 
     dialogue: Dialogue
-    #: The run of the round, and how many places (a differing verdict counts as one) they differ on.
+    #: The run of the round, and the number of places that differ (different verdicts count as one).
     run: StageRun
     discrepancies: int
-    #: Where it waits to be settled: claim this slot and rule as on any escalated item. None if nobody can take it yet.
+    #: Where to settle it: claim this slot and rule as on any escalated item. None if nobody can claim it yet.
     slot: Slot | None
-    #: What the reviewers handed in, in the order of their slots.
+    #: The submitted reviews, in the order of their slots.
     reviews: list[Review]
-    #: Why whoever asks may not settle it, as a sentence; blank where they may, or nobody has asked.
+    #: Why the actor can't settle it, as a sentence; blank if they can.
     refusal: str = ""
 
 
 def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFigures]:
-    """Every round of the project, stage by stage in their order. Reads counters and draws, never items.
+    """Return every round of the project by stage, in order. Reads counters and draws, never items.
 
-    ``hide_answers``: what was found is without the known answers of gold items, for who must think that these wait in
-    an earlier stage; what was drawn, and of how many, is as it was.
+    ``hide_answers``: leave the known answers of gold items out of the findings, for people who must think that these
+    wait in an earlier stage; sizes of samples and populations stay the same.
 
-    Open conflicts are counted among those of the round under way alone: an earlier one has none.
+    Only the round in progress can have open conflicts.
     """
     draws = list(Draw.objects.filter(project=project, algorithm=ROUNDS).order_by("stage", "number"))
     if not draws:
@@ -114,7 +114,7 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
             counts[f"round:{what}:{draw.stage}:{draw.number}"] for what in ("seen", "errors", "conflicts")
         )
         still_open = waiting.get((draw.stage, draw.number), 0)
-        # Two statements: a conflict may have opened between them.
+        # A conflict may have opened between the two statements.
         decided = max(errors, seen - still_open)
         none = _("No item of this round is decided yet.") if seen else _("No item of this round has been reviewed yet.")
         out.append(
@@ -141,13 +141,13 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
 
 
 def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> list[OpenConflict]:
-    """The items of a stage's round on which its reviewers did not agree and which nobody has settled, oldest first.
+    """Return the items of a round on which its reviewers disagreed and that are not settled, oldest first.
 
-    Where several experts settle an item, its slot is the one that the actor holds, else one that is open.
+    If several experts settle an item, its slot is the actor's own, else an open one.
 
-    Of any stage that escalates; of one that goes by rounds ``round`` is the number of the draw. The caller has made
-    sure that the actor may see disputes. Settling is the normal review of an expert: ``claim_slot`` with the conflict's
-    slot, then ``submit_review`` with rulings.
+    Works for any stage that escalates; in a stage with rounds ``round`` is the number of the draw. The caller has
+    checked that the actor may see disputes. To settle one, an expert reviews it as usual: ``claim_slot`` with the
+    conflict's slot, then ``submit_review`` with rulings.
     """
     settlements = list(
         _waiting(project)
@@ -160,7 +160,7 @@ def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> 
         stage_run__in=[one.pk for one in settlements], state__in=[SlotState.OPEN, SlotState.CLAIMED]
     )
     unfinished = unfinished.select_related("protocol").defer("protocol__definition")
-    # The last one of a run counts.
+    # The last slot of a run is kept.
     in_turn = sorted(unfinished, key=lambda slot: (slot.holder_id == actor.pk, slot.holder_id is None))
     slots = {slot.stage_run_id: slot for slot in in_turn}
     reviews: dict[int, list[Review]] = {}
@@ -190,9 +190,9 @@ def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> 
 
 
 def count_settled(context: CycleContext, run: StageRun, stage: Stage, changed: bool) -> str:
-    """Count what a settled run says of a round; returns the key of the stage whose round it may have ended, or blank.
+    """Count a settled run for its round; return the key of the stage whose round it may have ended, or blank.
 
-    ``changed``: whether the content that goes out is another than came in.
+    ``changed``: whether the run changed the content.
     """
     journal = context.journal
     if stage.in_rounds:
@@ -211,7 +211,7 @@ def count_settled(context: CycleContext, run: StageRun, stage: Stage, changed: b
 
 
 def tally_round(draw: Draw) -> Found:
-    """What a round has found, counted from its items: what its end is decided by."""
+    """Count a round's findings from its items, to decide whether it ends the rounds."""
     runs = StageRun.objects.filter(
         project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
     ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__gold_role=GoldRole.GOLD))
@@ -228,17 +228,17 @@ def tally_round(draw: Draw) -> Found:
 
 
 def last_round(project_id: int, stage: str) -> Draw | None:
-    """The newest draw of a stage that goes by rounds; also one that ended them."""
+    """Return the newest draw of a stage with rounds, including one that ended them."""
     return Draw.objects.filter(project=project_id, stage=stage, algorithm=ROUNDS).order_by("-number").first()
 
 
 def is_under_way(draw: Draw) -> bool:
-    """Whether anything drawn, or a conflict of it, is still to be settled."""
+    """Return whether anything drawn, or a conflict about it, is not settled yet."""
     if draw.carried_out_at is None:
         return True
-    # Asked after each review of a round: open runs have an index, all runs of a stage have none.
+    # Called after each review of a round, so it uses the index of open runs.
     runs = StageRun.objects.filter(project=draw.project_id, state=StageRunState.OPEN)
-    # Gold items never go on.
+    # Gold items never leave their stage.
     runs = runs.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     of_round = runs.filter(stage=draw.stage, round=draw.number)
     conflict = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
@@ -246,11 +246,11 @@ def is_under_way(draw: Draw) -> bool:
 
 
 def is_over(last: Draw | None) -> bool:
-    """The rule by which rounds stop: the last one found no error, and all that waits was seen without conflict."""
+    """Return whether the rounds end: the last one found no error, and all waiting items were seen without conflict."""
     if last is None or last.closing or last.carried_out_at is None:
         return False
     found = tally_round(last)
-    # A round whose items all began anew has found nothing, since nobody looked.
+    # If all items of a round restarted, nobody reviewed them, so it found nothing.
     if found.errors or not found.seen:
         return False
     unseen = StageRun.objects.filter(project=last.project_id, stage=last.stage, state=StageRunState.POOLED, seen=False)
@@ -258,9 +258,9 @@ def is_over(last: Draw | None) -> bool:
 
 
 def end_last_round(*, actor: User | None, project: Project, stage: str) -> Draw | None:
-    """The stage's newest draw; if everything of it is settled, its end is written down, with what it has found.
+    """Return the stage's newest draw; if all of it is settled, record its end and findings.
 
-    The caller holds the project's row, so that it is said once.
+    The caller has locked the project's row, so this happens once.
     """
     draw = last_round(project.pk, stage)
     if draw is None or draw.closing or draw.round_ended_at is not None or is_under_way(draw):
@@ -283,9 +283,10 @@ def end_last_round(*, actor: User | None, project: Project, stage: str) -> Draw 
 def share_out_round(
     *, project: Project, stage: Stage, draw_number: int, run_ids: Sequence[int], seed: str
 ) -> tuple[list[tuple[str, str, int]], dict[int, int]]:
-    """Who looks at what in a round that is being drawn: the pairs with how much each gets, and {run id: pair's place}.
+    """Assign the items of a round to pairs: return the pairs with their number of items, and {run id: index of the
+    pair}.
 
-    ``run_ids``: the drawn runs. Only for stages of two reviewers; with more, slots are for whoever takes them.
+    ``run_ids``: the drawn runs. Only for stages with two reviewers; otherwise anyone can claim the slots.
     """
     if stage.reviewers != 2:
         return [], {}
@@ -310,7 +311,7 @@ def _people(project: Project, stage: Stage) -> list[str]:
 
 
 def _looks(stage: Stage, run_ids: Sequence[int]) -> dict[Look, int]:
-    """What is to be looked at: {look: run id}."""
+    """Return {item to review: run id}."""
     runs = StageRun.objects.filter(pk__in=run_ids).values_list(
         "pk", "cycle_id", "cycle__dialogue__external_id", "cycle__dialogue__owner__pseudonym",
         "entry_revision__author__pseudonym",
@@ -332,14 +333,14 @@ def _looks(stage: Stage, run_ids: Sequence[int]) -> dict[Look, int]:
 
 
 def people_of(draw: Draw) -> list[tuple[int, ...]]:
-    """The keys of each pair's members, in the order of the draw's pairs."""
+    """Return the keys of each pair's members, in the order of the draw's pairs."""
     names = {name for one, other, _ in draw.pairs for name in (one, other)}
     keys = dict(User.objects.filter(pseudonym__in=names).values_list("pseudonym", "pk"))
     return [(keys[one], keys[other]) for one, other, _ in draw.pairs]
 
 
 def _hidden_counts(project: Project) -> Tally[str]:
-    """What known answers add to the counters of rounds, under their stored keys."""
+    """Return what known answers add to the counters of rounds, under their stored keys."""
     runs = StageRun.objects.filter(pk__in=[run.pk for run in hidden_runs(project)])
     looked = runs.filter(looks__isnull=False).exclude(outcome=NOT_DRAWN)
     conflicts = looked.filter(outcome=Outcome.ESCALATE)
@@ -371,7 +372,7 @@ def _open_by_round(project: Project) -> dict[tuple[str, int], int]:
 
 
 def _titles(project: Project) -> dict[str, tuple[int, str]]:
-    """Stage → its place and title, as the newest protocol that has it says."""
+    """Return stage → its position and title, from the newest protocol version that has it."""
     out: dict[str, tuple[int, str]] = {}
     for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
         protocol: Protocol = parse(version)

@@ -1,4 +1,4 @@
-"""Accuracy after each stage and each round, revision rates, and what the audit says of the rest: read from counts."""
+"""Reads accuracy after each stage and round, revision rates, and the audit's estimates from counts."""
 
 from collections import Counter as Tally
 from collections import defaultdict
@@ -33,30 +33,30 @@ _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus
 
 @dataclass(frozen=True)
 class PointAccuracy:
-    """How right the finished items were at one point of their way."""
+    """The accuracy of finished items at one point of the protocol."""
 
-    #: "baseline", a stage's key, "verified"; or the number of a round.
+    #: "baseline", the key of a stage, "verified", or the number of a round.
     key: str
     title: str
     right: int
-    #: Not right, but by a message alone.
+    #: Right except for a user message.
     message: int
     of: int
 
     @cached_property
     def figure(self) -> Figure:
-        """The share of items that were what was verified in the end: labels, calls, answers and messages."""
+        """Return the share of items with exactly the verified content: labels, calls, answers and messages."""
         return accuracy_curve({self.title: PointCount(self.right, self.of)})[self.title]
 
     @cached_property
     def without_messages(self) -> Figure:
-        """The same where a message that was rewritten later does not count as an error."""
+        """Return the same share if user messages that were rewritten later do not count as errors."""
         return accuracy_curve({self.title: PointCount(self.right + self.message, self.of)})[self.title]
 
 
 @dataclass(frozen=True)
 class StageRounds:
-    """Accuracy after each round of a stage; round 0 is how items came there."""
+    """Accuracy after each round of a stage; round 0 is the content with which items entered it."""
 
     stage: str
     title: str
@@ -69,16 +69,16 @@ class StageRevisions:
 
     stage: str
     title: str
-    #: {rounds in which the content was changed, 1 or more: items}
+    #: {rounds that changed the content, 1 or more: items}
     revised: dict[int, int]
-    #: Items that were looked at in the stage.
+    #: Items reviewed in the stage.
     items: int
-    #: Items that came to the stage, and that nobody looked at there: no draw took them.
+    #: Items that entered the stage but were not drawn.
     not_drawn: int = 0
 
     @property
     def count(self) -> int:
-        """Items that were revised at all."""
+        """Return the number of revised items."""
         return sum(self.revised.values())
 
     @cached_property
@@ -88,7 +88,7 @@ class StageRevisions:
 
 @dataclass(frozen=True)
 class StageAudit:
-    """What the draws of a stage say of the items they were drawn from. Strata: of each draw its owners (pseudonyms)."""
+    """What the draws of a stage say about their populations. The strata of each draw are owners (pseudonyms)."""
 
     stage: str
     title: str
@@ -113,7 +113,7 @@ class StageAudit:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How right the items of a project were along their way, of those that have come to its end."""
+    """The accuracy of a project's finished items at each point of the protocol."""
 
     #: Baseline, the stages in order, verified.
     by_stage: list[PointAccuracy]
@@ -122,9 +122,9 @@ class Accuracy:
     audits: list[StageAudit]
     verified: int
     rejected: int
-    #: Items whose way has not ended; none of the figures counts them. None for one person's items.
+    #: Unfinished items, which no figure includes. None for one person's items.
     unfinished: int | None
-    #: Items that have ended and wait to be counted, and those that cannot be, with the reason.
+    #: Finished items that wait to be counted, and those that can't be, with the reason.
     waiting: int
     set_aside: list[str]
 
@@ -136,11 +136,11 @@ class Accuracy:
 def read_accuracy(
     *, project: Project, owner: User | None = None, hide_answers: bool = False, public: Collection[int] = ()
 ) -> Accuracy:
-    """The accuracy of a project's items, or of those that one person owns.
+    """Return the accuracy of a project's items, or of those that one person owns.
 
-    ``hide_answers``: for who is not to know that the way of a gold item's dialogue has ended. ``public``: keys of
-    answers that are about to be open to all, and are not hidden.
-    Reads counts alone: their number depends on stages, rounds and owners, not on items.
+    ``hide_answers``: for people who must not know that the dialogue of a gold item is finished. ``public``: keys of
+    answers that are about to become public, which are not hidden. Reads only counts, whose number depends on stages,
+    rounds and owners, not on items.
     """
     rows = ItemHistoryCount.objects.filter(project=project)
     if owner is not None:
@@ -188,7 +188,7 @@ def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[Poi
 
 def _by_round(stage: str, title: str, during: dict[str, Tally[str]], ended: dict[str, Tally[str]]) -> StageRounds:
     rounds = []
-    #: Items whose last round is over keep what they had then.
+    #: Items whose last round has ended keep the content they had then.
     past: Tally[str] = Tally()
     number = 0
     while f"{stage}:{number}" in during:
@@ -213,7 +213,7 @@ def _audit(
     stage: str, title: str, strata: dict[tuple[str, str], Tally[str]], shares: dict[tuple[str, str], float]
 ) -> StageAudit:
     strata = {key: values for key, values in strata.items() if values.total()}
-    # Where nothing of an owner's was looked at in one of the draws, all of theirs is one stratum: better than nothing.
+    # If an owner has no reviewed items in one of the draws, all of the owner's items form one stratum.
     unseen = {owner for (owner, _), values in strata.items() if not values["right"] + values["error"]}
     joined: dict[tuple[str, str], Tally[str]] = defaultdict(Tally)
     for (owner, draw), values in strata.items():

@@ -1,6 +1,6 @@
-"""Rating patterns counted as stages settle: what agreement is computed from, without ever reading all reviews.
+"""Counts rating patterns of settled stages, so that agreement needs no reading of reviews.
 
-A run that settles is put into the outbox (see ``counting``). Figures are those of the runs counted so far.
+A run is put into the outbox when it settles (see ``counting``). Figures include the runs counted so far.
 """
 
 from collections import Counter as Tally
@@ -31,7 +31,7 @@ from reviews.services.statistics.hidden_gold import hidden_runs
 
 
 class Key(NamedTuple):
-    """What an ``AgreementCount`` of a project counts."""
+    """The key of an ``AgreementCount`` within a project."""
 
     stage: str
     label: str
@@ -48,7 +48,7 @@ class _Agreement(Counting[int, Key]):
         return _may_count(project).values_list("pk", flat=True)
 
     def count(self, project: Project, items: Sequence[int]) -> dict[int, Tally[Key]]:
-        """The patterns of each run: of all its reviewers, and of each pair of them."""
+        """Return the patterns of each run: of all its reviewers, and of each pair of them."""
         reviews = (
             Review.objects.filter(stage_run__in=items)
             .select_related("stage_run__cycle", "dialogue__project", "seen_revision", "made_revision")
@@ -65,7 +65,7 @@ AGREEMENT = _Agreement()
 
 
 def await_counting(*, run: StageRun, run_facts: RunFacts) -> None:
-    """Put a run that settles into the outbox, if its reviews count; in the caller's transaction."""
+    """Put a run that settles into the outbox if its reviews count, in the caller's transaction."""
     if not exclusion_reason(run_facts):
         AGREEMENT.enqueue(run.project_id, [run.pk])
 
@@ -80,11 +80,10 @@ def read_agreement(
     until: date | None = None,
     less: Mapping[Key, int] | None = None,
 ) -> PatternCounts:
-    """The pattern counts of a label in a stage; of all reviewers, or of two people by their ids.
+    """Return the pattern counts of a label in a stage, of all reviewers or of two people by their ids.
 
-    ``since`` and ``until``: from the week of the one up to and including the week of the other. The patterns of a pair
-    stand in the order of their ids, whichever way round they are given. ``less``: ``hidden_patterns``, for who is not
-    to know the runs in them.
+    ``since`` and ``until``: days in the first and the last week. The patterns of a pair are in the order of their ids,
+    whatever the order of the arguments. ``less``: ``hidden_patterns``, for people who must not know those runs.
     """
     counts = AgreementCount.objects.filter(
         project=project, stage=stage, label=label, pair=pair_key(*pair) if pair else ""
@@ -103,9 +102,9 @@ def read_agreement(
 
 
 def hidden_patterns(project: Project, *, public: Collection[int] = ()) -> Mapping[Key, int]:
-    """What the known answers of gold items add to the counts. Reads their reviews; there are as many as gold items.
+    """Return what the known answers of gold items add to the counts. Reads their reviews, as many as gold items.
 
-    ``public``: keys of answers that are about to be open to all.
+    ``public``: keys of answers that are about to become public.
     """
     runs = [run.pk for run in hidden_runs(project, public=public)]
     return AGREEMENT.tally(project, _may_count(project).filter(pk__in=runs).values_list("pk", flat=True))
@@ -114,7 +113,7 @@ def hidden_patterns(project: Project, *, public: Collection[int] = ()) -> Mappin
 def read_each_pair(
     *, project: Project, stage: str, label: str, since: date | None = None, until: date | None = None
 ) -> dict[tuple[int, int], PatternCounts]:
-    """Return what ``read_agreement`` gives for each pair of people who reviewed items together, by their ids."""
+    """Return ``read_agreement`` for each pair of people who reviewed items together, by their ids."""
     counts = AgreementCount.objects.filter(project=project, stage=stage, label=label).exclude(pair="")
     if since is not None:
         counts = counts.filter(week__gte=monday(since))
@@ -128,18 +127,18 @@ def read_each_pair(
 
 
 def pair_key(one: int, other: int) -> str:
-    """How the pair of two people is written: the lower id first."""
+    """Return the key of a pair: the lower id first."""
     return f"{min(one, other)}:{max(one, other)}"
 
 
 def monday(day: date) -> date:
-    """The first day of its week."""
+    """Return the first day of a day's week."""
     return day - timedelta(days=day.weekday())
 
 
 def _may_count(project: Project) -> QuerySet[StageRun]:
-    """Runs that may count; ``exclusion_reason`` has the last word."""
-    # Where a stage goes by draws its rounds are theirs, not the item's: see ``StageRun.look``.
+    """Return runs that may count; ``exclusion_reason`` decides."""
+    # In a stage with draws, rounds belong to the draws, not to the item: see ``StageRun.look``.
     earlier = Review.objects.filter(
         stage_run__cycle=OuterRef("cycle"), stage_run__stage=OuterRef("stage"), stage_run__round__lt=OuterRef("round")
     )
@@ -151,7 +150,7 @@ def _may_count(project: Project) -> QuerySet[StageRun]:
 
 
 def run_facts(reviews: Sequence[Review]) -> RunFacts:
-    """Under which a settled run was reviewed. ``reviews``: all of the run."""
+    """Return how a settled run was reviewed. ``reviews``: all of the run."""
     run = reviews[0].stage_run
     return RunFacts(
         kind=StageKind(reviews[0].stage_kind),

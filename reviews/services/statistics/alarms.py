@@ -1,4 +1,4 @@
-"""Reviewers of a stage disagree more often than the protocol finds good: said once as it begins, once as it ends."""
+"""Records when reviewers of a stage start to disagree more often than the protocol allows, and when that ends."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,10 +11,10 @@ from reviews.services.statistics.counters import stored_counters
 
 
 def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
-    """Compare the project's stages with its protocol's rate; returns the alarms that are raised now.
+    """Compare the discrepancies of the project's stages with the protocol's limit; return the new alarms.
 
-    A stage is silent until so many items have been compared there as the protocol says.
-    Events ``protocol.discrepancy_alarm`` and ``protocol.discrepancy_cleared``, one for each crossing of the rate.
+    A stage has no alarm before the protocol's minimum of compared items. Each crossing of the limit adds an event,
+    ``protocol.discrepancy_alarm`` or ``protocol.discrepancy_cleared``.
     """
     protocol = current_protocol(project)
     if protocol is None:
@@ -32,7 +32,7 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
     if above == open_alarms:
         return []
     with transaction.atomic():
-        # Whoever watches at the same moment waits here, then finds it said.
+        # Of two tasks at the same time, the second waits here and then finds nothing to do.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         known = DiscrepancyAlarm.objects.filter(project=project, cleared_at=None)
         open_alarms = set(known.values_list("stage", flat=True))
@@ -57,7 +57,7 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
 
 
 def watch_all_discrepancies() -> int:
-    """Watch every project in which something was compared; returns how many alarms were raised."""
+    """Check every project with compared reviews; return the number of new alarms."""
     compared = Counter.objects.filter(key__startswith="compared:", value__gt=0, project__archived_at=None)
     projects = Project.objects.filter(pk__in=compared.values("project")).order_by("pk")
     return sum(len(watch_discrepancies(project)) for project in projects)

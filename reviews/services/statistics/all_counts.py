@@ -1,4 +1,4 @@
-"""All that is counted as people work: fold it, or compare it with a recount."""
+"""All counts together: count what waits, or compare with a recount."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,17 +14,17 @@ COUNTINGS: tuple[Counting[Any, Any], ...] = (COUNTERS, AGREEMENT, ITEM_HISTORY, 
 
 
 def fold() -> int:
-    """Count a portion of what waits; returns how many rows of outboxes."""
+    """Count one portion of every outbox; return the number of rows."""
     return sum(counting.fold() for counting in COUNTINGS)
 
 
 def fold_all() -> None:
-    """Count all that waits."""
+    """Count everything that waits."""
     while fold():
         pass
 
 
 def recount(project: Project, *, repair: bool = False) -> Iterator[Difference]:
-    """The counts that are not what the rows say, put right where ``repair``."""
+    """Return the counts that differ from the rows; correct them if ``repair``."""
     for counting in COUNTINGS:
         yield from counting.recount(project, repair=repair)

@@ -1,19 +1,19 @@
-"""How many items stand where, without counting them.
+"""Counts items by status and stage, without reading them.
 
-Each transition writes what it changes to the outbox (see ``counting``). A reader adds up counters and outbox in one
-statement, so it is exact at every moment, also while no worker runs. What is claimed is not counted: the live claims of
-a project are as few as its people, and claiming stays free of it.
+Each transition writes its changes to the outbox (see ``counting``). A reader adds up counters and outbox in one
+statement, so the sums are exact even while no worker runs. Claimed slots are not counted: a project has as few live
+claims as people, and claiming stays free of counting.
 
-Stored keys (``read_counters`` offers them under the names of its docstring):
+Stored keys (``read_counters`` documents the names it returns):
 
     status:<status>            published dialogues
-    left:<stage>               slots that still need a review, done:<stage> those that have one
+    left:<stage>               slots that still need a review; done:<stage> those that have one
     pooled:<stage>             items that wait for the draw
     outcome:<stage>:<outcome>  settled stage runs
-    compared:<stage>           settled runs with two or more reviews, discrepant:<stage> those of them that disagreed
-    sampled:<stage>            drawn items that were looked at, sampled_errors:<stage> those of them that held an error
-    round:seen:<stage>:<n>     items looked at in a round, round:errors:… and round:conflicts:… those of them with one
-    gold:status:<status>       what gold items add, for people who must take them for ordinary ones
+    compared:<stage>           settled runs with two or more reviews; discrepant:<stage> those with discrepancies
+    sampled:<stage>            drawn items that were reviewed; sampled_errors:<stage> those with errors
+    round:seen:<stage>:<n>     items reviewed in a round; round:errors:… and round:conflicts:… those with one
+    gold:status:<status>       what gold items add, for people who must not know them
 """
 
 from collections import Counter as Tally
@@ -29,7 +29,7 @@ from reviews.services.statistics.audits import count_audited
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.hidden_gold import hidden_counts, shown_of_gold
 
-#: A row of the outbox: its own key, a counter's key, the change.
+#: A row of the outbox: its key, the counter's key, the change.
 Change = tuple[int, str, int]
 
 
@@ -58,8 +58,8 @@ def write_deltas(*, project_id: int, deltas: Mapping[str, int]) -> None:
 
 
 def stored_counters(project: Project) -> dict[str, int]:
-    """Counters and outbox added up, under their stored keys; zeros are left out."""
-    # One statement, hence one snapshot: a fold that commits meanwhile cannot be seen half.
+    """Return the sums of counters and outbox under their stored keys, without zeros."""
+    # One statement is one snapshot, so a fold that commits meanwhile is seen completely or not at all.
     counted = Counter.objects.filter(project=project).values_list("key", "value")
     pending = CounterDelta.objects.filter(project=project).order_by().values("key").annotate(total=Sum("delta"))
     total: Tally[str] = Tally()
@@ -69,15 +69,15 @@ def stored_counters(project: Project) -> dict[str, int]:
 
 
 def read_counters(project: Project, *, with_gold: bool = False, viewer: User | None = None) -> dict[str, int]:
-    """How many items stand where. Absent keys are zero.
+    """Return the number of items in each state. Absent keys are zero.
 
     ``status:<status>`` dialogues; ``stage:<key>:open|claimed|done`` slots and ``stage:<key>:pooled`` items;
-    ``settled:<stage>`` stage runs, ``outcome:<stage>:<outcome>`` by what became of them, ``compared:<stage>`` with two
-    or more reviews, ``discrepant:<stage>`` that disagreed, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
+    ``settled:<stage>`` stage runs, ``outcome:<stage>:<outcome>`` by outcome, ``compared:<stage>`` with two or more
+    reviews, ``discrepant:<stage>`` with discrepancies, ``sampled:<stage>`` and ``sampled_errors:<stage>``.
 
-    Gold items are left out, but ``with_gold``: then all is as if they were ordinary, as their lists show them to people
-    who are not to know them, and what became of the dialogues they stand for is left out. ``viewer``: who reads that;
-    what they did on gold items moves the figures, what others did does not.
+    Gold items are left out. ``with_gold``: count them like ordinary items, as lists show them to people who must not
+    know them, and leave out the outcomes of the dialogues they stand for. ``viewer``: the reader of such figures; their
+    own reviews of gold items are counted, those of others are not.
     """
     out: Tally[str] = Tally()
     stored = list(stored_counters(project).items())
@@ -105,14 +105,14 @@ def read_counters(project: Project, *, with_gold: bool = False, viewer: User | N
 
 
 def live_claims(project: Project) -> dict[str, int]:
-    """How many slots of each stage somebody is at work on; those of gold items apart."""
+    """Return the number of claimed slots in each stage, without those of gold items."""
     claims = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now())
     claims = claims.filter(slot__is_gold=False)
     return dict(claims.values_list("stage").annotate(Count("id")).order_by())
 
 
 def recount(project: Project) -> dict[str, int]:
-    """What the counters ought to be, counted from the rows: slow, for tests and for whoever doubts."""
+    """Return the right counters, counted from the rows: slow, for tests and for repair."""
     out: Tally[str] = Tally()
     ordinary = Dialogue.objects.filter(project=project).counted()
     dialogues = ordinary.filter(published=True)

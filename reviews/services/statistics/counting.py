@@ -1,8 +1,9 @@
-"""How everything is counted: what changes waits in an outbox, a task folds it into counts, a recount finds mistakes.
+"""The engine of all counts: changes wait in an outbox, a task folds them into counts, and a recount finds errors.
 
-A transition writes to the outbox in its own transaction. The task counts a portion of the outbox and removes it, in one
-transaction and under the project's lock, so everything is counted once, however many tasks run and wherever one is
-killed. A ``Counting`` says what is counted; see ``counters``, ``agreement``, ``item_history`` and ``workload``.
+A transition writes to the outbox in its own transaction. The task counts a portion of the outbox and deletes it, in one
+transaction and under the project's lock. So everything is counted once, however many tasks run and wherever one is
+killed. Each subclass of ``Counting`` defines what is counted: see ``counters``, ``agreement``, ``item_history`` and
+``workload``.
 """
 
 from collections import Counter as Tally
@@ -19,16 +20,16 @@ from annotator.services.database.statements import insert
 from annotator.services.history.event_chain import in_portions
 
 Item = TypeVar("Item", bound=Hashable)
-#: The values of a count's key fields, in their order.
+#: The values of a count's key fields, in order.
 Key = TypeVar("Key", bound=tuple[Any, ...])
 
-#: Counts that one statement looks up and writes.
+#: Counts that one statement reads and writes.
 _WRITTEN = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A count that is not what the rows say."""
+    """A count that differs from the rows."""
 
     key: tuple[Any, ...]
     stored: int
@@ -36,35 +37,35 @@ class Difference:
 
 
 class Counting(Generic[Item, Key]):
-    """What is counted, of which items, and where. Items are named by one or more fields of the outbox."""
+    """Defines what is counted, from which items, and in which tables. Fields of the outbox identify an item."""
 
     #: Has the fields ``project``, ``key`` and ``number``.
     counts: type[models.Model]
     key: tuple[str, ...]
     number = "count"
-    #: Has the fields ``project`` and ``item``, and, if an item can be set aside, ``problem``.
+    #: Has the fields ``project`` and ``item``, and ``problem`` if an item can be set aside.
     outbox: type[models.Model]
     item: tuple[str, ...]
-    #: Which rows of the outbox are to be counted, and which of these can be counted already.
+    #: Which rows of the outbox are to be counted, and which of them can be counted already.
     waiting = Q(problem="")
     ready = Q()
     #: Rows of the outbox that one transaction counts.
     portion = 50
 
     def items(self, project: Project) -> Iterable[Item]:
-        """Every item that should be counted by now, in any order; for a recount."""
+        """Return all items that should be counted by now, in any order, for a recount."""
         raise NotImplementedError
 
     def count(self, project: Project, items: Sequence[Item]) -> dict[Item, Tally[Key]]:
-        """What each of the items counts as."""
+        """Return what each item counts as."""
         raise NotImplementedError
 
     def counted_before(self, items: Iterable[Item]) -> Tally[Key]:
-        """What items that wait again have counted as so far. Nothing, where an item is counted only once."""
+        """Return what these items have counted as so far; nothing if items are counted only once."""
         return Tally()
 
     def remember(self, project: Project, counted: Mapping[Item, Tally[Key]]) -> None:
-        """Remember what each item counts as, where it may be counted again."""
+        """Store what each item counts as, if it may be counted again."""
 
     def enqueue(self, project_id: int, items: Iterable[Item]) -> None:
         """Put items into the outbox, in the caller's transaction."""
@@ -72,25 +73,25 @@ class Counting(Generic[Item, Key]):
         insert([self.outbox(project_id=project_id, **row) for row in rows])
 
     def fold(self) -> int:
-        """Count one portion of each project's outbox; returns how many rows. Safe beside others who do."""
+        """Count one portion of each project's outbox; return the number of rows. Several can run at the same time."""
         ready = self._outbox().filter(self.waiting, self.ready)
         projects = Project.objects.filter(pk__in=ready.values("project")).order_by("pk")
         return sum(self._fold(project, ready.filter(project=project)) for project in projects)
 
     def set_aside(self, project: Project, **among: Any) -> list[str]:
-        """Why items cannot be counted, one sentence for each; ``among``: fields of the outbox."""
+        """Return why items can't be counted, one sentence each. ``among``: fields of the outbox."""
         rows = self._outbox().filter(~self.waiting, project=project, **among)
         return sorted(rows.values_list("problem", flat=True))
 
     def tally(self, project: Project, items: Iterable[Item]) -> Tally[Key]:
-        """What the items count as together; what cannot be counted is left out."""
+        """Return what the items count as together, without those that can't be counted."""
         return _together(self._countable(project, list(items))[0])
 
     def recount(self, project: Project, *, repair: bool = False) -> list[Difference]:
-        """Compare the counts with what all rows say, and with ``repair`` put right what differs.
+        """Compare the counts with all rows; with ``repair``, correct those that differ.
 
-        What waits in the outbox is not missed. What was set aside is missed only if it can be counted by now.
-        Everything is read in one snapshot, so whoever works on meanwhile is not in the way.
+        Items in the outbox are not expected in the counts; items that were set aside are expected if they can be
+        counted by now. Everything is read in one snapshot, so people can keep working.
         """
         while True:
             try:
@@ -100,7 +101,7 @@ class Counting(Generic[Item, Key]):
                     raise
 
     def right(self, project: Project, *, repair: bool) -> Tally[Key]:
-        """What the counts should be; with ``repair``, what has to be kept beside them is put right, too."""
+        """Return what the counts should be; with ``repair``, also correct what is stored besides them."""
         waiting = set(self._named(self._outbox().filter(self.waiting, project=project)).values())
         right = self.counted_before(waiting)
         aside = self._named(self._outbox().filter(~self.waiting, project=project))
@@ -114,7 +115,7 @@ class Counting(Generic[Item, Key]):
         return right
 
     def stored(self, project: Project) -> Tally[Key]:
-        """The counts as they are."""
+        """Return the stored counts."""
         rows = self.counts._default_manager.filter(project=project).values_list(self.number, *self.key)
         return Tally({cast(Key, tuple(key)): number for number, *key in rows.iterator()})
 
@@ -145,11 +146,13 @@ class Counting(Generic[Item, Key]):
         return [Difference(key, stored[key], right[key]) for key in wrong]
 
     def _countable(self, project: Project, items: Sequence[Item]) -> tuple[dict[Item, Tally[Key]], dict[Item, str]]:
-        """What each item counts as, and why some cannot be counted: these count as nothing, and the others go on."""
+        """Return what each item counts as, and why some can't be counted; those count as nothing, and the others
+        continue.
+        """
         try:
             return self.count(project, items), {}
         except (DatabaseError, InterfaceError, MemoryError):
-            # Not the items' error: try again later.
+            # The item is not the cause: try again later.
             raise
         except Exception as problem:
             if len(items) == 1:
@@ -163,7 +166,7 @@ class Counting(Generic[Item, Key]):
         return counted, problems
 
     def _add(self, project: Project, changes: Mapping[Key, int]) -> None:
-        """Change the counts, under the lock: nobody else does meanwhile."""
+        """Change the counts. The lock keeps others from changing them."""
         counts = self.counts._default_manager
         for portion in in_portions((key for key, change in changes.items() if change), _WRITTEN):
             near = {f"{field}__in": {key[place] for key in portion} for place, field in enumerate(self.key)}
@@ -186,17 +189,17 @@ class Counting(Generic[Item, Key]):
         return self.outbox._default_manager
 
     def _named(self, rows: QuerySet[models.Model], most: int | None = None) -> dict[Any, Item]:
-        """The items that rows of the outbox name, by the rows' keys."""
+        """Return the items of rows of the outbox, by the rows' keys."""
         found = rows.values_list("pk", *self.item)[:most]
         return {pk: cast(Item, item[0] if len(item) == 1 else tuple(item)) for pk, *item in found}
 
 
-#: PostgreSQL: what is written here was changed after the snapshot. The next one sees it.
+#: PostgreSQL: a row to be written was changed after the snapshot. The next snapshot includes it.
 _CHANGED_MEANWHILE = "40001"
 
 
 def _lock(project: Project) -> None:
-    """Let nobody else fold or repair this project's counts until the transaction ends; others do not wait for it."""
+    """Lock the project's counts until the transaction ends. Only folding and repairing wait for this lock."""
     list(Project.objects.select_for_update(no_key=True).filter(pk=project.pk).values_list("pk", flat=True))
 
 
@@ -208,7 +211,7 @@ def _together(counted: Mapping[Item, Tally[Key]]) -> Tally[Key]:
 
 
 def _describe(problem: Exception) -> str:
-    """An exception as one line that is kept."""
+    """Return an exception as one line to store."""
     return f"{type(problem).__name__}: {problem}".strip(": ").replace("\x00", "")[:500]
 
 

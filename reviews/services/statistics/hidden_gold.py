@@ -1,7 +1,7 @@
-"""What became of known answers, which figures leave out for people who are not to know them.
+"""Corrects figures for people who must not know gold items.
 
-To these, an answer is the gold item that stands in its place, and has not left the stage. A figure that counts it all
-the same tells how many of those that wait there are gold items.
+For them, a known answer is the gold item in its place, which has not left the stage. If a figure included the answer
+too, it would reveal how many of the waiting items are gold items.
 """
 
 from collections import Counter as Tally
@@ -18,9 +18,9 @@ from reviews.services.statistics.audits import count_audited
 
 
 def hidden_runs(project: Project, *, public: Collection[int] = ()) -> list[StageRun]:
-    """The settled runs of answers from the stage of their gold item on, and of passages that the item does not show.
+    """Return the settled runs of answers from the stage of their gold item on, and earlier runs that the item lacks.
 
-    ``public``: keys of answers that are about to be open to all.
+    ``public``: keys of answers that are about to become public.
     """
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__in=public)
     stages = dict(items.values_list("source", "stage"))
@@ -39,7 +39,7 @@ def hidden_runs(project: Project, *, public: Collection[int] = ()) -> list[Stage
 
 
 def hidden_counts(project: Project, *, viewer: User | None = None) -> Tally[str]:
-    """What these runs add to the counters of a project, under their stored keys; the viewer's own reviews apart."""
+    """Return what these runs add to the project's counters (stored keys), without the viewer's own reviews."""
     out: Tally[str] = Tally()
     runs = hidden_runs(project)
     for run in runs:
@@ -58,17 +58,17 @@ def hidden_counts(project: Project, *, viewer: User | None = None) -> Tally[str]
 
 
 def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]:
-    """What gold items add to the counters of reviews: to each as much as an ordinary item, so that the reviews that are
-    waiting, under way and done are as many as the dialogues in the stage account for.
+    """Return what gold items add to the counters of reviews: as much as an ordinary item each, so that open, claimed
+    and done reviews match the dialogues in the stage.
 
-    What the viewer does on them moves the figures, what others do there does not: any number of people get an item.
+    What the viewer does on them changes the figures, what others do does not: any number of people get an item.
     """
     items = GoldItem.objects.filter(project=project).select_related("stage_run__cycle__protocol")
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__gt=Now(), slot__is_gold=True)
     held = set(live.filter(person=viewer).values_list("slot__stage_run", flat=True))
     runs = items.values("stage_run")
     submitted = set(Review.objects.filter(stage_run__in=runs, person=viewer).values_list("stage_run", flat=True))
-    # Whoever reviewed the known answer there finds their review counted, and so one less that is left of its item.
+    # If the viewer reviewed the known answer there, their review is counted, and one less is left for the item.
     known = Review.objects.filter(person=viewer, dialogue__in=items.filter(retired_at=None).values("source"))
     reviewed = set(known.values_list("dialogue", "stage_run__stage"))
     out: Tally[str] = Tally()
@@ -84,7 +84,7 @@ def shown_of_gold(project: Project, *, viewer: User | None = None) -> Tally[str]
 
 
 def hidden_item_histories(project: Project, *, public: Collection[int] = ()) -> Tally[tuple[str, str, str, str]]:
-    """What answers add to the counts of ``statistics.item_history``, under their keys. ``public``: as above."""
+    """Return what answers add to the counts of ``statistics.item_history``, under their keys. ``public``: as above."""
     histories = ItemHistory.objects.filter(project=project, dialogue__gold_role=GoldRole.ANSWER).exclude(
         dialogue__in=public
     )

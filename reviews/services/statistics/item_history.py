@@ -1,21 +1,20 @@
-"""What became of the items, counted once each has ended: what accuracy is computed from, without reading documents.
+"""Counts the history of finished items, so that accuracy needs no reading of documents.
 
-An item whose way ends, or begins again, is put into the outbox (see ``counting``). An item that is reopened is taken
-out of the counts until it has ended again.
+An item is put into the outbox when its cycle ends or a new one begins (see ``counting``). A reopened item is subtracted
+from the counts until it is finished again.
 
-An item's history is its way up to its first end: from the content that came into the first cycle in which a stage was
-settled, to how it left each stage. It is held against the content of its *last* cycle, so that an erratum shows what
-the first cycle had overlooked. A record that an import put in the place of another begins its way anew: what stood
-there before is not what was verified in the end. Keys, each counted once an item, ``stratum`` being the owner's
-pseudonym:
+An item's history covers its first finished cycle, from the content that entered the first cycle with a settled stage to
+its content after each stage. Each is compared with the verified content of its *last* cycle, so that a correction shows
+what the first cycle missed. If an import replaced the record, the history starts with the new record. Keys, each
+counted once per item; ``stratum`` is the owner's pseudonym:
 
     item    ""               verified | rejected
     stage   <stage>          right | message | wrong (``Closeness``); also "baseline" and "verified"
-    round   <stage>:<round>  the same after each round of a stage; round 0 is how the item came there
+    round   <stage>:<round>  the same after each round of a stage; round 0 is the content that entered the stage
     ended   <stage>:<round>  the same for the item's last round there
-    revised <stage>          in how many of the stage's rounds the content was changed, of items that were looked at
-    not_drawn <stage>        (blank) of items that came there and that nobody looked at
-    audit   <stage>:<draw>   not_drawn | right | error, of items that were in the population of a draw (its number)
+    revised <stage>          number of the stage's rounds that changed the content, for items reviewed there
+    not_drawn <stage>        (blank) for items that entered the stage but were not reviewed there
+    audit   <stage>:<draw>   not_drawn | right | error, for items in the population of a draw (its number)
 """
 
 from collections import Counter as Tally
@@ -44,7 +43,7 @@ class _ItemRecord:
     stratum: str
     cycles: list[Cycle] = field(default_factory=list)
     runs: dict[int, list[StageRun]] = field(default_factory=dict)
-    #: Keys of the runs of drawn items that held an error.
+    #: Keys of the runs of drawn items with errors.
     errors: set[int] = field(default_factory=set)
 
 
@@ -58,7 +57,7 @@ class _ItemHistory(Counting[int, Key]):
         return {*ended.values_list("dialogue_id", flat=True), *counted.values_list("pk", flat=True)}
 
     def count(self, project: Project, items: Sequence[int]) -> dict[int, Tally[Key]]:
-        """Nothing for an item that has not ended."""
+        """Return the keys of each item; none for unfinished items."""
         records = _read_records(items)
         return {item: Tally(_keys(records[item])) if item in records else Tally() for item in items}
 
@@ -82,9 +81,9 @@ ITEM_HISTORY = _ItemHistory()
 
 
 def as_visit(run: StageRun) -> Visit:
-    """What a settled run says of its item's way."""
+    """Return what a settled run says about its item."""
     origin = run.escalated_from
-    # As rounds count it: of a stage that goes by rounds, whatever follows; elsewhere, where the item goes back.
+    # As rounds count it: in a stage with rounds always, elsewhere if the item goes back.
     back = origin is not None and (origin.looks is not None or run.outcome == Outcome.RETURN)
     return Visit(
         run.stage,
@@ -149,9 +148,9 @@ def _keys(record: _ItemRecord) -> Iterator[Key]:
         yield key("ended", f"{stage}:{len(contents) - 1}", compare.closeness(contents[-1]))
         revised = revised_rounds(stage, visits)
         yield key("not_drawn", stage, "") if revised is None else key("revised", stage, str(revised))
-    # The audit is of the population as it was drawn from last. Where items are drawn round after round, it is none.
-    # What an expert has changed may come to experts again, undrawn: it stays in its sample, as it was found there. So
-    # it does where the stage takes every item since.
+    # The audit is about the population of the last draw. In stages with rounds there is no audit. Content that an
+    # expert changed may come to experts again without a draw; it stays in its sample as it was found, also if the stage
+    # takes every item since.
     drawn = {run.stage: run for run in record.runs[last.pk] if hasattr(run, "draw_item")}
     for stage, run in drawn.items():
         if run.draw_item.draw.algorithm != ROUNDS:
@@ -160,7 +159,7 @@ def _keys(record: _ItemRecord) -> Iterator[Key]:
 
 
 def _since_import(cycles: list[Cycle]) -> list[Cycle]:
-    """The cycles since the one in which the newest of the imported records came to be reviewed."""
+    """Return the cycles since the one that first reviewed the newest imported record."""
     entries = [cycle.entry_revision for cycle in cycles]
     imported = [entry.pk for entry in entries if entry.batch_id is not None and entry.parent_id is not None]
     return cycles[[entry.pk for entry in entries].index(imported[-1]) :] if imported else cycles
@@ -171,7 +170,7 @@ def _exit(run: StageRun) -> Revision:
 
 
 class _Comparison:
-    """Compares an item's versions with the verified one; documents are read only where hashes differ."""
+    """Compares an item's versions with the verified one; reads documents only if hashes differ."""
 
     def __init__(self, record: _ItemRecord, verified: Revision | None) -> None:
         self._record = record
@@ -197,7 +196,7 @@ class _Comparison:
 
 
 def _stored_keys(items: Iterable[int]) -> dict[int, list[Key]]:
-    """The keys that items count under so far."""
+    """Return the keys that items count under so far."""
     found: dict[int, list[Key]] = {}
     for portion in in_portions(items):
         for pk, keys in ItemHistory.objects.filter(pk__in=portion).values_list("pk", "keys"):

@@ -1,4 +1,6 @@
-"""How many items needed revising in stages that look until nothing is found, and in how many rounds (CCTU, table 3)."""
+"""Reads how many items were revised in stages that repeat until nothing is found, and in how many rounds (CCTU, table
+3).
+"""
 
 from collections import Counter as Tally
 from collections import defaultdict
@@ -16,11 +18,11 @@ from reviews.services.statistics.hidden_gold import hidden_item_histories
 def read_revision_rounds(
     project: Project, *, hide_answers: bool = False, public: Collection[int] = ()
 ) -> list[StageRevisions]:
-    """The stages that repeat after a change, in the protocol's order: revised items split by the rounds they needed.
+    """Return the stages that repeat after a change, in order, with revised items by the number of rounds they needed.
 
-    Of items that have come to the end of their way, as far as they have been counted; a stage to
-    which none of them came has no items, and what no draw took is apart. A round counts where its reviewer changed the
-    content; what a settlement changed is the settlement's. ``hide_answers``, ``public``: as for ``read_accuracy``.
+    Includes finished items that are counted; a stage that none of them entered has no items, and items that were not
+    drawn are apart. A round counts if its reviewer changed the content; changes made in a settlement do not count here.
+    ``hide_answers``, ``public``: as for ``read_accuracy``.
     """
     rows = ItemHistoryCount.objects.filter(project=project, axis__in=("revised", "not_drawn"))
     by_stage: dict[str, Tally[int]] = defaultdict(Tally)
@@ -46,7 +48,7 @@ def read_revision_rounds(
 
 
 def repeating_stages(project: Project) -> dict[str, str]:
-    """Key → title of the stages that repeat after a change, as the newest protocol that has them says."""
+    """Return key → title of the stages that repeat after a change, from the newest protocol version that has each."""
     seen: set[str] = set()
     out: dict[str, str] = {}
     for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):

@@ -25,17 +25,17 @@ from reviews.services.statistics.counters import read_counters
 from reviews.services.statistics.hidden_gold import hidden_runs
 from reviews.services.statistics.workload import Key, count_hidden, count_named, count_unsettled
 
-#: Days that the pace is taken from, and those that are shown one by one before weeks are.
+#: Days from which the pace is computed, and days shown one by one before weeks are shown.
 PACE_DAYS = 28
 SHOWN_DAYS = 28
 SHOWN_WEEKS = 26
-#: Items that must have left a stage before what happened to them says how many will come to a later one.
+#: Items that must have left a stage before their outcomes are used for the forecast.
 MIN_SETTLED = 5
 
 
 @dataclass(frozen=True)
 class StageThroughput:
-    """Reviews of one stage: a count for each of ``Throughput.starts``."""
+    """Reviews of one stage, a count for each of ``Throughput.starts``."""
 
     stage: str
     title: str
@@ -44,7 +44,7 @@ class StageThroughput:
 
 @dataclass(frozen=True)
 class Throughput:
-    """Reviews handed in per day or per week (``step`` is 1 or 7 days), by stage; the last is not over yet."""
+    """Reviews per day or week (``step`` is 1 or 7 days), by stage; the last period is not over yet."""
 
     starts: list[date]
     step: int
@@ -58,7 +58,7 @@ class Throughput:
 
 @dataclass(frozen=True)
 class StageTime:
-    """Seconds of activity that a review of a stage took. ``n``: the reviews of which it is known."""
+    """Seconds of activity in a stage's reviews. ``n``: reviews with a known time."""
 
     stage: str
     title: str
@@ -97,7 +97,7 @@ class PersonWork:
 class Outlook:
     """When the work will be done."""
 
-    #: Reviews still to come: those that are open now, and those that will follow in later stages.
+    #: Reviews still to do: those that are open now, and those expected in later stages.
     open: int
     following: float
     forecast: Forecast
@@ -109,7 +109,7 @@ class Outlook:
 
     @cached_property
     def dates(self) -> tuple[date, date, date | None] | None:
-        """Expected, earliest and latest day; None where nothing can be said, or only of a far future."""
+        """Return the expected, earliest and latest day; None if unknown or far in the future."""
         days = self.forecast.days
         if days is None or self.forecast.low is None or days > 3650:
             return None
@@ -130,11 +130,11 @@ def read_throughput(
     shown_to: User | None = None,
     settled: bool = False,
 ) -> Throughput:
-    """Reviews per day of the last four weeks, or per week (from Monday) of the last half year, in the project's zone.
+    """Return reviews per day of the last four weeks, or per week (from Monday) of the last half year, in local time.
 
-    Times before the first review are left out. ``shown_to``: who must take gold items for ordinary ones; what they
-    did on them counts, what others did on them and on the known answers is left out.
-    ``settled``: without reviews in blind stages that have not settled, for colleagues of the person.
+    Periods before the first review are left out. ``shown_to``: somebody who must not know gold items; their own reviews
+    of them count, those of others and of the known answers do not. ``settled``: without reviews in blind stages that
+    have not settled, for the person's colleagues.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
@@ -148,7 +148,7 @@ def read_throughput(
     by_stage: dict[str, list[int]] = defaultdict(lambda: [0] * len(starts))
     for (day, stage), count in days.items():
         place = (day - starts[0]).days // step
-        # Clocks may differ: what was handed in “tomorrow” counts as today's.
+        # Clocks may differ: a review submitted “tomorrow” counts as today's.
         by_stage[stage][min(max(place, 0), len(starts) - 1)] += count
     titles = stage_titles(project)
     stages = [StageThroughput(key, title, by_stage[key]) for key, title in titles.items() if key in by_stage]
@@ -158,10 +158,10 @@ def read_throughput(
 def read_times(
     *, project: Project, viewer: User | None = None, person: User | None = None, shown_to: User | None = None
 ) -> list[StageTime]:
-    """Quartiles of the time that reviews took, by stage, in the protocol's order. ``shown_to`` as above.
+    """Return quartiles of the time of reviews, by stage, in the protocol's order. ``shown_to`` as above.
 
-    In a blind stage that has not settled only the viewer's own count: from the figures before and after a colleague's
-    review anybody could tell how long that one took.
+    In a blind stage that has not settled only the viewer's own reviews count. Otherwise the change after a colleague's
+    review would reveal how long it took.
     """
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
     less = _less(project, person, "time", shown_to)
@@ -179,10 +179,10 @@ def read_times(
 def read_error_types(
     *, project: Project, person: User | None = None, received: bool = False, hide_answers: bool = False
 ) -> list[ErrorTypeCount]:
-    """How often each error type was named, the most frequent first.
+    """Return how often each error type was named, the most frequent first.
 
-    Of one person: by them, or ``received``: in versions that they wrote. ``hide_answers``: for people who may not know
-    gold items, without the errors named in reviews of known answers, which to them still wait in their stage.
+    For one person: errors named by them, or (``received``) in versions that they wrote. ``hide_answers``: for people
+    who must not know gold items, without errors in reviews of known answers, which seem to wait in their stage.
     """
     protocol = current_protocol(project)
     labels = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
@@ -198,9 +198,9 @@ def read_error_types(
 
 
 def read_people(*, project: Project) -> list[PersonWork]:
-    """How much each person reviewed, whoever did most first. For those who oversee the project.
+    """Return how much each person reviewed, most first. For people who oversee the project.
 
-    What somebody did in a blind stage counts once that has settled: before, the figure would say who is through.
+    Reviews in a blind stage count after it has settled; before, the figure would reveal who is done.
     """
     counts: dict[str, Tally[str]] = defaultdict(Tally)
     held = partial(count_unsettled, project, None, what="day")
@@ -211,9 +211,9 @@ def read_people(*, project: Project) -> list[PersonWork]:
 
 
 def read_outlook(*, project: Project, now: datetime, shown_to: User | None = None) -> Outlook:
-    """When the project's work will be done at the pace of the last four weeks.
+    """Return when the project's work will be done at the pace of the last four weeks.
 
-    ``shown_to``: as for ``read_throughput``; what is to come is what the project's page says.
+    ``shown_to``: as for ``read_throughput``; the remaining work is the one on the project's page.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     protocol = current_protocol(project)
@@ -231,7 +231,7 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
     for (day, __), count in _days(project, None, since, shown_to).items():
         days[day] += count
     first = min(days, default=today)
-    # Days before anybody began say nothing of the pace; today is not over.
+    # Days before the first review say nothing about the pace, and today is not over.
     daily = [
         days[since + timedelta(days=place)] for place in range(PACE_DAYS) if since + timedelta(days=place) >= first
     ]
@@ -244,7 +244,7 @@ def read_outlook(*, project: Project, now: datetime, shown_to: User | None = Non
 
 
 def count_waiting_work(project: Project) -> int:
-    """Reviews that are handed in and not counted yet; those whose errors wait for a blind stage are not meant."""
+    """Return the number of reviews that wait to be counted, without errors that wait for a blind stage to settle."""
     return WorkloadPending.objects.filter(project=project, errors=False, problem="").count()
 
 
@@ -256,23 +256,23 @@ def expected_to_follow(
     unseen: Mapping[str, int] | None = None,
     confirmed: Mapping[str, int] | None = None,
 ) -> float:
-    """How many reviews in later stages the open ones will bring, going by what became of the items so far.
+    """Return how many reviews in later stages the open ones will lead to, based on the outcomes so far.
 
-    Of the items that left a stage, the share that came to a later one is taken; with fewer than five of them, what the
-    protocol says (all of them, or the fraction that is drawn). Items that wait in a pool come to its stage at its
-    fraction; in rounds all do that were not seen there (``unseen``: how many wait, by stage). In a stage that looks
-    again an item has as many looks as those that left it, with fewer than five the approvals in a row that it takes;
-    ``confirmed``: approvals that those under way have there. Items that go back to their author are not foreseen.
+    Uses the share of items leaving a stage that entered a later one; with fewer than five such items, the protocol's
+    rule (all, or the drawn fraction). Items in a pool enter its stage at its fraction; in rounds, all items not seen
+    there (``unseen``: how many wait, by stage). In a stage that repeats, an item has as many reviews as those that left
+    it, or with fewer than five the approvals in a row that it needs; ``confirmed``: approvals that items in progress
+    already have. Items that go back to their author are not included.
     """
     stages = protocol.stages
 
     def went_on(stage: Stage) -> int:
-        """Items that left a stage; what is looked at there again has not."""
+        """Return the items that left a stage for good."""
         again = (counters.get(f"outcome:{stage.key}:{outcome}", 0) for outcome in (Outcome.CONFIRM, Outcome.RESTART))
         return counters.get(f"settled:{stage.key}", 0) - sum(again)
 
     def looks(stage: Stage) -> float:
-        """How often an item is looked at before it leaves a stage."""
+        """Return how often an item is reviewed before it leaves a stage."""
         if not stage.repeats:
             return 1.0
         done = went_on(stage)
@@ -301,14 +301,14 @@ def expected_to_follow(
 
 
 def _unseen(project: Project, protocol: Protocol) -> dict[str, int]:
-    """Items that wait for their first look without conflict, by stage that goes by rounds."""
+    """Return how many items wait for their first review without conflict, by stage with rounds."""
     stages = [stage.key for stage in protocol.stages if stage.in_rounds]
     runs = StageRun.objects.filter(project=project, stage__in=stages, state=StageRunState.POOLED, seen=False)
     return dict(runs.values_list("stage").annotate(Count("id")).order_by()) if stages else {}
 
 
 def _confirmed(project: Project, protocol: Protocol) -> dict[str, int]:
-    """Approvals that items under way have of the version they are at, by stage that wants some in a row."""
+    """Return how many approvals the current versions of items in progress have, by stage with approvals in a row."""
     stages = [stage.key for stage in protocol.stages if stage.consecutive > 1]
     slots = Slot.objects.filter(project=project, stage__in=stages, state__in=[SlotState.OPEN, SlotState.CLAIMED])
     return dict(slots.values_list("stage").annotate(Sum("confirms")).order_by()) if stages else {}
@@ -329,7 +329,7 @@ def _less(project: Project, person: User | None, what: str, shown_to: User | Non
     return count_hidden(project, what=what, viewer=shown_to)
 
 
-#: Where a column stands in a key of ``workload``.
+#: Position of a column in a key of ``workload``.
 _PLACES = {"stage": 1, "person": 2, "key": 3}
 
 
@@ -340,12 +340,12 @@ def _sums(
     less: Mapping[Key, int] | None = None,
     held: Callable[[], Tally[Key]] = Tally,
 ) -> Iterator[tuple[tuple[str, str], int]]:
-    """The counts added up by two columns: the database does it, since there is a row for each person and day.
+    """Return sums of counts by two columns, added up by the database, because there is a row for each person and day.
 
-    ``less``: counts that are taken off, where there are rows of their kind; ``held`` reads more of them.
+    ``less``: counts to subtract if there are rows of their kind; ``held`` reads more of them.
     """
     summed = rows.values_list("what", one, other).annotate(total=Sum("count")).order_by()
-    # What is counted between two readings would show.
+    # In one snapshot, so that a fold between two reads does not show.
     with one_snapshot():
         found, off = list(summed), Tally(less or {}) + held()
     total: dict[str, Tally[tuple[str, str]]] = defaultdict(Tally)

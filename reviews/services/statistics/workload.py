@@ -1,14 +1,14 @@
-"""Who reviewed how much, how long it took and which errors were named: counted from an outbox.
+"""Counts reviews per person, their time and the errors they name, from an outbox.
 
-A review is put into the outbox (see ``counting``) as it is handed in; what it says of errors is counted only when its
-stage has settled, so that nothing of a blind stage can be read off the counts. ``person`` is a pseudonym. Reviews
-of gold items are no work on the benchmark: they are counted apart (``gold_day``, ``gold_time``), for those who take
-them for ordinary ones. Keys:
+A review is put into the outbox when it is submitted (see ``counting``). Its errors are counted only after its stage has
+settled, so that the counts reveal nothing about a blind stage. ``person`` is a pseudonym. Reviews of gold items are not
+work on the benchmark and have their own keys (``gold_day``, ``gold_time``), for people who must not know gold items.
+Keys:
 
-    day      the day of the project's zone on which the reviewer handed in
-    time     seconds of activity, to a second up to a minute, to 5 up to ten minutes, to 30 beyond; of no use where 0
-    named    a kind of the taxonomy, once for each error or ruling of the reviewer
-    received a kind of the taxonomy, once for each error named in a version that this person wrote
+    day      the day of the submission in the project's time zone
+    time     seconds of activity, in steps of 1 below a minute, 5 below ten minutes, else 30; 0 means unknown
+    named    an error type, once for each error or ruling of the reviewer
+    received an error type, once for each error named in a version that this person wrote
 """
 
 from collections import Counter as Tally
@@ -27,14 +27,14 @@ from reviews.services.statistics.hidden_gold import hidden_runs
 
 #: what, stage, person, key
 Key = tuple[str, str, str, str]
-#: The key of a review, and whether its errors are meant instead of its time: a row of the outbox.
+#: The key of a review, and whether its errors rather than its time are counted: a row of the outbox.
 Part = tuple[int, bool]
 
 
 class _Work(Counting[Part, Key]):
     counts, key = WorkloadCount, ("what", "stage", "person", "key")
     outbox, item = WorkloadPending, ("review_id", "errors")
-    #: The errors of a blind stage wait until it has settled.
+    #: Errors in a blind stage wait until it has settled.
     ready = Q(errors=False) | Q(review__sealed=False)
     portion = 500
 
@@ -57,14 +57,15 @@ WORK = _Work()
 
 
 def await_work_count(*, review: Review, errors: bool) -> None:
-    """Put a review that is being handed in into the outbox; ``errors``: whether it names any."""
+    """Put a review that is being submitted into the outbox; ``errors``: whether it names any."""
     WORK.enqueue(review.project_id, [(review.pk, False), (review.pk, True)] if errors else [(review.pk, False)])
 
 
 def count_unsettled(project: Project, person: User | None, *, what: str, viewer: User | None = None) -> Tally[Key]:
-    """What is counted of reviews in blind stages that have not settled, gold items apart: not for colleagues yet.
+    """Return counts of reviews in blind stages that have not settled, without gold items: colleagues can't see them
+    yet.
 
-    ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
+    ``what``: ``day`` or ``time``. The viewer's own reviews are not included.
     """
     held = Review.objects.filter(project=project, sealed=True).exclude(dialogue__gold_role=GoldRole.GOLD)
     if person is not None:
@@ -76,9 +77,9 @@ def count_unsettled(project: Project, person: User | None, *, what: str, viewer:
 
 
 def count_hidden(project: Project, *, what: str, viewer: User) -> Tally[Key]:
-    """What is counted of reviews of known answers: people who are not to know gold items think that these wait.
+    """Return counts of reviews of known answers, which seem to be waiting to people who must not know gold items.
 
-    ``what``: ``day`` or ``time``. What the viewer did is theirs to know.
+    ``what``: ``day`` or ``time``. The viewer's own reviews are not included.
     """
     waiting = WorkloadPending.objects.filter(errors=False).values("review")
     reviews = Review.objects.filter(stage_run__in=hidden_runs(project)).exclude(person=viewer)
@@ -86,19 +87,19 @@ def count_hidden(project: Project, *, what: str, viewer: User) -> Tally[Key]:
 
 
 def count_named(reviews: QuerySet[Review]) -> Tally[Key]:
-    """What is counted of the errors that these reviews name."""
+    """Return counts of the errors named in these reviews."""
     waiting = WorkloadPending.objects.filter(errors=True).values("review")
     return Tally(key for _, key in _of_errors(reviews.exclude(pk__in=waiting)))
 
 
 def seconds_key(seconds: int) -> str:
-    """The time as it is counted: fine enough for quartiles, coarse enough that there are few."""
+    """Return the time as a key: fine enough for quartiles, coarse enough to give few keys."""
     step = 1 if seconds < 60 else 5 if seconds < 600 else 30
     return str((seconds + step // 2) // step * step)
 
 
 def _added_up(project: Project, reviews: QuerySet[Review], what: str) -> Tally[Key]:
-    """The database adds up: a project may have very many reviews that wait in a blind stage."""
+    """Add up in the database, because many reviews may wait in a blind stage."""
     out: Tally[Key] = Tally()
     for _, key, count in _of_reviews(project, reviews, what):
         out[key] += count
@@ -108,8 +109,8 @@ def _added_up(project: Project, reviews: QuerySet[Review], what: str) -> Tally[K
 def _of_reviews(
     project: Project, reviews: QuerySet[Review], what: str, *by: str
 ) -> Iterator[tuple[list[Any], Key, int]]:
-    """How many reviews have each key, for each value of the fields ``by``."""
-    # The past that a gold item has is a copy of work that is counted where it was done.
+    """Return how many reviews have each key, for each value of the fields ``by``."""
+    # The history of a gold item is a copy of work that is counted in its dialogue.
     done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True))
     key: TruncDate | F = F("seconds")
     if what == "day":
@@ -124,7 +125,7 @@ def _of_reviews(
 
 
 def _of_errors(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:
-    """The keys of the errors that each review names."""
+    """Yield the keys of the errors that each review names."""
     reviews = reviews.exclude(dialogue__gold_role=GoldRole.GOLD)
     found = reviews.filter(errors__isnull=False).values_list(
         "pk", "stage_run__stage", "person__pseudonym", "seen_author__pseudonym", "errors__kind"
@@ -132,7 +133,8 @@ def _of_errors(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:
     for review, stage, person, author, kind in found:
         yield review, ("named", stage, person, kind)
         yield review, ("received", stage, author or "", kind)
-    # A ruling decides between two versions; whose was wrong is said by the ruling, not by who wrote what came in.
+    # A ruling decides between two versions and itself says whose was wrong, whoever wrote the version that was
+    # reviewed.
     ruled = reviews.filter(rulings__isnull=False).values_list(
         "pk", "stage_run__stage", "person__pseudonym", "rulings__reason_kind"
     )
