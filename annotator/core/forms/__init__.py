@@ -1,1 +1,1 @@
-"""Forms made from a JSON Schema: fields, and what is posted of them back to values. Pure: no Django here."""
+"""Forms made from a JSON Schema: fields, and posted fields back to values. Pure: no Django here."""

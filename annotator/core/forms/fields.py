@@ -1,8 +1,8 @@
-"""The fields of a form, from a JSON Schema and the values there are: a tool's arguments, parameters of our own models.
+"""The fields of a form, from a JSON Schema and current values: a tool's arguments, parameters of our own models.
 
-A form never loses anything: a value that its field cannot show is shown as JSON, as are values the schema does not
-know. What cannot be read as its type changes nothing, with a sentence: typing never makes a text of a number or a list
-(``annotator.core.forms.reading``). Whether the arguments suit the tool is for the checks to say.
+A form never loses anything: a value that its field cannot show is shown as JSON, and so are values that the schema does
+not know. What cannot be read as its type changes nothing, with a sentence: typing never turns a number or a list into
+text (``annotator.core.forms.reading``). Whether the arguments fit the tool is for the checks to say.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,19 +16,19 @@ from annotator.core.editing.scope import line_ends
 from annotator.core.forms.shapes import ANY, TEXT, TOOL_NAME, Kind, Shape, own_shape, shape_of
 from annotator.core.forms.values import choice_texts, fits, problem_of, shown, shown_json
 
-#: Levels of objects shown as groups of fields; what lies deeper is edited as JSON.
+#: Levels of objects shown as groups of fields; deeper ones are edited as JSON.
 MAX_GROUPS = 3
-#: Fields of one form. Arguments beyond are left alone; the JSON editor shows them.
+#: Fields of one form. Further arguments are left alone; the JSON editor shows them.
 MAX_FIELDS = 300
 #: Rows, and items of one row, that a form shows; a longer value is edited as JSON.
 MAX_ROWS = 100
 
-#: Kinds that no one input holds.
+#: Kinds without a single input.
 _SEVERAL_INPUTS = (Kind.OBJECT, Kind.LIST, Kind.MAP, Kind.SEVERAL)
 
-#: Before the path, in the name of an input: the field holds JSON though the schema does not ask for it.
+#: Before the path, in the name of an input: the field is JSON though the schema does not ask for it.
 AS_JSON = "json:"
-#: Before the path: ticked where an empty text is meant as an empty text, not as “no argument”.
+#: Before the path: checked if an empty text is meant as an empty text, not as “no argument”.
 AS_EMPTY = "empty:"
 
 
@@ -36,21 +36,21 @@ AS_EMPTY = "empty:"
 class Field:
     """One value, or several.
 
-    ``path`` is the place below all values (/filters/price), ``key`` the name of the input, ``value`` its text. Of a
-    group (kind ``object``) the fields follow with a higher ``level``; of a list or a map ``items`` are its rows or
-    inputs, the last of them blank, to add to it; of several choices ``items`` are all of them, those that hold
-    ``present``. ``error`` is a sentence about the value that is there now.
+    ``path`` is the place below all values (/filters/price), ``key`` the name of the input, ``value`` its text. For a
+    group (kind ``object``) the fields follow with a higher ``level``; for a list or a map ``items`` are its rows or
+    inputs, the last of them blank, to add to it; for several choices ``items`` are all of them, the selected ones
+    ``present``. ``error`` is a sentence about the current value.
     """
 
     name: str
     path: str
     key: str
-    #: How the value that is there is shown, whatever ``shape`` asks for.
+    #: How the current value is shown, whatever ``shape`` asks for.
     kind: Kind
     shape: Shape
     label: str
     value: str = ""
-    #: Of a choice: what is posted, and its words. ``value`` is the one that is chosen.
+    #: For a choice: the posted text, and its label. ``value`` is the chosen one.
     options: tuple[tuple[str, str], ...] = ()
     required: bool = False
     present: bool = False
@@ -78,7 +78,7 @@ class Field:
 
     @property
     def bound(self) -> bool:
-        """Whether an empty input stands for a value: no bound."""
+        """Whether an empty input is a value: no limit."""
         return self.shape.empty is not ABSENT
 
     @property
@@ -96,12 +96,12 @@ class Field:
 
     @property
     def keep_empty(self) -> bool:
-        """Whether the value is there and is the empty text: the state of the tick box named ``empty_key``."""
+        """Whether the value exists and is the empty text: the state of the check box named ``empty_key``."""
         return self.present and self.value == "" and self.kind is Kind.TEXT
 
     @property
     def multiline(self) -> bool:
-        """Whether a text wants more than one line."""
+        """Whether a text needs more than one line."""
         return self.kind is Kind.TEXT and (len(self.value) > 80 or "\n" in line_ends(self.value))
 
 
@@ -113,22 +113,22 @@ def fields(
     tools: Sequence[str] = (),
     errors: Mapping[str, str] | None = None,
 ) -> list[Field]:
-    """The fields of a schema in its order, groups flattened, then those of values it does not know.
+    """Return the fields of a schema in its order, groups flattened, then those of unknown values.
 
     ``own``: the schema is one of our models', which says more (``own_shape``); ``tools``: the names it may ask for.
-    ``errors``: {path: sentence} of what is wrong; a tool's arguments are held against the schema itself.
+    ``errors``: {path: sentence} of what is wrong; a tool's arguments are checked against the schema itself.
     """
     form = _Form(own, tools, {} if own and errors is None else errors)
     return list(islice(form.fields(shape_of({**schema, "type": "object"}), values, "", 0), MAX_FIELDS))
 
 
 def field_at(path: str, shape: Shape, value: Any, *, key: str, label: str = "", error: str = "") -> Field:
-    """One field of a form that is laid out by hand. ``key``: the name of its input."""
+    """Return one field of a form that is laid out by hand. ``key``: the name of its input."""
     return _Form(True, (), {path: error}).field("", path, shape, value, key=key, label=label, required=True)
 
 
 class _Form:
-    """Makes fields. ``errors``: what is wrong, by path; None: what the shape itself says."""
+    """Makes fields. ``errors``: what is wrong, by path; None: what the shape itself reports."""
 
     def __init__(self, own: bool, tools: Sequence[str], errors: Mapping[str, str] | None) -> None:
         self.own, self.tools, self.errors = own, tools, errors
@@ -160,7 +160,7 @@ class _Form:
         required: bool = False,
         unknown: bool = False,
     ) -> Field:
-        """``key``: the name of the input where the path is not."""
+        """``key``: the name of the input if it is not the path."""
         if shape.kind is Kind.OBJECT and level >= MAX_GROUPS:
             shape = Shape(Kind.JSON, shape.description)
         present = value is not ABSENT
@@ -225,7 +225,7 @@ class _Form:
     def _pairs(self, path: str, key: str, shape: Shape, held: Mapping[str, Any], label: str) -> Iterator[Field]:
         item, tool = shape.item or ANY, own_shape("", TOOL_NAME, self.tools)
         for n, (name, value) in enumerate([*held.items(), ("", ABSENT)]):
-            # A tool has one row: what another row names is not offered again.
+            # A tool has one row: a tool that another row names is not offered again.
             options = tuple(one for one in _options(tool, name or ABSENT) if one[0] == name or one[0] not in held)
             here, inner = f"{key}/{n}", below(path, name)
             chooser = Field("key", inner, f"{here}/key", Kind.TOOL, tool, f"Tool {n + 1}", name, options)
@@ -234,7 +234,9 @@ class _Form:
 
 
 def shown_as(shape: Shape, value: Any) -> Kind:
-    """The kind of field that can show ``value`` without loss: a number field shows no words, a text field no lists."""
+    """Return the kind of field that can show ``value`` without loss: a number field shows no words, a text field no
+    lists.
+    """
     if shape.kind in (Kind.LIST, Kind.MAP):
         return shape.kind if _has_rows(shape, value) else Kind.JSON
     if fits(shape, value):
@@ -247,7 +249,7 @@ def shown_as(shape: Shape, value: Any) -> Kind:
 
 
 def _has_rows(shape: Shape, value: Any) -> bool:
-    """Whether rows of inputs show a list, or names with values. Each input is one line."""
+    """Return whether rows of inputs show a list, or names with values. Each input is one line."""
     item = shape.item or ANY
     if isinstance(value, dict) and shape.kind is Kind.MAP:
         return len(value) <= MAX_ROWS and all(
@@ -267,7 +269,7 @@ def _is_line(shape: Shape, value: Any) -> bool:
 
 
 def _text(shape: Shape, kind: Kind, value: Any) -> str:
-    """A value as the text of its input."""
+    """Return a value as the text of its input."""
     if kind in _SEVERAL_INPUTS or (kind is not Kind.JSON and value == shape.empty):
         return ""
     if kind is Kind.JSON:
@@ -294,7 +296,7 @@ def _options(shape: Shape, value: Any, *, required: bool = False) -> tuple[tuple
 
 
 def _option_text(shape: Shape, value: Any) -> str:
-    """The text of the choice that equals ``value``, or of a value that is none of them."""
+    """Return the text of the choice that equals ``value``, or of a value that is none of them."""
     choices = _choices(shape)
     equal = next((i for i, choice in enumerate(choices) if fits(Shape(Kind.ENUM, choices=(choice,)), value)), None)
     return choice_texts((*choices, value))[-1] if equal is None else choice_texts(choices)[equal]

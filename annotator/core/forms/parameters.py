@@ -1,6 +1,6 @@
-"""Forms for a constraint's parameters: the JSON Schema of its category's model says which fields there are.
+"""Forms for a constraint's parameters: the JSON Schema of its category's model defines the fields.
 
-A category needs no form of its own. What is wrong with the values is for its model to say, in the words below.
+A category needs no form of its own. Its model validates the values; the sentences are below.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ from annotator.core.schema.errors import in_words
 
 #: No bound.
 INF = "inf"
-#: The field for the tools that are called first in a variant. It has its own form, beside the variant's parameters.
+#: The field for the tools called first in a variant. It has its own form, beside the variant's parameters.
 _FIRST = "called first"
 
 
 def parameter_fields(
     category: Category[Any], parameters: Mapping[str, Any] | None, tools: Sequence[str]
 ) -> list[Field]:
-    """The fields of a category's parameters. ``tools``: the names there are to choose from."""
+    """Return the fields of a category's parameters. ``tools``: the names to choose from."""
     errors = _errors(category, parameters) if parameters is not None else {}
     return fields(_schema(category), parameters or {}, own=True, tools=tools, errors=errors)
 
@@ -33,9 +33,9 @@ def parameter_fields(
 def read_parameter_form(
     category: Category[Any], posted: Mapping[str, str], parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any] | None, str]:
-    """The parameters that a posted form asks for, and what cannot be kept of it, as a sentence.
+    """Return the parameters of a posted form, and a sentence for what cannot be stored.
 
-    None where there were none and nothing was filled in.
+    None if there were none and nothing was filled in.
     """
     schema = _schema(category)
     values, errors = parse(schema, posted, current=parameters, own=True)
@@ -45,7 +45,7 @@ def read_parameter_form(
 
 
 def first_tools(names: Sequence[str], tools: Sequence[str], label: str) -> Field:
-    """A row of the tools called first, of a variant."""
+    """Return a row of the tools called first, of a variant."""
     return fields(_first(label), {_FIRST: list(names)}, own=True, tools=tools)[0]
 
 
@@ -66,13 +66,13 @@ def _schema(category: Category[Any]) -> dict[str, Any]:
 # --- what is wrong
 
 _SENTENCES = {
-    "missing": "The parameter is missing.",
+    "missing": "This parameter is required.",
     "string_too_short": "The name is empty.",
 }
 
 
 def _errors(category: Category[Any], held: Mapping[str, Any]) -> dict[str, str]:
-    """{path: what the model has against the value there}."""
+    """Return {path: what the model reports about the value there}."""
     found: dict[str, str] = {}
     try:
         category.model.model_validate(held)
@@ -83,7 +83,7 @@ def _errors(category: Category[Any], held: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _path(loc: tuple[int | str, ...], held: Any) -> str:
-    """Where in the value an error lies; of a union pydantic adds the branch it tried."""
+    """Return the place of an error in the value; for a union, pydantic adds the branch it tried."""
     path: list[str] = []
     for step in loc:
         there = isinstance(held, dict) and step in held
@@ -99,13 +99,13 @@ def _sentence(item: Any) -> str:
     context = item.get("ctx", {})
     match item["type"]:
         case "greater_than_equal":
-            return f"The least here is {context['ge']}."
+            return f"Must be {context['ge']} or more."
         case "less_than_equal":
-            return f"The most here is {context['le']}."
+            return f"Must be {context['le']} or less."
         case "too_short":
             return f"Name at least {context['min_length']}."
         case "literal_error" if item["input"] != INF and INF in str(context.get("expected", "")):
-            return "Write a whole number, or nothing for no bound."
+            return "Write a whole number, or leave it empty for no limit."
         case "literal_error" | "enum":
-            return "Choose one of the values offered."
+            return "Choose one of the offered values."
     return in_words(item, _SENTENCES)

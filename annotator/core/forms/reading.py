@@ -1,4 +1,4 @@
-"""From what a browser posts of a form back to values; see ``annotator.core.forms.fields``."""
+"""From the posted fields of a form back to values; see ``annotator.core.forms.fields``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,11 +19,11 @@ def parse(
     current: Mapping[str, Any] | None = None,
     own: bool = False,
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values a form asks for, and {path: sentence} for texts that are not of their field's kind.
+    """Return the values of a form, and {path: sentence} for texts that do not fit their field's kind.
 
     ``posted``: texts by ``Field.key``. A field that was not posted keeps its value in ``current``; a blank one means
-    that there is no such value. Where there are errors, the values are not what somebody asked for: refuse them.
-    ``own``: the schema is one of our models. Fields that nobody edited keep their exact values; others are ignored.
+    that there is no such value. If there are errors, the values are not what the user meant: refuse them. ``own``: the
+    schema is one of our models. Unchanged fields keep their exact values; others are ignored.
     """
     current = current or {}
     values: dict[str, Any] = copied(dict(current))
@@ -41,16 +41,16 @@ def parse(
     for key in [key for key in posted if key not in handled][:MAX_FIELDS]:
         _add_unknown(values, errors, key, posted)
     for field in reversed(known):
-        # A group all of whose fields were left blank is not there, unless it was there empty.
+        # A group with only blank fields does not exist, unless it existed empty.
         if field.kind is Kind.OBJECT and _at(values, field.path) == {} and _at(current, field.path) != {}:
             _write(values, field.path, ABSENT)
     return values, errors
 
 
 def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: bool) -> Any:
-    """The value that was posted; ABSENT for none, ``before`` where it was not posted. Raises FieldProblem.
+    """Return the posted value; ABSENT for none, ``before`` if it was not posted. Raises FieldProblem.
 
-    ``exact``: a value that nobody edited stays as it is. Otherwise, saving may correct its type if its spelling stays.
+    ``exact``: an unchanged value stays exactly the same. Otherwise, saving may correct its type if its spelling stays.
     """
     if field.kind is Kind.LIST:
         return _read_rows(field, posted, before)
@@ -68,9 +68,9 @@ def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: b
         return before
     untouched = field.present and text == line_ends(field.value)
     if len(text) > MAX_TEXT:
-        raise FieldProblem(f"The text has {len(text):,} characters; {MAX_TEXT:,} are the most that is accepted.")
+        raise FieldProblem(f"The text has {len(text):,} characters. The limit is {MAX_TEXT:,}.")
     as_json = key.startswith(AS_JSON) or field.shape.kind is Kind.JSON
-    # A field that still holds the blanks it came with was not emptied: its value is of another type than the field's.
+    # A field that still has the blanks it came with was not emptied: its value is of another type than the field's.
     emptied = not text.strip() and not (untouched and text)
     if emptied and (as_json or not text or field.shape.kind is not Kind.TEXT):
         return ABSENT if as_json else "" if posted.get(field.empty_key) else copied(field.shape.blank)
@@ -82,12 +82,12 @@ def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: b
         if untouched:
             return before
         raise
-    # 007 is not 7: mending keeps the spelling.
+    # 007 is not 7: a correction keeps the spelling.
     return before if untouched and shown(value) != field.value else value
 
 
 def _read_rows(field: Field, posted: Mapping[str, str], before: Any) -> Any:
-    """A list: one row of inputs, or several; blank inputs and rows are left out."""
+    """Return a list: one row of inputs, or several; blank inputs and rows are left out."""
     held = [] if before is ABSENT else before
     if field.shape.item is not None and field.shape.item.kind is Kind.LIST:
         if f"{field.key}/0/0" not in posted:
@@ -114,7 +114,7 @@ def _read_row(row: Field, key: str, posted: Mapping[str, str], held: list[Any]) 
 
 
 def _read_map(field: Field, posted: Mapping[str, str], before: Any) -> Any:
-    """Names with a value each; a row whose name is blank is left out."""
+    """Return names with a value each; a row with a blank name is left out."""
     if f"{field.key}/0/key" not in posted:
         return before
     item, held = field.shape.item or ANY, {} if before is ABSENT else before
@@ -125,13 +125,13 @@ def _read_map(field: Field, posted: Mapping[str, str], before: Any) -> Any:
         if not name:
             continue
         if name in out:
-            raise FieldProblem(f"{name[:80]} is named twice; keep one of the two.")
+            raise FieldProblem(f"{name[:80]} is listed twice. Remove one of the two.")
         if name in held and text == texts[name]:
             out[name] = held[name]
         elif text:
             out[name] = read_typed(item, text)
         elif n >= len(held) and item.kind in (Kind.INTEGER, Kind.NUMBER):
-            # Somebody has chosen a tool and not yet said more: once, say, rather than an error.
+            # A tool was chosen but nothing else yet: use 1 rather than an error.
             out[name] = max(1, int(item.minimum or 0))
         else:
             out[name] = ""
@@ -139,7 +139,7 @@ def _read_map(field: Field, posted: Mapping[str, str], before: Any) -> Any:
 
 
 def _add_unknown(arguments: dict[str, Any], errors: dict[str, str], key: str, posted: Mapping[str, str]) -> None:
-    """An argument that neither the schema nor the call had."""
+    """Return an argument that neither the schema nor the call had."""
     path = key.removeprefix(AS_JSON)
     try:
         parts = split(path)
@@ -149,7 +149,7 @@ def _add_unknown(arguments: dict[str, Any], errors: dict[str, str], key: str, po
     if not parts or not all(parts) or len(text) > MAX_TEXT:
         return
     if not isinstance(_at(arguments, path.rpartition("/")[0]), dict):
-        errors[path] = "There is no object here that could hold this argument."
+        errors[path] = "There is no object here that could have this argument."
         return
     if not text.strip():
         if posted.get(AS_EMPTY + path):
@@ -171,7 +171,7 @@ def _at(arguments: Mapping[str, Any], path: str) -> Any:
 
 
 def _write(arguments: dict[str, Any], path: str, value: Any) -> None:
-    """Write a value where the form has a field; groups on the way come into being, and nothing is written to others."""
+    """Write a value to its field's place; groups on the way are created, and nothing else is changed."""
     *groups, name = split(path)
     container = arguments
     for group in groups:

@@ -1,4 +1,4 @@
-"""What a form field has to know of a JSON Schema: which kind of value it asks for, and within which bounds."""
+"""What a form field needs to know of a JSON Schema: its kind of value, and its limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ class Kind(StrEnum):
     ENUM = "enum"
     DATE = "date"
     JSON = "json"
-    #: The name of a tool: one of those there are, or another.
+    #: The name of a tool: one of the toolset's, or another.
     TOOL = "tool"
     #: A group of fields.
     OBJECT = "object"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One property's schema, as far as a form goes."""
+    """One property's schema, as far as a form needs it."""
 
     kind: Kind
     description: str = ""
@@ -47,23 +47,23 @@ class Shape:
     properties: Mapping[str, Any] | None = None
     required: frozenset[str] = frozenset()
     title: str = ""
-    #: Words for the choices, where their values say too little.
+    #: Labels for the choices, if their values are not clear.
     words: Mapping[str, str] = field(default_factory=dict)
-    #: Words for no choice.
+    #: The label for no choice.
     nothing: str = "no argument"
-    #: What counts where nobody says anything.
+    #: The default.
     default: Any = ABSENT
-    #: The value that an empty input stands for, such as “no bound”.
+    #: The value of an empty input, such as “no limit”.
     empty: Any = ABSENT
-    #: Of a list its items, of names their values.
+    #: For a list its items, for names their values.
     item: "Shape | None" = None
-    #: How many items there are at least, and what a row is called.
+    #: The least number of items, and the name of a row.
     least: int = 0
     row: str = ""
 
     @property
     def blank(self) -> Any:
-        """What an input means that somebody has emptied."""
+        """The meaning of an input that was emptied."""
         return self.default if self.empty is ABSENT else self.empty
 
 
@@ -78,7 +78,7 @@ _SINGLE = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.TEXT, Kind.ENUM, Kind.BOOLE
 
 
 def shape_of(schema: Any) -> Shape:
-    """The shape of a normalised schema; whatever a form has no field for is edited as JSON."""
+    """Return the shape of a normalised schema; anything without a form field is edited as JSON."""
     if not isinstance(schema, Mapping):
         return ANY
     schema = _single_branch(schema)
@@ -98,7 +98,7 @@ def shape_of(schema: Any) -> Shape:
         types = {"number"}
     kind = _KINDS.get(next(iter(types)), Kind.JSON) if len(types) == 1 else Kind.JSON
     if "string" in types and not types & {"object", "array"}:
-        # Of several types a text field is the one that can hold what people type.
+        # Of several types, a text field can take what people type.
         kind = Kind.TEXT
     if kind is Kind.TEXT and schema.get("format") == "date" and len(types) == 1:
         kind = Kind.DATE
@@ -107,11 +107,11 @@ def shape_of(schema: Any) -> Shape:
 
 
 def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -> Shape:
-    """The shape that one of our own models gives a field: with words, defaults, lists and names with values.
+    """Return the shape that one of our own models gives a field: with labels, defaults, lists and names with values.
 
-    ``title`` is its label, ``description`` the hint, ``words`` those of its choices, ``row`` one list of a list of
-    lists, ``format`` says more than its type (TOOL, LINES, PERCENT). ``tools``: the names to choose from where one is
-    asked for.
+    ``title`` is its label, ``description`` the hint, ``words`` the labels of its choices, ``row`` one list of a list of
+    lists, ``format`` says more than its type (TOOL, LINES, PERCENT). ``tools``: the names to choose from, if it asks
+    for one.
     """
     empty = _empty(schema)
     inner = shape_of(schema if empty is ABSENT else schema["anyOf"][0])
@@ -148,7 +148,7 @@ def own_shape(name: str, schema: Mapping[str, Any], tools: Sequence[str] = ()) -
 
 
 def schema_at(schema: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
-    """The schema of the value at a pointer into a value of one of our own models. Raises KeyError."""
+    """Return the schema of the value at a pointer into a value of one of our own models. Raises KeyError."""
     definitions, here = schema.get("$defs", {}), schema
     for step in split(pointer):
         while "anyOf" in here or "$ref" in here:
@@ -156,12 +156,12 @@ def schema_at(schema: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
         here = here["items"] if "items" in here else here["properties"][step]
     if "$ref" not in here:
         return here
-    # A choice: what the model says of itself is not said of the field.
+    # A choice: what the model says of itself does not apply to the field.
     return {"enum": definitions[here["$ref"].rpartition("/")[2]]["enum"], **here}
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:
-    """“This, or one certain value”: that value, which an empty input stands for."""
+    """Return, for “this, or one certain value”, that value, which an empty input means."""
     branches = schema.get("anyOf", ())
     if len(branches) != 2:
         return ABSENT
@@ -169,13 +169,13 @@ def _empty(schema: Mapping[str, Any]) -> Any:
 
 
 def _label(name: str, schema: Mapping[str, Any]) -> str:
-    """A title that somebody gave the field; pydantic's own says no more than its name."""
+    """Return a title that somebody gave the field; pydantic's own is just its name."""
     title, words = str(schema.get("title", "")), name.replace("_", " ")
     return title if title and title != words.title() else words[:1].upper() + words[1:]
 
 
 def _single_branch(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """“This or null” as this: the one branch of an anyOf or oneOf that is not null, with what stands around it."""
+    """Return “this or null” as this: the one branch of an anyOf or oneOf that is not null, with its surroundings."""
     for word in ("anyOf", "oneOf"):
         branches = schema.get(word)
         if isinstance(branches, list):
@@ -194,7 +194,7 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
 
 
 def _bounds(schema: Mapping[str, Any], step: int) -> tuple[int | float | None, int | float | None]:
-    """Lowest and highest value; of whole numbers an excluded bound is the next number within."""
+    """Return lowest and highest value; for whole numbers an excluded bound is the next number within."""
     low, high = _number(schema.get("minimum")), _number(schema.get("maximum"))
     over, under = _number(schema.get("exclusiveMinimum")), _number(schema.get("exclusiveMaximum"))
     if over is not None:

@@ -12,16 +12,16 @@ from annotator.core.validators.library import Form
 def form_fields(
     form: Form, parameters: Mapping[str, Any] | None, errors: Mapping[str, str] | None = None
 ) -> list[Field]:
-    """The fields of a form; ``parameters`` are what they hold now, ``errors`` what is wrong: {path: sentence}."""
+    """Return the fields of a form; ``parameters`` are the current ones, ``errors`` what is wrong: {path: sentence}."""
     return fields(form.model.model_json_schema(), _complete(form, parameters), own=True, errors=errors)
 
 
 def read_form_fields(
     form: Form, posted: Mapping[str, str], parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Parameters as they were filled in, and {path: sentence} of what is wrong with them."""
+    """Return the parameters that were filled in, and {path: sentence} of what is wrong with them."""
     values, unread = parse(form.model.model_json_schema(), posted, current=_complete(form, parameters), own=True)
-    # The model has the last word on a text that is not of its field's kind.
+    # The model decides about a text that does not fit its field's kind.
     values |= {path[1:]: posted[path] for path in unread if path in posted}
     try:
         return form.read(values), {}
@@ -30,7 +30,7 @@ def read_form_fields(
 
 
 def _complete(form: Form, parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters with what each begins with: its default, the first of its choices, or no texts."""
+    """Return the initial parameters: each default, the first of the choices, or no texts."""
     parts = form.model.model_json_schema()["properties"]
     begins = {name: part.get("default", part.get("enum", [[]])[0]) for name, part in parts.items()}
     return begins | dict(parameters or {})

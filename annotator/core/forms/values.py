@@ -1,4 +1,4 @@
-"""Between a value and the text of its form field."""
+"""Convert between a value and the text of its form field."""
 
 import json
 import re
@@ -22,21 +22,21 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class FieldProblem(ValueError):
-    """A text that is not of its field's kind; the sentence says what is expected."""
+    """A text that does not fit its field's kind; the sentence says what is expected."""
 
 
 def shown(value: Any) -> str:
-    """A value as the text of a field: a text as itself, anything else as JSON."""
+    """Return a value as the text of a field: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else indented(value)
 
 
 def shown_json(value: Any) -> str:
-    """A value in a JSON field: a text in its quotation marks."""
+    """Return a value in a JSON field: a text in its quotation marks."""
     return indented(value)
 
 
 def choice_texts(choices: Sequence[Any]) -> list[str]:
-    """One text for each choice, no two alike and none empty: a text as itself where that will do, else as JSON."""
+    """Return one text for each choice, no two alike and none empty: a text unchanged if possible, else as JSON."""
     texts = [shown(choice) for choice in choices]
     return [
         json.dumps(choice, ensure_ascii=False) if not text or texts.count(text) > 1 else text
@@ -45,14 +45,14 @@ def choice_texts(choices: Sequence[Any]) -> list[str]:
 
 
 def fits(shape: Shape, value: Any) -> bool:
-    """Whether the value is of the kind the field asks for, bounds apart."""
+    """Return whether the value is of the kind that the field asks for, limits aside."""
     if shape.empty is not ABSENT and value == shape.empty:
         return True
     match shape.kind:
         case Kind.TEXT | Kind.TOOL:
             return isinstance(value, str)
         case Kind.INTEGER:
-            # A tool takes 40.0 for a whole number, as JSON Schema does.
+            # A tool takes 40.0 as a whole number, like JSON Schema.
             return _is_number(value) and value == int(value)
         case Kind.NUMBER | Kind.PERCENT:
             return _is_number(value)
@@ -76,7 +76,7 @@ def _is_number(value: Any) -> bool:
 
 
 def read_typed(shape: Shape, text: str) -> Any:
-    """The value that ``text``, which is not blank, stands for. Raises FieldProblem."""
+    """Return the value of ``text``, which is not blank. Raises FieldProblem."""
     match shape.kind:
         case Kind.TEXT | Kind.TOOL:
             return text
@@ -105,7 +105,7 @@ def read_typed(shape: Shape, text: str) -> Any:
 
 
 def read_or_keep(shape: Shape, text: str) -> Any:
-    """The value that ``text`` stands for; of what cannot be read the text itself, for somebody to mend."""
+    """Return the value of ``text``; if it cannot be read the text itself, for somebody to correct."""
     try:
         return read_typed(shape, text)
     except FieldProblem:
@@ -113,27 +113,27 @@ def read_or_keep(shape: Shape, text: str) -> Any:
 
 
 def problem_of(shape: Shape, value: Any) -> str:
-    """What is wrong with a value that is there, as a sentence; empty if nothing is."""
+    """Return what is wrong with a current value, as a sentence; empty if nothing is."""
     if not fits(shape, value):
         expected = {
-            Kind.TEXT: "A text is expected here.",
-            Kind.INTEGER: "A whole number is expected here.",
-            Kind.NUMBER: "A number is expected here.",
-            Kind.BOOLEAN: "True or false is expected here.",
-            Kind.ENUM: "This is not one of the values the tool takes.",
-            Kind.DATE: "A date is expected here, such as 2026-05-01.",
-            Kind.OBJECT: "An object is expected here.",
+            Kind.TEXT: "Must be text.",
+            Kind.INTEGER: "Must be a whole number.",
+            Kind.NUMBER: "Must be a number.",
+            Kind.BOOLEAN: "Must be true or false.",
+            Kind.ENUM: "This is not one of the values that the tool takes.",
+            Kind.DATE: "Must be a date, such as 2026-05-01.",
+            Kind.OBJECT: "Must be an object.",
         }
         return expected[shape.kind]
     if shape.minimum is not None and isinstance(value, int | float) and value < shape.minimum:
-        return f"{value} is less than {shape.minimum}, the least this tool takes."
+        return f"{value} is less than {shape.minimum}, the minimum of this tool."
     if shape.maximum is not None and isinstance(value, int | float) and value > shape.maximum:
-        return f"{value} is more than {shape.maximum}, the most this tool takes."
+        return f"{value} is more than {shape.maximum}, the maximum of this tool."
     return ""
 
 
 def _plain(text: str) -> str:
-    """Digits and signs as typed by an East Asian input method, in their usual form."""
+    """Return digits and signs as typed by an East Asian input method, in their usual form."""
     return unicodedata.normalize("NFKC", text).strip()
 
 
@@ -165,7 +165,7 @@ def _choice(choices: Sequence[Any], text: str) -> Any:
     for choice, own in zip(choices, choice_texts(choices), strict=True):
         if own == text:
             return choice
-    raise FieldProblem("Choose one of the values the tool takes.")
+    raise FieldProblem("Choose one of the values that the tool takes.")
 
 
 def _is_date(text: str) -> bool:

@@ -155,7 +155,7 @@ def value_field(
         rows=4 if field.kind is Kind.JSON else 3,
         minimum=field.minimum if counts and field.minimum is not None else "",
         maximum=field.maximum if counts and field.maximum is not None else "",
-        placeholder="no bound" if field.bound else "",
+        placeholder="no limit" if field.bound else "",
         key_label=key_label,
         mode="decimal" if field.is_number else "",
         size="short" if bare and (field.is_number or (size and field.options)) else size,

@@ -105,7 +105,7 @@ def test_choices_that_look_alike_are_told_apart():
 def test_a_value_outside_the_choices_is_one_of_them_while_it_stands():
     field = one(SCHEMA["properties"]["cabin"], "first")
     assert [value for value, _ in field.options] == ["", "first", "eco", "biz"]
-    assert field.error == "This is not one of the values the tool takes."
+    assert field.error == "This is not one of the values that the tool takes."
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_a_value_outside_the_choices_is_one_of_them_while_it_stands():
         ({"type": "integer"}, "12", "whole number"),
         ({"type": "integer"}, True, "whole number"),
         ({"type": "number"}, "x", "number"),
-        ({"type": "boolean"}, "true", "True or false"),
-        ({"type": "string"}, 5, "A text"),
-        ({"type": "string", "format": "date"}, "tomorrow", "A date"),
-        ({"type": "object", "properties": {"a": {}}}, 5, "An object"),
+        ({"type": "boolean"}, "true", "true or false"),
+        ({"type": "string"}, 5, "be text"),
+        ({"type": "string", "format": "date"}, "tomorrow", "be a date"),
+        ({"type": "object", "properties": {"a": {}}}, 5, "be an object"),
     ],
 )
 def test_what_is_wrong_now_is_said(schema, value, words):

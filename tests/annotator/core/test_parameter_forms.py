@@ -67,7 +67,7 @@ def test_what_is_no_number_is_refused_and_what_an_import_brought_has_a_sentence_
     assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Write a whole number, such as 12.")
     fields = fields_of("interaction rounds", {"max_round": "six", "min_round": -1})
     assert fields["max_round"].error == "Must be a whole number."
-    assert fields["min_round"].error == "The least here is 0."
+    assert fields["min_round"].error == "Must be 0 or more."
 
 
 def test_a_unit_is_chosen() -> None:
@@ -75,7 +75,7 @@ def test_a_unit_is_chosen() -> None:
     assert [value for value, _ in unit.options] == ["words", "characters"]
     assert edited("length", {"unit": "words"}, unit="characters") == ({"unit": "characters"}, "")
     strange = fields_of("length", {"unit": "pages"})["unit"]
-    assert strange.error == "Choose one of the values offered."
+    assert strange.error == "Choose one of the offered values."
     words = fields_of("parallel calls count", {"unit": "num"})["unit"]
     assert ("num", "calls") in words.options
 
@@ -89,7 +89,7 @@ def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
     assert more == {"max_calls_per_tool": {"find_ferry": 2, "read_timetable": 1}}
     assert edited("specific tool call count", held, max_calls_per_tool__0__key="") == ({"max_calls_per_tool": {}}, "")
     _, problem = edited("specific tool call count", held, max_calls_per_tool__1__key="find_ferry")
-    assert problem == "Calls at most: find_ferry is named twice; keep one of the two."
+    assert problem == "Calls at most: find_ferry is listed twice. Remove one of the two."
     assert "whole number" in edited("specific tool call count", held, max_calls_per_tool__0__value="often")[1]
     (row, _) = fields_of("specific tool call count", {"max_calls_per_tool": {"find_ferry": "often"}})[
         "max_calls_per_tool"
@@ -178,7 +178,7 @@ def test_a_new_category_has_its_form_from_its_model(colour: Category[Any]) -> No
         "weights": "map", "shades": "list", "deep": "json",
     }  # fmt: skip
     assert (fields["share"].label, fields["share"].description) == ("Share of the answer", "From 0 to 1.")
-    assert fields["painter"].error == "The parameter is missing."
+    assert fields["painter"].error == "This parameter is required."
     texts = {
         "/hue": "blue", "/loud": "true", "/share": "0.25", "/painter": "find_ferry", "/words/0": "sea",
         "/weights/0/key": "find_ferry", "/weights/0/value": "1.5", "/shades/0/0": "3", "/deep": '{"a": {"b": 1}}',

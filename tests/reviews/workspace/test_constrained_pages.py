@@ -246,7 +246,7 @@ def test_a_form_that_cannot_be_kept_is_refused_with_a_sentence(client: Client, t
         posted |= {f"p:/max_calls_per_tool/{n}/key": "find_ferry", f"p:/max_calls_per_tool/{n}/value": "1"}
     response = client.post(reverse("workspace-edit", args=[slot]), posted)
     assert response.status_code == 422
-    assert "find_ferry is named twice" in response.content.decode()
+    assert "find_ferry is listed twice" in response.content.decode()
 
 
 @pytest.mark.parametrize(
