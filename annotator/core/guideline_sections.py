@@ -1,4 +1,4 @@
-"""The sections of a guideline in Markdown: what a fault refers to when it says where that is explained."""
+"""The sections of a guideline in Markdown, to which an error type refers for its explanation."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table"])
 _MARKS = re.compile(r"[*_`]")
-#: A table's cell or a lone word is no sentence.
+#: A table's cell or a lone word is not a sentence.
 _SHORTEST = 20
 _END = re.compile(r"(?<=[.!?。！？])\s+")
 
@@ -25,7 +25,7 @@ class Section:
 
 @dataclass(frozen=True)
 class GuidelineReference:
-    """Where the guideline speaks of something: the section, and the sentence (perhaps none)."""
+    """Where the guideline explains something: the section, and the sentence (perhaps none)."""
 
     slug: str
     title: str
@@ -33,10 +33,10 @@ class GuidelineReference:
 
 
 def slug_of(title: str, taken: dict[str, int]) -> str:
-    """The id of a heading: letters and digits of any script, hyphens between; never one that is taken.
+    """Return the id of a heading: letters and digits of any script, hyphens between; never one that is taken.
 
-    ``taken``: the ids of the headings before it, each with the last number that was put behind it: of thousands of
-    equal headings none counts from the beginning.
+    ``taken``: the ids of the headings before it, each with the last number added to it, so that thousands of equal
+    headings are not counted from the beginning each time.
     """
     stem = "s-" + ("-".join(re.findall(r"\w+", title.casefold())) or "section")
     slug, n = stem, taken.get(stem, 1)
@@ -48,9 +48,9 @@ def slug_of(title: str, taken: dict[str, int]) -> str:
     return slug
 
 
-@lru_cache(maxsize=64)  # a version of a guideline never changes
+@lru_cache(maxsize=64)  # A version of a guideline never changes.
 def read_sections(text: str) -> tuple[Section, ...]:
-    """The sections in order. What stands before the first heading belongs to none."""
+    """Return the sections in order. Text before the first heading belongs to none."""
     sections: list[Section] = []
     taken: dict[str, int] = {}
     title, in_heading = "", False
@@ -70,13 +70,13 @@ def read_sections(text: str) -> tuple[Section, ...]:
 
 
 def find_reference(text: str, *, heading: str, words: Iterable[str]) -> GuidelineReference | None:
-    """Where a guideline speaks of something; None where it does not.
+    """Return where a guideline explains something; None if it does not.
 
-    ``heading``: the heading it is known to stand under (blank: not known). Else the first heading, else the first
-    sentence, that holds one of ``words``.
+    ``heading``: the heading it is known to be under (blank: not known). Else the first heading, else the first
+    sentence, that contains one of ``words``.
     """
     sections = read_sections(text)
-    # Whole words: “other” is not in “another”. (Scripts without spaces have none, so there any place will do.)
+    # Whole words: “other” is not in “another”. (Scripts without spaces have no words, so any place will do.)
     wanted = [re.compile(rf"(?<![a-z0-9]){re.escape(word.casefold())}(?![a-z0-9])") for word in words if word]
     named = heading.strip().lstrip("#").strip().casefold()
     for section in sections:
@@ -98,7 +98,7 @@ def _sentence(section: Section, wanted: list[re.Pattern[str]]) -> str:
             continue
         for sentence in _END.split(line):
             if any(word.search(sentence.casefold()) for word in wanted):
-                # A name alone explains nothing: what follows belongs to it.
+                # A name alone explains nothing; the explanation is what follows.
                 return line if len(sentence) < 40 else sentence
     return ""
 
@@ -108,5 +108,5 @@ def _first(section: Section) -> str:
 
 
 def bare_text(text: str) -> str:
-    """Without the signs of emphasis and code."""
+    """Return the text without the marks of emphasis and code."""
     return " ".join(_MARKS.sub("", text).split())

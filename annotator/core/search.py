@@ -1,8 +1,8 @@
-"""Searching dialogues: what is indexed, how a query is read, and the labels that lists show. Pure.
+"""Search dialogues: what is indexed, how a query is read, and the labels that lists show. Pure.
 
-The index holds ready tokens separated by blanks, so that PostgreSQL's simple configuration and SQLite's FTS5 find the
-same: words and numbers in small letters, and for Chinese, Japanese and Korean every two neighbouring characters (the
-last of a run alone as well, so that each character begins a token). Neither database has to know any language.
+The index has ready tokens separated by blanks, so that PostgreSQL's simple configuration and SQLite's FTS5 find the
+same: words and numbers in lower case, and for Chinese, Japanese and Korean every two neighbouring characters (the last
+of a run alone as well, so that each character begins a token). Neither database has to know any language.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any
 
 from annotator.core.graph import derive_topology
 
-#: Most characters of an index text, of each text that are looked at for it, of a query; most terms of a query.
+#: Most characters of an index text, of each text read for it, of a query; most terms of a query.
 MAX_INDEX = 4096
 MAX_LOOK = 4 * MAX_INDEX
 MAX_QUERY = 200
@@ -39,7 +39,7 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What must stand in a dialogue: tokens one after the other, the last of them only begun if ``prefix``."""
+    """What a dialogue must contain: tokens one after the other, the last of them only as a prefix if ``prefix``."""
 
     tokens: tuple[str, ...]
     prefix: bool
@@ -47,10 +47,10 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What lists, filters and counters know of a document; label lists are in task order, None where not annotated.
+    """What lists, filters and counters know of a document; label lists are in task order, None if not annotated.
 
-    ``switches``: pairs of consecutive tasks with different policies, both annotated. ``tools``: names in order of
-    first use. ``search_text``: tokens for the index.
+    ``switches``: pairs of consecutive tasks with different policies, both annotated. ``tools``: names in order of first
+    use. ``search_text``: tokens for the index.
     """
 
     policies: list[str | None]
@@ -66,9 +66,9 @@ class Labels:
 
 
 def search_tokens(text: str | Iterable[str]) -> str:
-    """The tokens of a text, or of several, for the index; at most MAX_INDEX characters.
+    """Return the tokens of a text, or of several, for the index; at most MAX_INDEX characters.
 
-    A word that is written twice is indexed once. Names such as searchFlights are indexed whole and in their parts.
+    A repeated word is indexed once. Names such as searchFlights are indexed as a whole and in their parts.
     """
     index = _IndexText()
     for part in (text,) if isinstance(text, str) else text:
@@ -78,10 +78,10 @@ def search_tokens(text: str | Iterable[str]) -> str:
 
 
 def parse_query(query: str) -> list[Term]:
-    """The terms of what a person typed; all must be found. Empty when nothing in it can be searched for.
+    """Return the terms of a typed query; all must be found. Empty if nothing in it can be searched for.
 
-    Words are found by how they begin, Chinese wherever it stands: one character as the beginning of a token, more as
-    their neighbouring pairs, one after the other.
+    Words are found by their beginning, Chinese anywhere: one character as the beginning of a token, more as their
+    neighbouring pairs, one after the other.
     """
     terms: list[Term] = []
     for text, letters in _RUNS.findall(_normal(query[:MAX_QUERY])):
@@ -95,32 +95,33 @@ def parse_query(query: str) -> list[Term]:
 
 
 def to_tsquery(terms: Sequence[Term]) -> str:
-    """The terms as a PostgreSQL ``tsquery``; tokens hold letters and digits alone.
+    """Return the terms as a PostgreSQL ``tsquery``; tokens have only letters and digits.
 
-    The index knows no order: where a term has several tokens, ``phrases`` must stand in the index text too.
+    The index has no order: if a term has several tokens, the index text must also contain ``phrases``.
     """
     return " & ".join(f"'{token}'{':*' if term.prefix else ''}" for term in terms for token in term.tokens)
 
 
 def phrases(terms: Sequence[Term]) -> list[str]:
-    """What stands in the index text, between blanks, of every dialogue that has the terms of several tokens."""
+    """Return the texts, between blanks, that the index of each match contains for terms of several tokens."""
     return [" ".join(term.tokens) for term in terms if len(term.tokens) > 1]
 
 
 def to_fts5(terms: Sequence[Term]) -> str:
-    """The terms as text for SQLite's FTS5 MATCH; tokens hold letters and digits alone."""
+    """Return the terms as text for SQLite's FTS5 MATCH; tokens have only letters and digits."""
     return " AND ".join(f'"{" ".join(term.tokens)}"' + ("*" if term.prefix else "") for term in terms)
 
 
 def describe_document(document: Mapping[str, Any], *, index: bool = True) -> Labels:
-    """The labels and the index text of a document; without ``index`` the text, which costs most, stays empty."""
+    """Return the labels and the index text of a document; without ``index`` the text, which costs most, stays empty."""
     return _DESCRIBED[document["kind"]](document, index)
 
 
 def switches_of_entries(policies: Sequence[str | None]) -> list[int]:
-    """For each entry of a dialogue its switches (PTF): those among its tasks, of which it is scored on the last.
+    """Return, for each entry of a dialogue, its switches (PTF): those among its tasks, of which it is scored on the
+    last.
 
-    ``policies``: of the dialogue's tasks in their order. Two tasks make a switch where both are annotated and differ.
+    ``policies``: of the dialogue's tasks in their order. Two tasks make a switch if both are annotated and differ.
     """
     switches = (bool(a and b and a != b) for a, b in pairwise(policies))
     return list(accumulate(switches, initial=0))[: len(policies)]
@@ -147,7 +148,7 @@ def _describe_tasks(document: Mapping[str, Any], index: bool) -> Labels:
 
 
 def _describe_case(document: Mapping[str, Any], index: bool) -> Labels:
-    """A constrained case counts as one task without labels; it has none of those that the lists filter by."""
+    """Return the labels of a constrained case, which counts as one task without labels."""
     calls = [call for each in document["reference_trajectory"] or () for call in each["calls"]]
     named = [call["name"] for call in calls] + [*(document["unsolved_set"] or ()), *document["tool_codes"]]
     tools = list(dict.fromkeys(named))
@@ -172,18 +173,18 @@ _DESCRIBED: dict[str, Callable[[Mapping[str, Any], bool], Labels]] = {
 
 
 class _IndexText:
-    """Tokens as they are gathered, until there is no room for more."""
+    """Collects tokens until there is no room for more."""
 
     def __init__(self) -> None:
         self.tokens: list[str] = []
         self.room = MAX_INDEX + 1
-        # What needs no second look: whole texts, runs as they are written, words.
+        # Seen before, so skipped: whole texts, runs as they are written, words.
         self.texts: set[str] = set()
         self.runs: set[str] = set()
         self.words: set[str] = set()
 
     def add(self, text: str) -> bool:
-        """Take a text in; whether there is room left."""
+        """Add a text; return whether there is room left."""
         if text in self.texts:
             return True
         self.texts.add(text)
@@ -199,7 +200,7 @@ class _IndexText:
         return True
 
     def _words(self, runs: Iterable[str]) -> bool:
-        """Words, each once. An import lives on this loop, so nothing in it is a call that could be none."""
+        """Add words, each once. The speed of imports depends on this loop, so it has no avoidable calls."""
         seen, words, room = self.runs, self.words, self.room
         for run in runs:
             if run in seen:
@@ -217,7 +218,7 @@ class _IndexText:
         return True
 
     def _pairs(self, run: str) -> bool:
-        """Neighbouring characters; again where they come again, for their order matters."""
+        """Add neighbouring characters, also repeated ones, because their order matters."""
         # Each takes two characters and a blank, the last one a character less.
         last = len(run) - 1
         if self.room >= 3 * last + 2:
@@ -232,9 +233,9 @@ class _IndexText:
 
 @lru_cache(maxsize=1 << 15)
 def _words(run: str) -> tuple[str, ...]:
-    """A run of letters and digits as tokens in small letters: whole, and in its parts if it is a name with humps."""
+    """Return a run of letters and digits as lower-case tokens: the whole, and its parts if it is in camelCase."""
     whole = run.lower()
-    # Small letters may bring a mark along (the Turkish dotted I), which is no letter to a database.
+    # Lower case may add a mark (the Turkish dotted I), which is not a letter to a database.
     words = [whole] if whole.isalnum() else _LETTERS.findall(whole)
     if _HUMP.search(run):
         words += [part.lower() for part in _HUMPS.findall(run)]
@@ -246,13 +247,13 @@ def _normal(text: str) -> str:
 
 
 def _title(messages: Iterable[str]) -> str:
-    """The first message that says something, on one line."""
+    """Return the first message with content, on one line."""
     title = next((text for message in messages if (text := " ".join(message.split()))), "")
     return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
 
 
 def _texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, Any]]) -> Iterator[str]:
-    """What people look for first comes first: the index has an end."""
+    """Yield texts, those that people search for most first, because the index is limited."""
     tasks = document["tasks"]
     for task in tasks:
         yield task["user_message"]
@@ -280,7 +281,7 @@ def _case_texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The texts and numbers within a JSON value."""
+    """Yield the texts and numbers within a JSON value."""
     if isinstance(value, dict):
         for item in value.values():
             yield from _strings(item)

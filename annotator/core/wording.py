@@ -9,5 +9,5 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def has_unseen(name: str) -> bool:
-    """Whether a name contains line breaks or other invisible characters."""
+    """Return whether a name contains line breaks or other invisible characters."""
     return any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in name)

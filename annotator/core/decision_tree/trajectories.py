@@ -76,7 +76,7 @@ def write_trajectory(path: Iterable[Sequence[CallCard]]) -> str:
 
 
 def _batches(value: Any) -> list[list[Any]]:
-    """The raw calls, batch by batch."""
+    """Return the raw calls, batch by batch."""
     if isinstance(value, dict):
         if isinstance(value.get("messages"), list):
             return _batches(value["messages"])
