@@ -1,4 +1,4 @@
-"""One project in which something stands behind every address, and people of every kind who may or may not see it."""
+"""One project that has something behind every address, and people of every kind who may or may not see it."""
 
 import hashlib
 from collections.abc import Iterator
@@ -151,7 +151,7 @@ def _feedback(team: Team, dialogue: Dialogue) -> Feedback:
     assert claim is not None
     assert claim.slot.dialogue_id == dialogue.pk
     review = submit_review(actor=team.annotator, slot=claim.slot, token=claim.token, verdict="approve")
-    # What the second self-check left open goes back, so that the next claim is of another item.
+    # Release what the second self-check left open, so that the next claim is of another item.
     Claim.objects.filter(person=team.annotator).exclude(pk=claim.pk).delete()
     return Feedback.objects.create(
         dialogue=dialogue, person=team.annotator, review=review, kind="audit", text="The answer left out the price."

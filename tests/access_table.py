@@ -1,8 +1,8 @@
-"""Who gets what at which address: what ``tests/test_access_matrix.py`` holds every visit to."""
+"""The expected status of every address for everybody; ``tests/test_access_matrix.py`` checks it."""
 
 from typing import Any
 
-#: Columns of each half of the table. Whoever is deactivated gets what a stranger gets.
+#: Columns of each half of the table. Deactivated people get what anonymous visitors get.
 VISITORS = ("anonymous", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator")
 
 #: ``in``: sent to sign in. The annotator holds the item; the neighbour administers another project.
@@ -222,7 +222,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "token-revoke": {"public_id": "token"},
 }
 
-#: What is posted, so that only the right to do it is in question; ``$name`` stands for an id of the project.
+#: What is posted, so that only permission decides; ``$name`` means an id of the project.
 BODIES: dict[str, dict[str, Any]] = {
     "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
     "api-pause-list": {"stage": "cross_check"},

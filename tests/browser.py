@@ -42,7 +42,7 @@ document.addEventListener("securitypolicyviolation", (event) => console.error(
 
 
 class Problems:
-    """What went wrong in the pages of one test: console errors, uncaught errors, CSP violations, server errors."""
+    """Problems in the pages of one test: console errors, uncaught errors, CSP violations, server errors."""
 
     def __init__(self) -> None:
         self.found: list[str] = []

@@ -1,4 +1,4 @@
-"""What every test can ask for. What a test needs and the machine lacks is listed as NOT TESTED, never passed over."""
+"""Fixtures for every test. Tests that need something the machine lacks are listed as NOT TESTED, never passed over."""
 
 import contextlib
 import gc
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where only tests of some kinds are wanted, most files need not be imported: that takes as long as 50 tests."""
+    """Skip most files if only tests of some kinds are wanted: importing them takes as long as 50 tests."""
     kinds = config.getoption("--kinds")
     if not kinds or collection_path.suffix != ".py":
         return None
@@ -111,7 +111,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real data that stands beside the checkout."""
+    """The folder of real data next to the checkout."""
     if not SHARED_DATA.is_dir():
         not_tested("real data: the folder ../shared/data is not beside the checkout")
     return SHARED_DATA
@@ -121,7 +121,7 @@ def shared_data() -> Path:
 def _shared_middleware() -> Iterator[None]:
     """Clients share their middleware, as the requests of a server do: made for each client it took a tenth of a page.
 
-    A changed setting makes it anew.
+    A changed setting creates it again.
     """
     from django.core.signals import setting_changed
     from django.test.client import ClientHandler

@@ -1,4 +1,4 @@
-"""What must be true of a project's rows at every moment, whoever won whatever race."""
+"""What must be true of a project's rows at every moment, whatever the outcome of a race."""
 
 from collections.abc import Iterator
 from itertools import pairwise

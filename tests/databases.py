@@ -1,7 +1,7 @@
 """The test database: migrated once in a run of the suite, and copied for every process after that.
 
 ``make test`` names a folder in ASSAY_TEST_TEMPLATES for what its processes share. Without it (one pytest alone)
-every run migrates. Whoever comes first migrates, from nothing, as an installation does; on SQLite the copy is a file
+every run migrates. The first process migrates an empty one, as an installation does; on SQLite the copy is a file
 in that folder, on PostgreSQL a database beside the others.
 """
 

@@ -286,7 +286,7 @@ def make_dialogues(project: Project, count: int, **fields: Any) -> list[Dialogue
 
 
 def _count(*dialogues: Dialogue) -> None:
-    """Whoever publishes dialogues counts them."""
+    """Publishing dialogues also counts them."""
     from reviews.services.statistics.counters import write_deltas
 
     published = [dialogue for dialogue in dialogues if dialogue.published]

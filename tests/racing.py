@@ -36,7 +36,7 @@ def won(results: list[Any]) -> list[Any]:
 
 
 def lost(results: list[Any]) -> list[Exception]:
-    """What the others raised."""
+    """Return what the others raised."""
     return [result for result in results if isinstance(result, Exception)]
 
 
@@ -74,7 +74,7 @@ class _Late(threading.Thread):
         self.backend: int | None = None
 
     def result(self) -> Any:
-        """What it returned or raised, once it has ended."""
+        """Return what it returned or raised, after it has ended."""
         self.join(240)
         assert not self.is_alive(), "it waits for what will not come"
         return self.outcome

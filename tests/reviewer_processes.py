@@ -29,7 +29,7 @@ PATIENCE = 120
 
 @dataclass
 class Outcome:
-    """What came of it: all that was said to have been handed in, and whom it hit."""
+    """The result: everything that was reported as submitted, and whom it affected."""
 
     records: "list[ReviewRecord]" = field(default_factory=list)
     #: Names of the people who were killed, each time.
@@ -60,7 +60,7 @@ class ReviewerTeam:
         self.workers = {person.name: self.start(person.name) for person in simulation.model.people}
 
     def start(self, name: str) -> Worker:
-        """A process for this person; whoever goes on after a killed one begins from nothing."""
+        """A process for this person. After one was killed, the next starts from nothing."""
         forking = multiprocessing.get_context("fork")
         ours, theirs = forking.Pipe()
         process = forking.Process(target=work, args=(self.simulation, name, theirs), daemon=True)
@@ -86,7 +86,7 @@ class ReviewerTeam:
         return self.outcome
 
     def hear(self, worker: Worker) -> None:
-        """What a person has done; an exception of theirs ends it all."""
+        """Read what a person has done; an exception in their process ends the test."""
         found: Any = worker.pipe.recv()
         did, worker.doing = worker.doing, ""
         if isinstance(found, Exception):
@@ -174,7 +174,7 @@ def main(play_file: str, outcome_file: str, kill_every: int) -> None:
 
 
 if __name__ == "__main__":
-    # What is pickled must be found under the module's own name.
+    # Pickled objects must be found under the module's own name.
     from tests import reviewer_processes as itself
 
     itself.main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -44,7 +44,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 # A connection kept open would keep the test database from being dropped.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 
-# The middleware is made anew whenever a test changes a setting, and would list all files each time.
+# The middleware is created again whenever a test changes a setting, and would list all files each time.
 WHITENOISE_AUTOREFRESH = True
 
 # However little room the machine has that tests this.

@@ -1,6 +1,6 @@
 """Everybody visits every address. The addresses come from the URL conf, so a new one cannot be forgotten.
 
-What is expected stands in ``tests/access_table.py``; an address without a line there fails, and so does a line without
+``tests/access_table.py`` has what is expected; an address without a line there fails, and so does a line without
 an address.
 """
 
@@ -51,7 +51,7 @@ def address(name: str, ids: dict[str, str]) -> str:
 
 
 def body_of(name: str, ids: dict[str, str]) -> dict[str, Any]:
-    """What is sent in a POST: enough that only the right to do it is in question."""
+    """Return what is sent in a POST: enough that only permission decides."""
 
     def filled(value: Any) -> Any:
         if isinstance(value, list):
@@ -117,7 +117,7 @@ def test_the_table_itself_lets_nobody_in_by_mistake(name: str, method: str) -> N
     row = EXPECTED[name, method]
     assert set(row) == set(ROLES)
     assert not any(code.startswith("5") for code in row.values())
-    # Whoever is deactivated is a stranger, and whoever belongs to another project an outsider.
+    # Deactivated people count as anonymous, and members of another project as outsiders.
     assert row["deactivated"] == row["anonymous"]
     assert row["neighbour"] == row["outsider"] or name in OPEN_TO_ALL
     if name not in OPEN_TO_ALL:
@@ -125,7 +125,7 @@ def test_the_table_itself_lets_nobody_in_by_mistake(name: str, method: str) -> N
         assert row["outsider"] in ("404", "405")
 
 
-#: The link of an invitation is a secret, not an id: whoever has it may see it.
+#: The link of an invitation is a secret, not an id: everybody who has it may see it.
 WITH_IDS = [name for name in NAMES if VARIABLES[name] and not name.startswith("account_") and name != "invitation"]
 
 
@@ -192,7 +192,7 @@ def wrong_ids(access: AccessProject, *, keep: tuple[str, ...]) -> dict[str, str]
 
 
 def told(response: Any) -> str:
-    """What an answer says, without what differs from one request to the next: its own address and secrets."""
+    """Return an answer's text without what differs between requests: its own address and secrets."""
     text = re.sub(r"\b[A-Za-z0-9]{64}\b", "SECRET", response.text_seen)
     path = response.request["PATH_INFO"]
     for written in (path, path.replace("/", "%2F")):

@@ -44,7 +44,7 @@ NAMING = [name for name in NAMES if {"public_id", "slot"} & {*VARIABLES[name]} o
 
 @dataclass(frozen=True)
 class Scene:
-    """An item that its author mended, with words; one of its cross-checkers is at work on it."""
+    """An item that its author fixed, with a message; one of its cross-checkers is working on it."""
 
     team: Team
     item: Dialogue
@@ -134,7 +134,7 @@ def test_the_list_of_a_colleagues_dialogues_does_not_name_what_is_under_blind_re
         client.force_login(person)
         for path in (f"/p/{scene.team.project.slug}/dialogues/", f"/api/projects/{scene.team.project.slug}/dialogues/"):
             assert ("yak-1" in client.get(path + owner).content.decode()) == seen
-    # Who oversees the project and reviews it blind is a reviewer of it.
+    # An overseer who reviews the project blind counts as a reviewer.
     Membership.objects.create(project=scene.team.project, user=scene.reader, role=Role.SENIOR_REVIEWER)
     client.force_login(scene.reader)
     path = f"/p/{scene.team.project.slug}/dialogues/"
@@ -210,7 +210,7 @@ def test_counts_of_a_person_wait_until_the_stage_has_settled(scene: Scene) -> No
 def test_how_long_a_colleague_took_is_told_once_the_stage_has_settled(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The figures before and after a review would tell its time to the second. That it was handed in is told."""
+    """The figures before and after a review would reveal its time to the second. That it was submitted is shown."""
     slug, person, stage = scene.team.project.slug, scene.reader, "cross_check"
     colleague = scene.team.annotators[2]
 

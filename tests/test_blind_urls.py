@@ -42,7 +42,7 @@ QUERIES = (
     ("api-dialogue-list", "q=zebravalue"),
     ("api-dialogue-list", "search=zebravalue"),
 )
-#: What differs from one request to the next, whoever asks.
+#: What differs from one request to the next for everybody.
 PASSING = re.compile(
     r'csrf[\w-]*" (?:value|content)="[^"]+"|"X-CSRFToken": ?"[^"]+"|nonce="[^"]+"|datetime="[^"]+"|seconds? ago'
     # Opening a page prolongs the hold: until when changes with the minute.
@@ -62,7 +62,7 @@ class Half:
 
 @pytest.fixture
 def half() -> Half:
-    """Before the first review is handed in."""
+    """Before the first review is submitted."""
     access = make_access_project()
     team = access.team
     item = make_item(team, "cross_check", external_id="half-reviewed")

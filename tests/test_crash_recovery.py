@@ -1,4 +1,4 @@
-"""What was acknowledged outlives kills of web processes, workers and PostgreSQL's backends, all in the middle of work.
+"""Confirmed work survives kills of web processes, workers and PostgreSQL's backends, all in the middle of work.
 
 The clients keep their own count: what a server has answered 201 must be there afterwards, once, as it was sent; and of
 the files that were imported the test knows every record. A worker is killed while it runs a job, which the database

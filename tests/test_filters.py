@@ -1,4 +1,4 @@
-"""What a query string names and does not exist is refused, at every address: the addresses come from the URL conf."""
+"""Unknown names in a query string are refused at every address; the addresses come from the URL conf."""
 
 from html import unescape
 from typing import Any

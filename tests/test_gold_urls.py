@@ -66,7 +66,7 @@ class Scene:
 
     @property
     def waiting(self) -> list[str]:
-        """What waits in the cross-check, as an annotator has to see it: public ids."""
+        """Return what waits in the cross-check as an annotator has to see it: public ids."""
         rows = [*self.dialogues[:2], *self.gold, self.dialogues[4]]
         return [row.public_id for row in rows]
 
@@ -110,7 +110,7 @@ def make_scene() -> Scene:
 
 
 def texts(client: Client, path: str) -> list[str]:
-    """What stands at an address and on the pages that follow it; of an archive, what is in its members."""
+    """The content of an address and of the pages that follow it; of an archive, the content of its members."""
     out: list[str] = []
     while path and len(out) < 20:
         response = client.get(path)
@@ -181,7 +181,7 @@ def test_what_is_counted_is_what_is_listed(scene: Scene) -> None:
 
 
 def test_ids_and_times_have_no_gap_and_no_cluster(scene: Scene) -> None:
-    """A gold item stands where the dialogue stood that it is made of: same id, group and moment."""
+    """A gold item takes the place of the dialogue that it is made from: same id, group and time."""
     (page,) = read(scene, scene.readers[0], "api-dialogue-list")
     rows = json.loads(page)["results"]
     assert [row["external_id"] for row in rows] == [f"d-000{n}" for n in range(1, 8)]
@@ -193,7 +193,7 @@ def test_ids_and_times_have_no_gap_and_no_cluster(scene: Scene) -> None:
 
 
 def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
-    """What is left out is named to nobody who may be tested, neither on a page nor in the archive."""
+    """Omitted items are not shown to people who may be tested, neither on a page nor in the archive."""
     slug, release = scene.team.project.slug, scene.release
     paths = (
         f"/p/{slug}/releases/{release.public_id}/",
@@ -226,7 +226,7 @@ def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
 @pytest.mark.any_database
 @pytest.mark.parametrize("given", ["Meant so.", ""], ids=["author has waived such", "author has waived nothing"])
 def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """To whoever gets the item, to their colleagues, and to whoever wrote the version that the error replaces.
+    """For the person who gets the item, their colleagues, and the author of the version that the error replaces.
 
     That person reads the reason as their own: so it is one that they gave, or one that anybody might give.
     """

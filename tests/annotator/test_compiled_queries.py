@@ -48,7 +48,7 @@ def rename(user_id: int, name: str, since: datetime | None) -> Change:
 
 
 def stored(instance: models.Model) -> dict[str, object]:
-    """What was read, and of related rows their own."""
+    """Return the fields that were read, also of related rows."""
     kept = {name: value for name, value in vars(instance).items() if name != "_state"}
     return kept | {name: stored(one) for name, one in instance._state.fields_cache.items() if one is not None}
 

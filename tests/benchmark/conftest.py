@@ -48,7 +48,7 @@ def candidates(count: int, start: int = 0) -> list[dict[str, Any]]:
 
 
 def as_lines(records: Lines) -> bytes:
-    """JSON lines; a text or bytes stand as they are."""
+    """JSON lines; text and bytes are written as they are."""
     out = []
     for record in records:
         if isinstance(record, bytes):

@@ -1,4 +1,4 @@
-"""What somebody does on the pages of Assay, in their words: tests of journeys read as what people do."""
+"""Actions of people on the pages of Assay, so that tests of journeys read like descriptions."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ class BrowserWindow:
 
     @property
     def findings(self) -> Locator:
-        """The findings that stand in the chat, beside what they concern."""
+        """The findings in the chat, next to what they concern."""
         return self.chat.locator(".finding")
 
     def open_place(self, place: str) -> None:
@@ -64,7 +64,7 @@ class BrowserWindow:
         expect(self.page.locator("[data-save-state]")).to_have_attribute("data-state", state)
 
     def fill_code(self, form: str, text: str) -> None:
-        """Replace what stands in a form's code editor, as by pasting."""
+        """Replace the content of a form's code editor, as if by pasting."""
         self.page.locator(f"{form} .cm-content").click()
         self.page.keyboard.press("ControlOrMeta+A")
         self.page.keyboard.insert_text(text)

@@ -80,7 +80,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     rulings = dict(Ruling.objects.values_list("choice", "reason_kind"))
     assert rulings == dict.fromkeys(("right", "left", "third"), "message_unnatural")
 
-    # Who wrote what was mended is told what, where and why.
+    # The author of the error learns what was fixed, where and why.
     fold_all()
     hers = window_of(team.annotator).page
     hers.goto("/")

@@ -125,7 +125,7 @@ def test_a_trajectory_of_ones_own(window_of, team, check_accessibility, page_pro
     result.get_by_role("link", name="Show in the tree").click()
     at(page, "s1")
     expect(page.locator("#tree .tree-level.taken")).to_have_count(1)
-    # What was typed stays, whatever the tree shows.
+    # Typed text stays, whatever the tree shows.
     expect(field).to_contain_text("add_slide")
     page.get_by_role("link", name="Try these steps").click()
     expect(field).not_to_contain_text("add_slide")

@@ -188,7 +188,7 @@ def repair_first_item(journey: Journey, amina: BrowserWindow) -> None:
     amina.depend_on()
     expect(amina.findings).to_have_count(8)
 
-    # The city is misspelt: mended in the form that the tool's schema makes.
+    # The city is misspelt: fix it in the form that is made from the tool's schema.
     amina.open_place("s1 of task t1")
     with amina.saving():
         page.locator("#f-arguments").get_by_label("city").fill("Las Vegas")

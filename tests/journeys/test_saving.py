@@ -259,7 +259,7 @@ def test_a_checklist_that_could_not_be_kept_comes_back_after_a_reload_and_is_kep
 
 
 def test_the_question_of_two_windows_about_a_review_is_answered_by_one_click(window_of, team, page_problems):
-    """Leaving the field asked once more: the buttons were made anew under the mouse, or the question stayed."""
+    """Leaving the field asked once more: the buttons were replaced under the mouse, or the question stayed."""
     page_problems.allow("status of 409")
     window = start_self_check(window_of, team)
     one = window.page
@@ -396,7 +396,7 @@ def test_a_lost_connection_keeps_the_edits_and_sends_them_later(window_of, team)
 
 
 def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(window_of, team):
-    """Who typed and opened another place at once saw the dialogue as it had been before they typed."""
+    """After typing and opening another place at once, the dialogue showed the text from before."""
     window = start_self_check(window_of, team)
     page, held = window.page, []
 
@@ -496,7 +496,7 @@ def test_two_windows_at_one_place_are_asked_which_version_stays(window_of, team,
     expect(prompt).to_be_focused()
     prompt.get_by_role("button", name=choice).click()
     if choice == "Keep the saved version":
-        # What was typed on is shown before it goes, too.
+        # Further typing is also shown before it is sent.
         expect(prompt).to_contain_text("From window two, next.")
         prompt.get_by_role("button", name=choice).click()
     expect(prompt).not_to_contain_text("window")
@@ -574,7 +574,7 @@ def test_words_for_a_step_that_another_window_deletes_can_be_copied(window_of, t
 
 
 def test_a_field_shows_the_words_that_were_sent_after_a_reload(window_of, team, page_problems):
-    """It showed what was stored before them; whoever typed on in it saved that, and the words were gone."""
+    """It showed what was stored before them. Typing more saved that, and the words were lost."""
     page_problems.allow("503")
     window = start_self_check(window_of, team)
     window.open_place("task t1")
@@ -595,7 +595,7 @@ def test_a_field_shows_the_words_that_were_sent_after_a_reload(window_of, team, 
 
 
 def test_an_editor_opened_again_shows_the_words_that_wait_to_be_sent(window_of, team, page_problems):
-    """It showed what was stored; whoever typed in another field of the form sent that along, over their own words."""
+    """It showed what was stored. Typing in another field of the form sent that too, and overwrote the words."""
     page_problems.allow("503")
     window = start_self_check(window_of, team)
     page = window.page
@@ -645,7 +645,7 @@ def test_a_field_beside_ones_own_edit_shows_what_another_window_made_of_it(windo
 
 
 def test_arguments_as_json_show_the_fields_that_were_just_left(window_of, team):
-    """Whoever went from a field straight into the JSON put back what the field had been before."""
+    """Going from a field straight to the JSON restored the field's earlier value."""
     window = start_self_check(window_of, team)
     window.open_place(CALL)
     window.page.get_by_text("Arguments as JSON", exact=True).first.click()

@@ -1,4 +1,4 @@
-"""What somebody types or chooses while an answer is on its way stays: no answer writes into what was changed since."""
+"""Input made while an answer is on its way stays: no answer overwrites what was changed since."""
 
 import pytest
 from playwright.sync_api import expect
@@ -69,7 +69,7 @@ def test_no_answer_takes_away_what_was_chosen_since(window_of, team, page_proble
 
 
 def test_a_form_that_an_answer_makes_anew_holds_what_was_typed_meanwhile(window_of, team):
-    """It showed what was stored, and whoever typed on in it saved the two run into each other."""
+    """It showed what was stored, and typing more saved a mixture of both."""
     window = start_self_check(window_of, team)
     window.open_place(CALL)
     page, kind = window.page, window.page.locator("#f-observation select[name=as], #f-observation input[name=as]")

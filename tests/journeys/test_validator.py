@@ -1,4 +1,4 @@
-"""A validator on its workbench: written wrong, seen to be wrong, mended; its case through both stages and out."""
+"""A validator on its workbench: written with an error, found, fixed; its case passes both stages and is exported."""
 
 import re
 from pathlib import Path
@@ -126,7 +126,7 @@ def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench
     expect(code).to_contain_text("Say something.")
     expect(form).to_contain_text("Not saved.")
     expect(page.locator("#typed-text")).to_have_value("")
-    # A trial that ends loads the page anew, whatever somebody is writing.
+    # A trial that ends reloads the page, even while somebody is typing.
     page.get_by_label("Function").fill("validate_punctuation")
     page.locator("#typed-text").fill("At 21:41?")
     work_off()

@@ -57,7 +57,7 @@ def test_the_json_editor_stays_open_and_keeps_the_keys_while_answers_come(window
         page.locator("#f-depends").get_by_label("Not annotated").check()
     page.unroute("**/edit/")
     expect(editor).to_be_focused()
-    # What was undone is also what the form shows.
+    # The form also shows the value after undo.
     page.locator("#i-head").focus()
     with window.saving():
         page.keyboard.press("u")
@@ -226,7 +226,7 @@ def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_insid
             expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=0.98)
     page.set_viewport_size({"width": width, "height": height})
     more.click()
-    # What is opened in the editor is seen in the dialogue.
+    # The place open in the editor is visible in the dialogue.
     current = window.chat.locator("[aria-current]")
     page.keyboard.press("f")
     window.inspector.get_by_role("link", name=re.compile("task 39, policy")).click()
@@ -336,7 +336,7 @@ def test_a_form_that_is_sent_after_the_session_ended_keeps_its_words_and_a_doubl
 
 
 def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(window_of, team):
-    """Whoever pressed the button waited for ever, and a second click did nothing."""
+    """The user waited for ever, and a second click did nothing."""
     page = window_of(team.administrator).page
     page.clock.install()
     page.goto(f"/p/{team.project.slug}/guideline/edit/")
@@ -356,7 +356,7 @@ def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(windo
 
 
 def test_a_page_that_somebody_else_left_open_sends_nothing_in_their_name(window_of, team):
-    """Whoever signed in in another tab was the author of what had been typed before in this one."""
+    """The person who signed in in another tab became the author of what had been typed in this one."""
     item = make_dialogue(team.project, external_id="one")
     page = window_of(team.senior).page
     address = f"/p/{team.project.slug}/dialogues/{item.public_id}/"

@@ -1,4 +1,4 @@
-"""What ``make bench`` reads is there: what answers with a refusal is not measured."""
+"""Everything that ``make bench`` reads exists, so that it does not measure refusals."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -56,7 +56,7 @@ def test_every_setting_that_the_documentation_names_reaches_the_application(comp
     rows = re.findall(r"^\| (`[A-Z`_, ]+) \|", (ROOT / "docs" / "running.md").read_text(), re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"[A-Z_]{4,}", row)}
     assert {"JOB_STATEMENT_SECONDS", "LOG_LEVEL"} < named
-    # What makes it a container, and what only an embedded or unusual server has.
+    # Variables of the container, and those that only an embedded or unusual server has.
     fixed = {"ASSAY_HTTPS", "ASSAY_DEMO", "EMAIL_FILE_PATH", "STATIC_ROOT", "SECRET_KEY_FILE"}
     assert named - fixed - set(compose["services"]["web"]["environment"]) == set()
 

@@ -34,7 +34,7 @@ FORM = "multipart/form-data; boundary=b"
 
 
 def buffering(caddy):
-    """What tells this Caddy to take requests and answers in; Debian's is older than the words."""
+    """Return the options that make this Caddy buffer requests and answers; Debian's version is older than they are."""
     version = subprocess.run([caddy, "version"], capture_output=True, text=True, check=True).stdout
     number = tuple(map(int, re.findall(r"\d+", version)[:3]))
     if number >= (2, 6, 4):
@@ -66,7 +66,7 @@ def start_proxy(programs, folder, web):
 
 
 def read_server():
-    """What Caddy makes of the configuration."""
+    """Return the configuration as Caddy reads it."""
     command = [find_caddy(), "adapt", "--config", "deploy/Caddyfile", "--adapter", "caddyfile"]
     environment = {"PATH": os.environ["PATH"], "ASSAY_HOST": "https://localhost", **buffering(find_caddy())}
     adapted = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True).stdout
@@ -163,7 +163,7 @@ def begin(port, *lines, body=b""):
 
 
 def status(port, path=SIGN_IN):
-    """What a page answers, waited for long enough for any machine."""
+    """Return a page's answer; the timeout is long enough for any machine."""
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         client.request("GET", path)
@@ -232,7 +232,7 @@ def test_large_requests_are_refused_and_nothing_is_kept(site, tmp_path):
         assert answer in (None, 413, 401, 502)
         assert sent < 100 * 10**6
     # Within the limit, and from a stranger: sent to sign in, unread. The web server closed the connection behind such
-    # an answer, and whoever was next on it was told 502.
+    # an answer, and the next request on it got 502.
     with ThreadPoolExecutor(4) as people:
         assert list(people.map(lambda _: refusal(site, "/theme/", 2 * 10**6)[0], range(24))) == [302] * 24
     assert list((tmp_path / "uploads").rglob("*.upload*")) == []

@@ -27,7 +27,7 @@ def test_every_test_is_in_a_part_that_has_what_it_needs(marked):
     # A part that reads only the files that name its kinds of test misses none.
     for option in (option for part in chosen for option in part.options if option.startswith("--kinds=")):
         assert marked & set(option.removeprefix("--kinds=").split(","))
-    # What starts processes runs one test at a time, in the second row.
+    # Tests that start processes run one at a time, in the second row.
     assert "servers" not in marked or not any("-n" in part.options or not part.in_background for part in chosen)
 
 

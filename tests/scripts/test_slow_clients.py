@@ -62,7 +62,7 @@ def worker():
 
 
 def ended():
-    """What a thread says that has answered the last request of a connection."""
+    """Return the future of a thread that has answered the last request of a connection."""
     future = Future()
     future.set_result(False)
     return future
@@ -258,13 +258,13 @@ def test_requests_that_dawdle_take_no_thread(site):
             client.request(method, SIGN_IN, body=body)
             answer = client.getresponse()
             answer.read()
-            # That nobody has read a body is no reason to close: a proxy told whoever came next on it 502.
+            # An unread body is no reason to close: behind a proxy, the next request on it got 502.
             assert (answer.status, answer.getheader("Connection")) == (status, "keep-alive")
         # Of this one not all has come when it is answered, and where a chunked one ends nobody has looked.
         for length in (f"Content-Length: {MAX_BODY + 1}", "Transfer-Encoding: chunked"):
             begun = begin(site, f"POST {SIGN_IN} HTTP/1.1", FORM, length, body=b"\r\n" + b"0" * MAX_BODY)
             assert b"\r\nConnection: close\r\n" in stack.enter_context(begun).recv(512)
-        # Who has dawdled is served when the rest comes; whoever asks first whether to send, is told to.
+        # A slow client is served when the rest arrives; one that asks whether to send is told to.
         slow.sendall(b"a" * 993)
         assert b" 403 " in slow.recv(64)
         asking = stack.enter_context(

@@ -1,4 +1,4 @@
-"""What the API refuses before any field is read, and the fast way out."""
+"""Requests that the API refuses before reading any field, and refuses fast."""
 
 import json
 from datetime import UTC, datetime

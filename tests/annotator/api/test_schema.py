@@ -96,7 +96,7 @@ ODD = (
 
 
 def body_shapes() -> list[type[Input]]:
-    """What may be sent, of every address."""
+    """Return the shapes of the bodies that addresses accept."""
     shapes: set[Any] = set()
     for _, view in api_views():
         if hasattr(view, "post"):

@@ -1,4 +1,4 @@
-"""Tokens: hashed, named, expiring, revocable; whoever holds one acts as its owner."""
+"""Tokens: hashed, named, expiring, revocable; a request with one acts as its owner."""
 
 from datetime import timedelta
 

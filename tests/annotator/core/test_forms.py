@@ -48,12 +48,12 @@ def one(schema, value=None, *, present=True):
 
 
 def read(schema, text, **current):
-    """What posting ``text`` for a single parameter makes of it: (arguments, errors)."""
+    """Return the result of posting ``text`` for a single parameter: (arguments, errors)."""
     return parse({"type": "object", "properties": {"x": schema}}, {"/x": text}, current=current)
 
 
 def untouched(arguments, schema=SCHEMA):
-    """What a browser posts back when nobody has touched anything."""
+    """Return what a browser posts if nothing was changed."""
     posted = {}
     for field in fields(schema, arguments):
         if field.kind is not Kind.OBJECT:
@@ -409,7 +409,7 @@ def test_an_untouched_form_of_anything_loses_nothing(arguments):
     assert errors == {}
     assert again.keys() == arguments.keys()
     for name, value in arguments.items():
-        # Only a scalar in the place of a scalar of another type may be mended, and stays spelled as it was.
+        # Only a scalar of another scalar type may be corrected, and its spelling stays.
         assert again[name] == value or (isinstance(value, str | int | float) and shown(again[name]) == shown(value))
 
 

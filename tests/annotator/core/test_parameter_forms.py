@@ -21,7 +21,7 @@ TOOLS = ["find_ferry", "read_timetable"]
 
 
 def posted(fields: Iterable[Field]) -> dict[str, str]:
-    """What a browser sends of an untouched form."""
+    """Return what a browser posts from an unchanged form."""
     out: dict[str, str] = {}
     for field in fields:
         out |= posted(field.items) if field.items else {field.key: field.value}
@@ -29,7 +29,7 @@ def posted(fields: Iterable[Field]) -> dict[str, str]:
 
 
 def edited(category: str, parameters: dict[str, Any] | None, **texts: str) -> tuple[Any, str]:
-    """The parameters after some inputs of their form were filled in otherwise; ``__`` stands for a slash."""
+    """The parameters after some inputs of their form were changed; ``__`` means a slash."""
     known = find_category(category)
     assert known
     form = posted(parameter_fields(known, parameters, TOOLS))

@@ -25,7 +25,7 @@ def of(**properties: Any) -> dict[str, Any]:
 
 
 def one(schema: Any) -> Any:
-    """What becomes of a single property's schema."""
+    """Return the result for the schema of a single property."""
     return normalise_schema(of(x=schema))["properties"]["x"]
 
 

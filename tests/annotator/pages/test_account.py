@@ -115,7 +115,7 @@ def test_failed_sign_ins_do_not_tell_who_has_an_account(client, person):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Time stands still between tries, and goes on when it is told to: ``clock.seconds += 1``."""
+    """Time stops between tries; ``clock.seconds += 1`` advances it."""
     begin, reading = timezone.now(), SimpleNamespace(seconds=0)
     monkeypatch.setattr(attempts.timezone, "now", lambda: begin + timedelta(seconds=reading.seconds))
     return reading
@@ -400,7 +400,7 @@ def test_signing_in_again_leads_to_the_page_of_the_form_that_was_sent_signed_out
 
 
 def test_no_page_of_the_site_leads_to_where_only_a_form_does(client, person):
-    """A next that somebody was given, or another theme chosen on a refusal that stands at the form's address."""
+    """A next address from elsewhere, or another theme chosen on an error page at the form's address."""
     client.force_login(person)
     for led_from, to in ((f"{LOGIN}?next=/theme/", "/"), ("/theme/", "/"), ("/tokens/", "http://testserver/tokens/")):
         response = client.get("/theme/", headers={"referer": f"http://testserver{led_from}"})

@@ -1,4 +1,4 @@
-"""What every page can do: shortcuts, refusals, focus, theme, and the style guide without a fault."""
+"""Common to all pages: shortcuts, errors, focus and theme; and the style guide has no accessibility errors."""
 
 from collections.abc import Callable
 from typing import Any

@@ -38,7 +38,7 @@ def team():
     tokens.create_token(actor=team.administrator, name="nightly import", expires_at=None)
     old, _ = tokens.create_token(actor=team.administrator, name="x" * 80, expires_at=None)
     tokens.revoke_token(actor=team.administrator, public_id=old.public_id)
-    # Who is asked for their password again has one.
+    # Only people who have a password are asked for it again.
     team.annotator.set_password("a-long-enough-passphrase")
     team.annotator.save()
     return team
@@ -53,7 +53,7 @@ def link(team):
     return f"/invitation/{secret}/"
 
 
-#: (address, who opens it, status). “link” stands for the path of an invitation.
+#: (address, who opens it, status). “link” means the path of an invitation.
 PAGES = [
     ("/accounts/login/", None, 200),
     ("/accounts/signup/", None, 200),
@@ -243,7 +243,7 @@ def test_a_token_is_made_copied_and_gone(open_page, team):
 
 
 def tab_stops(page, most=200):
-    """What the Tab key reaches, from the top of the page to the point where it leaves it."""
+    """Return the elements that the Tab key reaches, from the top of the page to its end."""
     reached = []
     for _ in range(most):
         page.keyboard.press("Tab")

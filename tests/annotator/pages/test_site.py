@@ -1,4 +1,4 @@
-"""What belongs to no project: health, theme, pages of errors, and what is asked of every request."""
+"""Parts of the site outside projects: health, theme, error pages, and the rules for every request."""
 
 import errno
 import gc

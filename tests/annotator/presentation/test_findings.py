@@ -1,4 +1,4 @@
-"""A document as pages show it: every finding stands at one place, and nothing is left out."""
+"""A document as pages show it: every finding is at one place, and nothing is left out."""
 
 from annotator.core.checks import Finding
 from annotator.presentation.dialogue import FindingView, pretty, worst

@@ -149,7 +149,7 @@ def test_a_real_task_nobody_has_annotated_takes_its_five_chains_of_two(shared_da
     graph = view_graph(data, task_id)
     assert len(graph.open_steps) == len(graph.nodes) == 11
     assert (graph.topology, graph.tally, graph.drawn) == (None, None, [])
-    # Who wrote an article is known once it was read.
+    # The author of an article is known only after reading it.
     for n in range(5):
         op = {"op": "add_dependency", "anchor": f"/tasks/{task_id}/steps/s{n + 5}", "id": f"s{n}"}
         data, _ = apply(data, op)

@@ -1,4 +1,4 @@
-"""Where a guideline speaks of a kind of fault."""
+"""The section of a guideline about an error type."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The broker made of files: messages come whole, once, and in order, whoever looks at what moment."""
+"""The broker made of files: messages arrive complete, once and in order, whichever process reads at which moment."""
 
 import errno
 import os

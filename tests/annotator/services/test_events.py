@@ -213,7 +213,7 @@ def test_postgresql_refuses_to_delete_an_event_that_people_may_have_seen(team, d
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_a_chain_never_forks(team, dialogue):
-    """Whoever has not locked the dialogue is refused instead of writing a second event with the same number."""
+    """Without a lock on the dialogue, writing fails instead of adding a second event with the same number."""
 
     def append():
         return append_event(actor=None, project=team.project, dialogue=dialogue, kind="test.at-once")

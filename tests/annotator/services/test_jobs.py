@@ -146,7 +146,7 @@ def test_a_broker_that_is_down_loses_nothing(team, register, monkeypatch, caplog
 
 @pytest.mark.django_db(transaction=True)
 def test_a_redis_that_takes_connections_and_is_silent_holds_nobody_up(team, register, monkeypatch, caplog):
-    """A frozen one: without a limit, whoever starts a job would wait for ever, and this test with them."""
+    """A frozen broker: without a limit, starting a job would wait for ever, and so would this test."""
     register(lambda running: {})
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -612,7 +612,7 @@ def test_a_job_that_is_looked_at_while_the_one_before_it_ends_is_taken_up(ask, t
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_nobody_waits_for_a_worker_in_the_middle_of_a_chunk(start, team):
-    """It may be frozen there. Whoever would take its job up leaves it alone, and nothing of theirs is locked."""
+    """It may be frozen there. Other workers leave its job alone, and nothing of theirs is locked."""
     job = start()
     start.register(lambda running: {}, untrusted=True)
     running = jobs.acquire(job.pk)
@@ -711,7 +711,7 @@ def test_rows_that_name_a_job_can_be_written_during_a_chunk(start):
 
 
 def _lock_key_of(job):
-    """What PostgreSQL does for a foreign key; it fails at once where it would have to wait."""
+    """Lock like PostgreSQL for a foreign key, but fail at once instead of waiting."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT id FROM annotator_job WHERE id = %s FOR KEY SHARE NOWAIT", [job.pk])
         return cursor.fetchone()[0]

@@ -134,7 +134,7 @@ def test_a_page_is_two_queries_and_leaves_the_text_where_it_is(team):
         page = page_of(team, 20, Filters(text="", policy="single_tool", problems="clean"))
         assert {str(row.owner) for row in page.rows} == {"Ann1", "Ann2", "Ann3"}
         assert all(row.policy_list == ["single_tool"] for row in page.rows)
-    # The second asks which of them stand in a blind stage.
+    # The second asks which of them are in a blind stage.
     assert len(queries) == 2
     assert "search_text" not in queries[0]["sql"]
     assert '"content"' not in queries[0]["sql"]

@@ -85,7 +85,7 @@ def test_a_request_that_begins_with_a_written_statement_outlives_a_restart_of_th
     """Every page begins with one, its session's: with a cursor that is kept as long as its connection."""
     [(backend,)] = statements.rows("SELECT pg_backend_pid()")
     end(backend, by=kept)
-    # What the beginning of a request does.
+    # Same as the start of a request.
     connection.health_check_done = False
     [(another,)] = statements.rows("SELECT pg_backend_pid()")
     assert another != backend
@@ -195,7 +195,7 @@ def test_a_frozen_server_is_given_up_and_the_next_request_finds_a_connection(cli
     connection.connection.answer_seconds = 0.5
     with stopped(connection.connection.info.backend_pid):
         frozen = client.get("/projects/")
-        # What the end of a request does.
+        # Same as the end of a request.
         connection.close_if_unusable_or_obsolete()
     assert (frozen.status_code, frozen["Retry-After"]) == (503, "10")
     assert "The database does not answer" in frozen.content.decode()

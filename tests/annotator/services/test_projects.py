@@ -471,7 +471,7 @@ def test_two_administrators_cannot_remove_each_other_at_once(team):
         return projects.end_role(actor=actor, project=team.project, user=user, role=ADMINISTRATOR)
 
     _, late = overlap(lambda: remove(first, second), lambda: remove(second, first))
-    # Whoever was removed may not remove anybody; an outsider, they do not even know the project.
+    # A removed administrator may not remove anybody; as an outsider, they do not even know the project.
     assert isinstance(late, Hidden)
     assert roles_in(team.project, first) == {ADMINISTRATOR}
 

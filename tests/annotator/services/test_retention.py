@@ -1,4 +1,4 @@
-"""What is removed after its time, and what never is."""
+"""Data that is removed after a time, and data that never is."""
 
 import os
 from datetime import timedelta
@@ -110,7 +110,7 @@ def test_an_uploaded_file_goes_when_its_import_has_ended_long_ago_and_its_report
     type(old.job).objects.filter(pk=waits.job_id).update(created_at=long_ago())
     files = [full_path(batch.file) for batch in (old, recent, waits)]
     orphan, begun = full_path("imports/nobodys.part"), full_path("imports/begun.part")
-    # What a web server had read when it was killed, and what one is reading now.
+    # Files that a web server had received when it was killed, and one that it is receiving now.
     left, coming = tmp_path / "tmp1.upload.jsonl", tmp_path / "tmp2.upload.jsonl"
     for file in (orphan, begun, left, coming):
         file.write_bytes(b"half")

@@ -24,7 +24,7 @@ MESSAGES = {
 
 @pytest.fixture
 def found(team):
-    """What a query finds: ids of dialogues, each with one of the messages."""
+    """Return what a query finds: ids of dialogues, each with one of the messages."""
     for name, message in MESSAGES.items():
         make_dialogue(team.project, write(message), external_id=name)
 
@@ -66,7 +66,7 @@ EVERYTHING = set(MESSAGES)
         ("get_current_weather", {"code"}),
         ("user_42", {"code"}),
         ("current", {"code"}),
-        # Chinese: wherever it stands, one character or more.
+        # Chinese: anywhere in the text, one character or more.
         ("天气", {"tianqi"}),
         ("天", {"tianqi", "qihou"}),
         ("气", {"tianqi", "qihou"}),

@@ -63,7 +63,7 @@ def test_whoever_has_as_many_tokens_as_there_may_be_revokes_one_first(person, cl
     second, _ = make(person)
     with pytest.raises(Invalid, match="You can have 2 tokens"):
         make(person)
-    # What works stands in the list, however many newer ones are closed: else nobody could close it.
+    # The list has every valid token, however many newer ones are revoked: else nobody could revoke it.
     assert tokens.list_tokens(person)[:2] == [second, first]
     assert len(tokens.list_tokens(person)) == 4
     client.force_login(person)

@@ -88,7 +88,7 @@ def test_changed_words_mark_the_other_variant_until_somebody_has_compared_them(
     assert whys(team, pair) == ["", ""]
     assert [one.events.filter(kind="dialogue.variant_matched").count() for one in pair] == [1, 1]
     assert [broken_links(one) for one in pair] == [[], []]
-    # The next change asks anew, whichever of the two it is made in; what was right once is right again.
+    # The next change in either of the two asks again; an answer that fits again is valid again.
     changed = edit(team, pair[1], other_message)
     assert all(whys(team, pair))
     edit(team, changed, lambda document: document["tasks"][0].update(user_message=_before(document)))

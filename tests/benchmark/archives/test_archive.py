@@ -79,7 +79,7 @@ def release_members(root: str = "") -> Members:
 
 
 def manifest_of(members: Members) -> bytes:
-    """The manifest of these files; their checksums are written anew."""
+    """The manifest of these files; their checksums are written again."""
     members[SUMS] = sum_lines((name, hashlib.sha256(members[name]).hexdigest()) for name in members if name != SUMS)
     formats = {"dialogues.jsonl": "neutral", "wild.jsonl": "wild"}
     return build_manifest(
@@ -205,7 +205,7 @@ def test_paths_that_lead_elsewhere(path: str) -> None:
 
 
 def again(members: Members, *, keep: bool = False) -> Members:
-    """The manifest made anew, as somebody who covers his tracks would; ``keep``: not the list of checksums."""
+    """The manifest written again, as somebody hiding a change would; ``keep``: but not the list of checksums."""
     sums = members[SUMS]
     members = {name: content for name, content in members.items() if name != MANIFEST}
     content = manifest_of(members)

@@ -314,7 +314,7 @@ def test_a_directory_that_holds_more_than_its_end_says_is_read_to_the_bound(monk
 
 
 def test_of_many_manifests_few_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each may unpack to 64 MiB, whatever else is in the archive; that of a release stands at the top."""
+    """Each may unpack to 64 MiB, whatever else is in the archive; that of a release is at the top."""
     opened: list[str] = []
     take = files.open_member
 

@@ -1,4 +1,4 @@
-"""A small native cctu record of our own, with the files that stand beside it."""
+"""A small native cctu record of our own, with the files that belong to it."""
 
 import json
 from typing import Any

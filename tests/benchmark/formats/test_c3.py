@@ -288,7 +288,7 @@ def published_entries(record: dict[str, Any], prefix: str) -> list[tuple[list[di
 
 
 def sent_for(document: dict[str, Any], index: int) -> list[dict[str, Any]]:
-    """What a model is given for a task: all earlier ones, and its user message."""
+    """Return the input of a model for a task: all earlier ones, and its user message."""
     blocks = task_blocks(document)
     before = [message for block in blocks[:index] for message in block]
     return before + blocks[index][: len(document["context"]) + 1 if index == 0 else 1]

@@ -35,7 +35,7 @@ ANYTHING = st.recursive(
 
 
 def plainly(value: Any) -> Any:
-    """What is stored for a value, or ValueError: the definition, without regard to speed."""
+    """Return what is stored for a value, or raise ValueError: the definition, without regard to speed."""
     if isinstance(value, str):
         if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
             raise ValueError(value)

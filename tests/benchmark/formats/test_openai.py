@@ -124,7 +124,7 @@ def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
     (dialogue,) = read("openai", record)
     written = WRITERS["openai"].write([dialogue], full=True)["messages"]
     assert written == record["messages"]
-    # What the API needs stands there, though the record left it out.
+    # What the API needs is there, though the record omitted it.
     bare = copy.deepcopy(record)
     del bare["messages"][3]["content"], bare["messages"][4]["tool_call_id"], bare["messages"][5]["tool_call_id"]
     bare["messages"][3]["tool_calls"][0]["function"]["arguments"] = {"city": "Oslo"}

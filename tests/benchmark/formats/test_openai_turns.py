@@ -24,7 +24,7 @@ def released(document: Document, *, full: bool = True) -> list[Document]:
 
 
 def saved(before: Document, after: Document) -> Document:
-    """What becomes of an edit: without what it overtook, as it is stored."""
+    """Return the document after an edit as it is stored: without what the edit outdates."""
     return load_text(canonical(forget_outdated(read_document(after), before)))
 
 
@@ -101,13 +101,13 @@ def test_only_calls_that_people_added_or_moved_are_placed_by_dependencies() -> N
         ("Now the stock.", ["c2"], True),
     )
     assert turns(["s0", "s1", "s2", "s3", "s4"], {}) == [both, first, second]
-    # A new call stands in the message above where it needs nothing of it, else in one of its own.
+    # A new call joins the message above if it needs nothing from it; else it gets its own.
     joined = [("Both.", ["a", "call_t1_n1", "b"], False), first, second]
     assert turns(["s0", "n1", "s1", "s2", "s3", "s4"], {}) == joined
     alone = [both, (None, ["call_t1_n1", "call_t1_n2"], False), first, second]
     assert turns(["s0", "n1", "n2", "s1", "s2", "s3", "s4"], {"n1": ["s0"], "n2": ["s0"]}) == alone
     assert turns(["s0", "s1", "n1", "n2", "s2", "s3", "s4"], {"n1": ["s0"], "n2": ["s1"]}) == alone
-    # A call that needs what now stands before it leaves its message.
+    # A call that needs the one now before it leaves its message.
     apart = [("Both.", ["a"], False), first, (None, ["b"], False), second]
     assert turns(["s0", "s2", "s1", "s3", "s4"], {"s1": ["s2"]}) == apart
     assert turns(["s3", "s0", "s1", "s2", "s4"], {}) == [second, both, first]
@@ -159,7 +159,7 @@ def test_content_comes_back_as_it_came_where_its_text_is_not_edited() -> None:
     after["tasks"][0]["user_message"] = "Something else."
     edited = [*messages[:2], {"role": "user", "content": "Something else."}, *messages[3:]]
     assert released(saved(document, after)) == edited
-    # What no reader kept is no content.
+    # Fields that no reader keeps are not content.
     odd = copy.deepcopy(document)
     odd["extra"]["@native"]["kept"]["messages"][0][8]["content"] = {"text": "x"}
     assert released(odd)[8] == {"role": "user", "content": ""}
@@ -212,7 +212,7 @@ def traces(draw: st.DrawFn) -> list[Document]:
 
 @st.composite
 def annotations(draw: st.DrawFn, document: Document) -> Document:
-    """The document with labels, and with dependencies of each step on any that stand before it."""
+    """The document with labels, and with dependencies of each step on any steps before it."""
     after = copy.deepcopy(document)
     for task in after["tasks"]:
         task["policy"] = draw(st.sampled_from(["single_tool", "chat", None]))

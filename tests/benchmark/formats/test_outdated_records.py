@@ -1,4 +1,4 @@
-"""What was kept of a native record is not written any more once what it speaks of was edited."""
+"""Preserved fields of a native record are no longer written after the part they describe was edited."""
 
 import copy
 import json
@@ -418,7 +418,7 @@ def test_digits_that_earlier_imports_rounded_are_said_as_they_were_rounded() -> 
         )
     assert WRITERS["cctu"].write([case], full=True)["tools"] == f'[{{"name":"f","at":{ROUNDED}}}]'
     READERS["cctu"].read(WRITERS["cctu"].write([case], full=True))
-    # What speaks of the rounded number speaks of it in the text of a record, too.
+    # A field about the rounded number also refers to it in the text of a record.
     edited["tasks"][0]["steps"][0]["arguments"] = {"cents": 3}
     assert "expected" not in forget_outdated(edited, trace.document)["extra"]
 

@@ -1,4 +1,4 @@
-"""What a wild record is refused for: the place in the record, and a sentence."""
+"""Reasons to refuse a wild record: the place in the record, and a sentence."""
 
 from typing import Any
 

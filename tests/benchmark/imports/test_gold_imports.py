@@ -36,7 +36,7 @@ def alike(city: str) -> list[dict[str, object]]:
 
 
 def to_cross_check(team: Team) -> dict[str, Dialogue]:
-    """What was imported, checked by one annotator as it is; by its id."""
+    """Let one annotator approve the imported items as they are, and return them by their ids."""
     for _ in range(2):
         for dialogue in Dialogue.objects.exclude(stage="cross_check").filter(status="in_review"):
             claim_and_submit(team.annotator, dialogue)

@@ -266,7 +266,7 @@ def test_an_error_of_the_program_takes_everything_back(team: Team, monkeypatch: 
 
 
 def test_an_import_killed_while_it_takes_back_begins_anew(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part of the rows is gone by then: whoever went on from the last chunk would publish the rest as all."""
+    """Some rows are gone by then: continuing from the last chunk would publish the rest as if it were all."""
     monkeypatch.setattr(discarding, "SLICE", 3)
     batch = begin_import(team, as_lines([*candidates(7), "{", *candidates(4, start=7)]))
     discard, discarded = runner.discard_slice, []
@@ -388,7 +388,7 @@ def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(
 ) -> None:
     dry = run_import(candidates(2), dry_run=True)
     assert may_repeat(dry) == "for_real"
-    # Whoever tries a file looks at its page: a notice would only have to be read away.
+    # People who try a file look at its page; a notice would only be a nuisance.
     assert not Notice.objects.exists()
     real = repeat_import(actor=team.administrator, batch=dry)
     assert (real.dry_run, real.sha256, real.filename) == (False, dry.sha256, dry.filename)

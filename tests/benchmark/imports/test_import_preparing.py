@@ -124,7 +124,7 @@ def test_what_is_told_of_a_record() -> None:
 
 @pytest.mark.parametrize("number", [10**999, -(10**400), 123456789012345678901, 1e308, -0.0, 40.0, 5e-324])
 def test_numbers_of_any_size_and_kind_go_through_every_check(number: float) -> None:
-    """What a file may hold, each check meets: in arguments, observations and the tools' own schemas."""
+    """Each check meets everything that a file may contain: in arguments, observations and the tools' own schemas."""
     arguments = {"city": number, "lat": number, "date": str(number)[:200], "rows": [number]}
     document = make_document()
     call = document["tasks"][0]["steps"][0]

@@ -1,4 +1,4 @@
-"""What becomes of the records of a file: created, unchanged, revised, rejected, and what the report says of them."""
+"""Results for the records of a file: created, unchanged, revised, rejected, and their lines in the report."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -235,7 +235,7 @@ def test_a_reopened_dialogue_is_measured_by_the_passage_of_its_new_record(team: 
     for _ in range(2):
         verify(team, dialogue)
         assert accuracy() == first == dict.fromkeys(first, (1, 1))
-        # What begins the same record anew is another cycle of it.
+        # Importing the same record again starts another cycle.
         supersede_cycle(actor=team.administrator, dialogue=dialogue, reason="An erratum.")
     verify(team, dialogue, verdict="fix", document=changed(current(dialogue), "By hand."))
     assert accuracy() == {**dict.fromkeys(first, (0, 1)), "verified": (1, 1)}
@@ -518,7 +518,7 @@ def test_a_dialogue_is_replaced_by_no_other_language(team: Team, run_import: Run
     assert Dialogue.objects.get().head_id == head
     [note] = [one for one in report_of(batch) if one["check"] == "import.language"]
     assert "has “pair” in the language en, but the record has it in zh" in note["message"]
-    # Where the Chinese one came first, a record of both would bring it in once more.
+    # If the Chinese one was imported first, a record of both would import it again.
     run_import([chinese | {"id": "other"}], native_format="wild")
     batch = run_import([bilingual() | {"id": "other"}], native_format="wild", revise=revising)
     assert counters(batch) == (1, 0, 0, 0, 2, 0)
@@ -609,7 +609,7 @@ def test_another_import_s_unfinished_rows_are_not_this_one_s(
     batch = run_import([candidate("a", city="Bruges"), candidate("same"), candidate("b")])
     jobs.cancel_job(actor=None, job=other.job)
     jobs.run(other.job_id, heartbeat_timeout=timedelta(0))
-    # What the other one took back at last was not counted as being there.
+    # Rows that the other one rolled back were not counted.
     assert list(Dialogue.objects.values_list("external_id", flat=True)) == ["b"]
     assert counters(batch) == (3, 1, 0, 0, 2, 0)
     assert ["another import" in entry["message"] for entry in report_of(batch)] == [True, True]

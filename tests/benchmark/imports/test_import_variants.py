@@ -90,7 +90,7 @@ def test_languages_that_came_one_by_one_are_known_when_they_come_in_one_record(
         ]
     )
     assert counters(run_import([record], native_format=name, revise=True))[1:5] == (0, 0, 2, 0)
-    # What a person has made of it since, be it of the language, changes nothing of that.
+    # Later edits by a person, even of the language, do not change that.
     edit(team, Dialogue.objects.get(external_id=chinese.external_id), language="en")
     record["english_answer_list"][0][-1]["observation"] = "It is not clear."
     assert counters(run_import([record], native_format=name))[1:5] == (0, 0, 1, 1)

@@ -438,7 +438,7 @@ class TestRelease:
         self, team: Team, manage: Manage, process_environment: dict[str, str], tmp_path: Path
     ) -> None:
         make_verified(team, "a")
-        # What a killed command leaves: the job in its hands, nobody there any more.
+        # After a killed command: the job still belongs to it, but the process is gone.
         first = run_release(team, "0.9")
         Release.objects.filter(pk=first.pk).update(state="freezing", archive="", sha256="")
         Job.objects.filter(pk=first.job_id).update(state="running", checkpoint={"frozen": True}, ended_at=None)

@@ -65,7 +65,7 @@ def test_replays_and_trials_lead_to_their_results(client: Client, team: Team) ->
     found = rows(client, team, team.administrator)
     home = reverse("dialogue", args=[slug, item.public_id])
     assert found[mine.job.public_id] == (f"{home}replays/{mine.public_id}/", item.external_id)
-    # What somebody runs of their draft is theirs to see.
+    # Runs of a person's draft are visible to that person.
     assert found[theirs.job.public_id] == (home, item.external_id)
     assert found[trial.public_id] == (f"{home}validators/c4/?job={trial.public_id}", item.external_id)
     assert found[of_another.public_id] == (home, item.external_id)

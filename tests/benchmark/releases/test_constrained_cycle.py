@@ -53,7 +53,7 @@ def verify(team: Team, dialogue: Dialogue) -> None:
 
 
 def complete(dialogue: Dialogue) -> None:
-    """What its annotator did before: nothing is left that a check would hold up."""
+    """Do what its annotator did before, so that no check blocks it."""
     assert not dialogue.findings.exclude(severity="info").exists()
 
 
@@ -105,7 +105,7 @@ def nothing_new(team: Team, release: Release, count: int) -> None:
 
 
 def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Good ones and faulty ones, as the demo's people mend them in both stages."""
+    """Good ones and faulty ones, as the demo's people fix them in both stages."""
     batch = imported(team, (FOLDER / "cases.jsonl").read_bytes(), "cases.jsonl")
     assert counters(batch)[:2] == (15, 15)
     people = dict(zip(("lucia", "boris", "dilara"), team.annotators, strict=False))
@@ -132,7 +132,7 @@ def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyP
     nothing_new(team, release, 5)
 
     content = names(release)
-    # Who mended what: one case in its data, one in its code in one round, one in two.
+    # Who fixed what: one case in its data, one in its code in one round, one in two.
     rounds = json.loads(content["manifest.json"])["figures"]["revision_rounds"]
     assert [(one["stage"], one["items"], one["revised"]) for one in rounds] == [
         ("data", 5, {"1": 1}),

@@ -72,7 +72,7 @@ class Killed(BaseException):
 
 
 def members(release: Release) -> dict[str, bytes]:
-    """What the archive holds, by name below its folder."""
+    """Return the contents of the archive, by name below its folder."""
     with zipfile.ZipFile(archive_path(release)) as archive:
         prefix = f"release-{release.version}/"
         assert all(name.startswith(prefix) for name in archive.namelist())
@@ -249,7 +249,7 @@ def test_a_stale_language_variant_is_left_out(team: Team) -> None:
     (record,) = lines(files["wild.jsonl"])
     assert (record["id"], bool(record["tasks"]), bool(record["english_tasks"])) == ("pair", True, True)
 
-    # What was rejected stays as it is, and holds nobody up.
+    # Rejected items stay as they are and block nothing.
     Dialogue.objects.filter(pk=sibling.pk).update(status=DialogueStatus.REJECTED)
     release = run_release(team, "2.0", native_format="wild")
     assert LeftOutDialogue.objects.get(release=release).dialogue_id == sibling.pk
@@ -449,7 +449,7 @@ def test_a_release_imported_into_its_own_project_changes_nothing(
     options = {"filename": "release.zip", "native_format": native_format, "revise": True, "reopen": True}
     for dry_run in (True, False):
         assert counters(run_import(content=archive, dry_run=dry_run, **options)) == (2, 0, 0, 2, 0, 0)
-    # What was changed in it is a change.
+    # A change in it counts as a change.
     content = members(release)
     name = f"{native_format}.jsonl" if f"{native_format}.jsonl" in content else "dialogues.jsonl"
     text = content[name]
@@ -482,7 +482,7 @@ def test_a_release_laid_out_as_its_records_came_changes_nothing_either(team: Tea
 
 
 class TestMarks:
-    """What was checked and found clean is not checked again; whatever has changed since, it is."""
+    """Clean items are not checked again; items changed since then are."""
 
     @pytest.fixture
     def checked(self, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -558,7 +558,7 @@ class TestMarks:
 
 def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_verified(team, "a")
-    # The database keeps contents as they were written; this stands for a damaged one.
+    # The database keeps contents as they were written; this simulates a damaged one.
     monkeypatch.setattr(building, "checksum", lambda text: "0" * 64)
     release = run_release(team)
     assert (release.state, release.job.state) == ("failed", "failed")
@@ -691,7 +691,7 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
     for _ in ("gone", "damaged"):
         hand_out(release, tmp_path / "sub" / "out.zip")
         assert sha256_of(tmp_path / "sub" / "out.zip") == release.sha256
-        # Whoever was told on the page that an operator can build it again finds it there.
+        # The page says that an operator can build it again; this is where it then appears.
         assert sha256_of(archive_path(release)) == release.sha256
         full_path(release.archive).write_bytes(b"PK damaged")
         with pytest.raises(Conflict, match="is damaged: 10 of"):
@@ -830,7 +830,7 @@ def test_a_person_is_sent_one_large_file_at_a_time_and_all_together_leave_thread
         client.force_login(person)
         return client.get(address)
 
-    # What the proxy takes at once holds no thread.
+    # A response that the proxy takes at once occupies no thread.
     small = [ask(team.annotator) for _ in range(4)]
     assert [answer.status_code for answer in small] == [200] * 4
     path = archive_path(release)

@@ -57,7 +57,7 @@ def with_call(document: dict[str, Any], key: str = "s2", *, name: str = "find_tr
 
 
 def disputed(team: Team, left: Any, right: Any, document: dict[str, Any] | None = None) -> Dialogue:
-    """Two colleagues disagree; each is a function of the document. They escalate, so no check stands in the way."""
+    """Two colleagues disagree; each is a function of the document. They escalate, so no check blocks them."""
     item = make_item(team, "cross_check", document or make_document("x"))
     for person, edit in ((team.annotators[1], left), (team.annotators[2], right)):
         claim_and_submit(person, item, "escalate", document=edit(current(item)), reason="See the changes.")

@@ -373,7 +373,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
     slug = team.project.slug
     url = reverse("review-session", args=[slug, "rounds-1"])
     assert url in client.get(reverse("review-session-list", args=[slug])).content.decode()
-    # Where the rounds are shown, too, for those who may open it.
+    # Also where the rounds are shown, for people who may open it.
     samples = reverse("statistics-samples", args=[slug])
     assert url in client.get(samples).content.decode()
     other = Client()

@@ -1,4 +1,4 @@
-"""What administrators decide: reassign, hand over, hurry; and what leavers leave behind."""
+"""Decisions of administrators: reassign, hand over, prioritise; and the work of members who leave."""
 
 import pytest
 
@@ -164,7 +164,7 @@ def test_a_person_s_share_is_what_the_list_and_the_statistics_say(monkeypatch: p
     item = make_item(team, "cross_check")
     for person in team.annotators[1:3]:
         claim_and_submit(person, item, "approve")
-    # Sealed, until a colleague has handed in as well.
+    # Sealed until a colleague has submitted too.
     claim_and_submit(team.annotators[1], make_item(team, "cross_check"), "approve")
     certain(monkeypatch, team)
     answer_with(team.annotators[3], take(team.annotators[3], team), "approve")

@@ -1,4 +1,4 @@
-"""Whoever removes a member is asked first and told what they hold; that goes back to its queue, the draft stays."""
+"""Removing a member asks first and lists what they hold; that returns to its queue, and the draft stays."""
 
 import pytest
 from django.test import Client

@@ -31,7 +31,7 @@ def test_a_paused_project_gives_out_nothing_and_takes_what_is_held(team: Team) -
         claim_next(actor=team.annotators[1], project=team.project)
     with pytest.raises(Conflict, match="is paused"):
         claim_slot(actor=team.annotators[1], slot=open_slot(other))
-    # What one holds is resumed and handed in.
+    # Items that are already claimed can be resumed and submitted.
     again = claim_next(actor=team.annotator, project=team.project)
     assert again is not None
     assert again.pk == claim.pk
@@ -116,7 +116,7 @@ def test_somebody_away_for_too_long_blocks_nothing(team: Team) -> None:
 
 @pytest.mark.postgres
 def test_nobody_is_away_because_a_workers_clock_is_ahead(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was reserved for everybody was opened to all, for good."""
+    """Items that were reserved for everybody were opened to all, permanently."""
     make_item(team, "self_check_multi")
     set_rules(actor=team.administrator, project=team.project, most_held=None, absent_days=7)
     now = timezone.now()
@@ -142,7 +142,7 @@ def test_nobody_holds_more_than_one_may(team: Team) -> None:
         claim_slot(actor=team.annotators[1], slot=open_slot(item))
     with pytest.raises(Conflict, match="already claimed 2 items"):
         claim_slot(actor=team.annotators[1], slot=open_slot(items[2]))
-    # What they hold they can take up again, and a lease that ran out does not count.
+    # They can resume the items they hold, and an expired lease does not count.
     assert claim_next(actor=team.annotators[1], project=team.project) is not None
     Claim.objects.filter(slot__dialogue=items[0]).update(expires_at=timezone.now() - timedelta(seconds=1))
     claim_slot(actor=team.annotators[1], slot=open_slot(items[2]))

@@ -394,7 +394,7 @@ def test_machines_do_the_same(team: Team, client: Client) -> None:
     assert found["slots"][0]["reserved_for"] == team.annotators[1].public_id
     assert any(one["waiting"] == 1 for one in found["people"])
     claim_next(actor=team.annotators[1], project=team.project)
-    # What the schema says is left out.
+    # Errors that the schema reports are left out.
     held = next(one.default for one in FILTERS if one.name == "state")
     found = client.get(f"{base}assignments/").json()
     assert found["slots"] == client.get(f"{base}assignments/?state={held}").json()["slots"]

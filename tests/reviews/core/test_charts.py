@@ -1,4 +1,4 @@
-"""Charts: what is drawn stands at the right place, all text is escaped, nothing is styled, everything has a name."""
+"""Charts: everything is drawn at the right place, all text is escaped, nothing is styled, everything has a name."""
 
 import xml.etree.ElementTree as ET
 

@@ -75,7 +75,7 @@ def test_a_round_holds_what_its_session_mended() -> None:
     disputed, session = Visit("check", 1, "a", "a"), Visit("session", 1, "a", "b", settles="check")
     visits = [disputed, session, Visit("check", 2, "b", "b")]
     assert round_points("check", visits) == ["a", "b", "b"]
-    # What it was changed in is the session.
+    # It was changed in the session.
     assert (revised_rounds("check", visits), revised_rounds("session", visits)) == (0, 1)
     assert round_points("session", visits) == ["a", "b"]
     # Settled by one who looks for the next stage: not the round's.

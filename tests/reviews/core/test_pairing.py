@@ -62,7 +62,7 @@ def test_nobody_gets_what_they_may_not_look_at(data: st.DataObject, people: int,
     shares = share_out(looks, pair_up(names, history=history, seed="s"), names, history=history, seed="s")
     for look in looks:
         free = set(names) - look.barred
-        # Left to whoever comes only where there are not two.
+        # Left to anybody only if there are not two.
         assert (look.external_id in shares) == (len(free) >= 2)
         assert set(shares.get(look.external_id, ())) <= free
 

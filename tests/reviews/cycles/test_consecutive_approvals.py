@@ -91,7 +91,7 @@ def test_a_change_begins_the_count_anew(team: Team) -> None:
     item = item_of(team)
     say(a, item, "approve")
     say(b, item, "fix")
-    # Who wrote the version cannot approve it; whoever approved another one can.
+    # The author of the version cannot approve it; a person who approved another one can.
     assert "A version can’t be reviewed by its author" in refused(b, item)
     say(a, item, "approve")
     say(c, item, "fix")

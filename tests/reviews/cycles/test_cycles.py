@@ -1,4 +1,4 @@
-"""Cycles begin, are set aside and begin anew; imported ones stay hidden until they are published."""
+"""Cycles start, are superseded and start again; imported ones stay hidden until they are published."""
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -151,7 +151,7 @@ def test_without_a_protocol_imported_dialogues_stay_candidates() -> None:
     assert stored_counters(team.project) == recount(team.project)
 
 
-# --- beginning anew ----------------------------------------------------------------------------------
+# --- starting again ----------------------------------------------------------------------------------
 
 
 def test_an_erratum_opens_a_new_cycle_and_leaves_the_old_one(team: Team) -> None:

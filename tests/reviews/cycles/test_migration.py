@@ -198,7 +198,7 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
 
 @pytest.mark.parametrize("again", ["migrated", "superseded"])
 def test_what_was_sealed_opens_when_the_stage_that_began_anew_settles(team: Team, again: str) -> None:
-    """Whoever is to review the item there would else read a colleague's verdict and fix before."""
+    """Otherwise the item's reviewers there would read a colleague's verdict and fix first."""
     data = without("self_check_single", "self_check_multi").model_dump(mode="json")
     data["stages"][0]["outcomes"] = [{"verdicts": ["any"] * 2, "outcome": "escalate"}]
     data["stages"][1]["entry"]["send_back"] = None

@@ -104,7 +104,7 @@ def test_an_expert_who_upholds_the_version_under_review_approves_it_and_writes_n
 
 
 def test_a_ruling_keeps_of_the_record_what_speaks_of_no_change(team: Team, item: Dialogue) -> None:
-    """Storing a colleague's version took more from the record than the ruling lets stand."""
+    """Storing a colleague's version took more from the record than the ruling keeps."""
     seen = current(item)
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=edited(seen, question, label, message))

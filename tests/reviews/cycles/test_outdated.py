@@ -1,4 +1,4 @@
-"""What a new guideline outdates: which dialogues, how that shows, and how they go back."""
+"""Dialogues that a new guideline outdates: which, how it is shown, and how they go back."""
 
 from typing import Any
 
@@ -244,7 +244,7 @@ def test_a_gold_item_is_flagged_as_what_waits_beside_it() -> None:
     assert (line.touched, line.left) == (3, 3)
     assert outdated.preview_send_back(change=made, **administrator).total == 3
     assert mark(team) == made
-    # What goes back leaves none of them behind in the stage.
+    # Items that go back leave none of them in the stage.
     outdated.start_send_back(change=made, **administrator)
     assert run_job() == {"sent_back": 3, "busy": 0}
     assert not flagged()

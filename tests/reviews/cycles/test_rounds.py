@@ -47,7 +47,7 @@ def annotated(team: Team, count: int) -> list[Dialogue]:
 
 
 def next_round(team: Team) -> Draw:
-    """What beat does: the round under way ends, and the next one is drawn."""
+    """Do what beat does: end the current round and draw the next one."""
     assert draw_where_upstream_is_done() == 1
     return Draw.objects.filter(project=team.project).order_by("-number")[0]
 
@@ -57,7 +57,7 @@ def drawn(draw: Draw) -> list[Dialogue]:
 
 
 def look(item: Dialogue, *verdicts: str, text: str = "") -> None:
-    """Both for whom the item is reserved hand in."""
+    """Both people for whom the item is reserved submit."""
     slots = Slot.objects.filter(dialogue=item, stage="rounds", state=SlotState.OPEN).order_by("index")
     for slot, verdict in zip(list(slots), verdicts, strict=True):
         person = slot.reserved_for
@@ -165,7 +165,7 @@ def test_an_error_makes_another_round(team: Team) -> None:
     wrong.refresh_from_db()
     assert wrong.status == DialogueStatus.POOLED
     run = StageRun.objects.get(cycle__dialogue=wrong, stage="rounds", state=StageRunState.POOLED)
-    # Two independent people handed in this content, so it was seen without conflict.
+    # Two independent people submitted this content, so it was seen without conflict.
     assert (run.round, run.looks, run.seen, run.entry_revision) == (2, 1, True, wrong.head)
     for item in drawn(next_round(team)):
         look(item, "approve", "approve")
@@ -199,7 +199,7 @@ def test_a_round_of_which_nothing_was_looked_at_ends_no_rounds(team: Team) -> No
     look(first, "approve", "approve")
     [second] = drawn(next_round(team))
     look(second, "fix", "fix", text="Both say so.")
-    # All were seen, but the last round found an error: so there is a third, whose item begins anew.
+    # All were seen, but the last round found an error: so there is a third, whose item starts again.
     [third] = drawn(next_round(team))
     supersede_cycle(actor=team.administrator, dialogue=third, reason="An erratum.", force=True)
     draw = close_population_and_draw(actor=team.administrator, project=team.project)
@@ -286,7 +286,7 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(
         assert (revised["rounds"], revised["settlement"]) == ((0, 4, 0), (2, 2, 0))
         return [(one.key, one.right, one.of) for one in stage.rounds]
 
-    # As an earlier program counted: what the session mended came a round later, and a third round never was.
+    # As an earlier version counted: fixes of the session belonged to the next round, and there was no third round.
     monkeypatch.setattr(
         item_history,
         "as_visit",

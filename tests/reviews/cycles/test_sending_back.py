@@ -1,4 +1,4 @@
-"""What an audit shows of one owner's items, and what follows for the rest of them."""
+"""The results of an audit of one owner's items, and the consequences for the rest of them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where an item goes: each outcome, from verdicts to the next stage, the head, the owner and the trail."""
+"""Outcomes: from verdicts to the next stage, the head, the owner and the trail."""
 
 import re
 from typing import Any
@@ -220,12 +220,12 @@ def test_back_to_the_author(team: Team) -> None:
     claim_and_submit(team.annotator, item)
     assert fresh(item).stage == "cross_check"
     assert run_of(item, "cross_check", 2).state == StageRunState.OPEN
-    # Whoever reviewed the first round may review the second.
+    # Reviewers of the first round may review the second.
     claim_and_submit(team.annotators[1], item, "approve")
 
 
 def test_the_author_reads_what_was_proposed_in_what_is_sent_back(team: Team, client: Client) -> None:
-    """The item goes on from their own version, so the fix stands beside it."""
+    """The item continues from their own version, so the fix is shown next to it."""
     adopt(team, 2, [ANY | {"outcome": "back_to_author"}])
     item = cross_check(team, make_item(team, "cross_check"), "fix", "escalate", first="Proposed.")
     slot = claim_slot(actor=team.annotator, slot=open_slot(item)).slot

@@ -184,7 +184,7 @@ def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice
     home, notices = client_page(reader, "/"), client_page(reader, "/notices/")
     code = re.search("@colleague-([0-9a-f]{4})", shown)
     assert code is not None
-    assert f"Colleague {code[1]}" in shown  # whoever owns it is called so, too
+    assert f"Colleague {code[1]}" in shown  # the owner is called so, too
     assert f"@colleague-{code[1]}, @{other.username} and @{reader.username} say." in re.sub("<[^>]+>", "", shown)
     for text in (re.sub("<datalist.*?</datalist>", "", shown, flags=re.DOTALL), home, notices):
         assert str(team.senior) not in text
@@ -229,7 +229,7 @@ def test_who_gave_a_blind_review_back_says_nothing_in_the_open_either(team: Team
     release(actor=person, token=claim.token)
     with pytest.raises(Denied, match="independently"):
         comment_on(actor=person, dialogue=item, anchor="", text="The answer is wrong.")
-    # Who never had it may.
+    # A person who never had it may.
     assert comment_on(actor=team.senior, dialogue=item, anchor="", text="Nice.").sealed is False
 
 

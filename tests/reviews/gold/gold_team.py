@@ -1,4 +1,4 @@
-"""What the tests of gold items share: a team large enough, a verified dialogue, and the item made of it."""
+"""Setup for the tests of gold items: a large enough team, a verified dialogue, and the item made from it."""
 
 import itertools
 from copy import deepcopy
@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 def gold_team(*, annotators: int = 6) -> Team:
     """A team under ``c3`` without the audit, so that what passes the cross-check is verified at once.
 
-    The first three annotators make the dialogues; the others have a hand in none.
+    The first three annotators make the dialogues; the others take part in none.
     """
     team = make_team(annotators=annotators)
     preset = load_preset("c3")
@@ -85,7 +85,7 @@ def take(person: User, team: Team) -> Claim:
 
 
 def answer_with(person: User, claim: Claim, verdict: str, **more: Any) -> Any:
-    """Hand in what the person holds."""
+    """Submit what the person holds."""
     if verdict in ("reject", "escalate"):
         more.setdefault("reason", "It cannot be saved.")
     return submit_review(actor=person, slot=claim.slot, token=claim.token, verdict=verdict, **more)

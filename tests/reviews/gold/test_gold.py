@@ -121,7 +121,7 @@ def test_it_may_show_a_planted_error(team: Team) -> None:
 
 
 def test_an_error_that_the_checks_name_is_not_planted(team: Team) -> None:
-    """Nobody hands in a dialogue with an error, so in the stage only a gold item could have one."""
+    """Nobody can submit a dialogue with an error, so only a gold item could have one in the stage."""
     source = verified(team)
     with pytest.raises(Invalid, match="the item would stand out: get_weather"):
         make_gold(team, source, document=broken(current(source)))
@@ -380,7 +380,7 @@ def test_given_back_it_never_comes_to_who_oversees_the_project_by_now(
 
 
 def test_who_comes_to_oversee_the_project_hands_in_no_gold_item(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its answer is theirs to read from then on; and whoever was a senior reviewer once may have read it."""
+    """From then on they may read its answer; and a former senior reviewer may have read it."""
     item = make_gold(team)
     make_item(team, STAGE)
     certain(monkeypatch, team)
@@ -401,7 +401,7 @@ def test_who_comes_to_oversee_the_project_hands_in_no_gold_item(team: Team, monk
     Slot.objects.filter(pk=held[0].slot_id).update(state="claimed", holder=held[0].person)
     with pytest.raises(Conflict, match="your role has changed"):
         answer_with(held[0].person, held[0], "approve")
-    # What is ordinary stays theirs, whatever they become.
+    # Ordinary items stay theirs, whatever their role becomes.
     person = team.annotators[5]
     monkeypatch.setattr("reviews.services.queue.gold_claims.is_due", lambda secret, **turn: False)
     claim = take(person, team)
@@ -524,7 +524,7 @@ def test_claims_follow_the_key(team: Team) -> None:
     def due(secret: str) -> list[bool]:
         return [is_due(secret, person=person.pk, claims=n, rate=0.4) for n in range(12)]
 
-    # What a key says depends on the person's number; this one says five times yes, whoever it is.
+    # The result of a key depends on the person's number; this one is yes five times for everybody.
     secret = next(key for key in map("{:064d}".format, range(10_000)) if sum(due(key)) == 5)
     GoldRate.objects.update(secret=secret)
     got = []
@@ -697,9 +697,9 @@ def test_annotators_see_it_counted_like_any_other(team: Team, monkeypatch: pytes
 
     assert shown() == ({"verified": 1, "in_review": 1}, (2, 0, 2))
     make_gold(team, source)
-    # Two reviews of each of two dialogues: with more of them, whoever counted would find that there is a gold item.
+    # Two reviews of each of two dialogues: with more of them, counting would reveal that there is a gold item.
     assert shown() == ({"in_review": 2}, (4, 0, 0))
-    # Who reviewed the known answer has handed in one of them.
+    # The reviewer of the known answer has submitted one of them.
     assert shown(team.annotators[1]) == ({"in_review": 2}, (3, 0, 1))
     certain(monkeypatch, team)
     # Any number of people get it: what colleagues do there moves nothing, what one does oneself all.

@@ -125,7 +125,7 @@ class Pair:
         return self.item.dialogue if which == "gold" else self.ordinary
 
     def plain(self, which: str, text: str) -> str:
-        """What an answer says, without the names, keys and times that no two items share."""
+        """Return an answer's text without the names, keys and times that no two items share."""
         dialogue = self.dialogue(which)
         dialogue.refresh_from_db()
         names = {dialogue.external_id: "NAME", dialogue.public_id: "DIALOGUE", dialogue.variant_group: "GROUP"}
@@ -328,7 +328,7 @@ def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
 
 
 def test_an_error_that_was_mended_before_the_stage_is_not_planted(team: Team) -> None:
-    """The version that mended it would change nothing of the one before, as no ordinary dialogue's does."""
+    """The version with the fix would equal the one before it, which never happens in an ordinary dialogue."""
     item = make_item(team, "self_check_multi")
     came = current(item)
     claim_and_submit(team.annotator, item, "fix", document=changed(came))
@@ -387,7 +387,7 @@ def test_errors_that_were_named_in_answers_are_not_counted_for_those_who_named_o
 
 
 def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team) -> None:
-    """What seems to wait in the cross-check has been with no expert, nor has anybody handed it in there."""
+    """An item that seems to wait in the cross-check was not with an expert, and nobody submitted it there."""
     source = make_item(team, STAGE)
     claim_and_submit(team.annotators[1], source, "reject")
     claim_and_submit(team.annotators[2], source, "approve")
@@ -409,7 +409,7 @@ def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team
 
 
 def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team: Team) -> None:
-    """What was not taken there stands among the versions of an ordinary dialogue, too."""
+    """Versions that were not used are listed for an ordinary dialogue, too."""
     protocol = current_protocol(team.project)
     assert protocol is not None
     single, multi, check, expert = protocol.stages
@@ -495,7 +495,7 @@ def test_a_draw_names_its_population_to_overseers_alone(team: Team) -> None:
 
 
 def test_what_rounds_found_in_an_answer_is_for_overseers_alone(team: Team) -> None:
-    """To others it stands in the stage before them: what they found there beyond that is the gold item's."""
+    """Others see it in the stage before theirs: anything more would reveal that it is a gold item."""
     wild, check = load_preset("wild", round_fraction=0.5), load_preset("c3").stage(STAGE)
     stages = (wild.stages[0], check, *wild.stages[1:])
     adopt_protocol(actor=team.administrator, project=team.project, protocol=wild.model_copy(update={"stages": stages}))
@@ -581,7 +581,7 @@ def test_figures_of_a_release_leave_out_the_answers_that_stay_hidden(
     release = run_release(team)
     assert release.item_count == 3 + held
     figures = release.frozen["figures"]
-    # Three came as they were verified, and so agreed their reviewers; the fourth was mended by both.
+    # Three were imported as verified, and their reviewers agreed; both reviewers fixed the fourth.
     assert (figures["accuracy"]["finished"], figures["accuracy"]["verified"]) == (3 + held, 3 + held)
     assert {(one["key"], one["right"], one["of"]) for one in figures["accuracy"]["by_stage"]} >= {
         ("baseline", 3, 3 + held), (STAGE, 3 + held, 3 + held)
@@ -678,7 +678,7 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
 
 
 def test_the_pages_say_which_item_is_older_than_all_that_waits_beside_it(team: Team) -> None:
-    """Where a queue goes in the order of an import, all that is verified has smaller ids and earlier times."""
+    """If a queue follows the order of an import, all verified items have smaller ids and earlier times."""
     client, slug = signed_in(team.administrator), team.project.slug
 
     def pages(source: Dialogue) -> list[str]:

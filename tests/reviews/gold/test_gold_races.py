@@ -39,7 +39,7 @@ def test_six_people_get_one_item_each_in_a_slot_of_their_own(team: Team, monkeyp
     slots = Slot.objects.filter(stage_run=item.stage_run)
     assert {claim.slot_id for claim in claims} == set(slots.values_list("pk", flat=True))
     assert sorted(slots.values_list("index", flat=True)) == [0, 1, 2, 3, 4, 5]
-    # What they would have got waits again.
+    # The item that they would have received waits again.
     assert not Slot.objects.filter(stage=STAGE, state=SlotState.CLAIMED).exclude(stage_run=item.stage_run).exists()
     results = race(*(lambda claim=claim: answer_with(claim.person, claim, "approve") for claim in claims))
     assert lost(results) == []
@@ -86,7 +86,7 @@ def test_claiming_and_handing_in_against_retiring(team: Team, monkeypatch: pytes
     )
     assert lost(results) == []
     assert team.project.events.filter(kind="gold.retired").count() == 1
-    # Whoever hands it in after it was retired is not scored.
+    # A review submitted after it was retired is not scored.
     assert GoldScore.objects.count() <= 1
     assert stored_counters(team.project) == recount(team.project)
     assert Dialogue.objects.get(pk=item.source_id).gold_role == ""

@@ -32,7 +32,7 @@ def team() -> Team:
 
 
 def in_chinese() -> dict[str, Any]:
-    """What the factory's document says, but for the words."""
+    """Return the factory's document with Chinese text."""
     document = changed(make_document(), "根特天气晴朗，气温18度。") | {"language": "zh"}
     document["tasks"][0]["user_message"] = "根特的天气怎么样？"
     document["tasks"][0]["steps"][0]["arguments"] = {"city": "根特"}
@@ -40,7 +40,7 @@ def in_chinese() -> dict[str, Any]:
 
 
 def pair(team: Team) -> tuple[Dialogue, Dialogue]:
-    """Two verified variants, the first with a fix; the fifth annotator had a hand in the second alone."""
+    """Two verified variants, the first with a fix; the fifth annotator took part only in the second."""
     english = verified(team)
     chinese = make_item(team, STAGE, in_chinese())
     for person in team.annotators[3:5]:
@@ -65,7 +65,7 @@ def test_variants_are_hidden_while_the_item_is_in_use_and_each_has_its_own(team:
     after = stored_counters(team.project)
     moved = {key: after[key] - before.get(key, 0) for key in after if after[key] != before.get(key, 0)}
     assert moved == {"gold:status:in_review": 2, "gold:status:verified": -2}
-    # The factory's dialogue stands in no counter; gold items do.
+    # No counter includes the factory's dialogue, but gold items are counted.
     assert not [row for row in COUNTERS.recount(team.project) if row[0].startswith("gold:")]
     retire_gold_item(actor=team.administrator, project=team.project, public_id=twin.public_id)
     assert not GoldItem.objects.filter(retired_at=None)
@@ -109,7 +109,7 @@ def test_a_group_of_gold_items_looks_like_any_other(team: Team, client: Client) 
     Dialogue.objects.filter(pk__in=[one.pk for one in waiting]).update(variant_group="talk-2")
     make_gold(team, english)
     slug = team.project.slug
-    # Who may be tested, who made the answer, who owns all of it.
+    # People who may be tested, the author of the answer, the owner of all of it.
     for person in (team.annotators[5], team.annotators[1], team.annotator):
         client.force_login(person)
         listed = client.get(f"/api/projects/{slug}/dialogues/").json()["results"]

@@ -37,7 +37,7 @@ def work_off(person: User, team: Team, stage: str | None = STAGE) -> tuple[list[
 def test_what_the_lists_show_as_waiting_comes_to_whoever_goes_on(
     team: Team, stage: str | None, rate: float | None
 ) -> None:
-    """What nobody is given although it waits would be a gold item, for whoever compares."""
+    """An item that waits but goes to nobody would be recognised as a gold item."""
     if rate is not None:
         always(team, rate)
     for _ in range(3):
@@ -51,12 +51,12 @@ def test_what_the_lists_show_as_waiting_comes_to_whoever_goes_on(
         got, waiting = work_off(person, team, stage)
         assert (len(got), set(got)) == (5, here)
         assert waiting == [5, 4, 3, 2, 1, 0]
-    # What is ordinary has left the stage by now; the others stay, and have been theirs.
+    # Ordinary items have left the stage by now; the others stay, and have been theirs.
     assert work_off(team.annotators[5], team, stage)[1] == [3, 2, 1, 0]
 
 
 def test_what_is_nearest_to_the_end_comes_first_gold_or_not(team: Team) -> None:
-    """Whoever was given an earlier stage's work would know that nothing ordinary waits in the later one."""
+    """Work from an earlier stage would reveal that nothing ordinary waits in the later one."""
     gold = make_gold(team).dialogue_id
     early, urgent = make_item(team, "self_check_single"), make_item(team, "self_check_single")
     prioritise(actor=team.administrator, dialogue=urgent, priority=Priority.HIGH)

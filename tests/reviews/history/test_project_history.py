@@ -132,7 +132,7 @@ def test_nothing_tells_of_a_blind_review_before_it_has_settled(team: Team, clien
     claim_and_submit(team.annotators[1], item, "reject", reason="Odd.")
     assert [seen(person) for person in (team.senior, team.administrator)] == before
     assert exported() == file
-    # What follows in the same chain would tell by its number that something is missing before it.
+    # The number of the next event in the chain would reveal that one is missing before it.
     prioritise(actor=team.administrator, dialogue=item, priority=Priority.HIGH)
     assert exported() == file
     claim_and_submit(team.annotators[2], item, "reject", reason="Odd.")
@@ -269,7 +269,7 @@ def test_the_hash_of_the_documents_example_is_right() -> None:
 
 
 def checked(lines: list[dict[str, Any]], file: Path) -> tuple[int, list[str]]:
-    """What the program of the documents says of a file: its exit code and its lines."""
+    """Return the result of the program in the docs for a file: its exit code and its lines."""
     (program,) = re.findall(r"```python\n(.*?)\n```", (ROOT / "docs/history.md").read_text(), re.DOTALL)
     file.write_bytes(b"".join(dumps(line) + b"\n" for line in lines))
     done = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=False)
@@ -303,7 +303,7 @@ def test_anybody_can_check_an_exported_history_with_the_program_of_the_documents
     changed_row = deepcopy(rows)
     changed_row[at]["after"]["x"] = 1
     assert checked(changed_row, file) == (1, [f"line {at + 1}: was changed", f"{len(rows)} events, 1 wrong"])
-    # Made anew with its hash, it does not fit what follows.
+    # Written again with its hash, it does not match the next event.
     made_of = {key: value for key, value in changed_row[at].items() if key not in ("hash", "dialogue", "actor")}
     changed_row[at]["hash"] = event_digest(**made_of)
     code, said = checked(changed_row, file)
@@ -521,5 +521,5 @@ def test_a_chains_end_is_missed_by_the_checkpoint(team: Team, capsys: pytest.Cap
         call_command("verify_history")
     *others, problem = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     assert "1 fewer events than the" in problem
-    # What it told of has a row still.
+    # The row that it described still exists.
     assert "stage self_check_single in round 1 of cycle 1 has no event" in others[0]

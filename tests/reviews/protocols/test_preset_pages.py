@@ -35,7 +35,7 @@ def test_a_preset_is_adopted_and_shown(client: Client, preset: str) -> None:
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_a_preset_is_set_up_before_it_is_adopted_with_what_its_form_holds(client: Client, preset: str) -> None:
-    """The form sent as it stands gives the preset as it is; with every switch turned, its options are turned."""
+    """The unchanged form gives the unchanged preset; switching everything switches every option."""
     team = make_team()
     client.force_login(team.administrator)
     page = client.get(reverse("protocol", args=[team.project.slug]))

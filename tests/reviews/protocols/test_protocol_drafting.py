@@ -127,7 +127,7 @@ def test_a_changed_checklist_gets_the_next_number() -> None:
     draft = step(c3(), "remove:/stages/0/checklist/items/5")
     second = renumber_checklists(read_protocol(draft), [first])
     assert [stage.checklist.version for stage in second.stages] == [2, 1, 1, 1]
-    # What is taken back is a change as well: answers to the second version keep their meaning.
+    # Reverting is a change, too: answers to the second version keep their meaning.
     third = renumber_checklists(first, [second, first])
     assert third.stages[0].checklist.version == 3
     assert renumber_checklists(second, [second, first]) == second

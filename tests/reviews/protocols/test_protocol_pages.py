@@ -177,7 +177,7 @@ def test_what_somebody_else_adopted_meanwhile_is_not_overwritten_unseen(client: 
     page = send(client, team, "adopt", {"/name": "Ours"})
     assert page.status_code == 409
     assert "Version 2 was adopted while you were editing version 1" in text(page)
-    # What is shown now is against the newer one, and is what the next try adopts.
+    # The page now compares with the newer one, and the next try adopts that.
     assert "a random 30 % of the others" in text(page)
     assert 'name="seen" value="2"' in text(page)
     assert send(client, team, "adopt", {"/name": "Ours"}, seen=2).status_code == 302
@@ -243,7 +243,7 @@ def test_a_protocol_of_too_many_rows_is_refused_before_a_page_is_made_of_it(clie
     page = send(client, team, "json", {"json": json.dumps(sent)})
     assert (page.status_code, page["Content-Type"]) == (422, "text/html; charset=utf-8")
     assert "The protocol has more than 5,000 values" in text(page)
-    # What was pasted and the form stay; neither is put on the page as rows.
+    # The pasted text and the form stay; neither is shown as rows.
     assert 'value="Cross-check"' in text(page)
     assert "/stages/2/outcomes/9/outcome" not in text(page)
     for do in ("check", "look", "adopt", "add:/stages"):

@@ -98,7 +98,7 @@ def test_rounds_drawn_at_once_are_one_round() -> None:
 
 
 def test_the_last_reviews_of_a_round_end_it_once() -> None:
-    """Two items, four reviewers, one moment: whoever commits last finds the round done and draws the next."""
+    """Two items, four reviewers, one moment: the last to commit finds the round done and draws the next."""
     for _ in range(ROUNDS):
         team = wild(4, 0.5)
         tend_rounds(project_id=team.project.pk, stage="rounds")
@@ -246,7 +246,7 @@ def test_an_alarm_is_raised_once() -> None:
 
 @pytest.mark.parametrize("settles", [True, False])
 def test_a_review_against_being_moved(settles: bool) -> None:
-    """What is handed in as its item is moved goes on by one version or the other, never by half of each."""
+    """A review submitted while its item is moved follows one version or the other, never a mixture."""
     for _ in range(ROUNDS):
         team = make_team(annotators=4, seniors=2)
         adopt_c3(team)

@@ -21,7 +21,7 @@ def dialogue(team: Team) -> Dialogue:
 
 
 def claim(team: Team, person: Any, **body: Any) -> dict[str, Any]:
-    """What the person gets to do next."""
+    """Return the person's next work."""
     response = ApiClient(person).send(f"/api/projects/{team.project.slug}/claims/", body)
     assert response.status_code == 201, response.content
     answer: dict[str, Any] = response.json()
@@ -29,7 +29,7 @@ def claim(team: Team, person: Any, **body: Any) -> dict[str, Any]:
 
 
 def submit(person: Any, work: dict[str, Any], **body: Any) -> Any:
-    """Hand in a review of it."""
+    """Submit a review of it."""
     body = {"token": work["token"], "verdict": "approve"} | body
     return ApiClient(person).send(f"/api/work/{work['slot']}/submit/", body)
 

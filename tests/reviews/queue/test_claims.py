@@ -301,7 +301,7 @@ def test_opening_its_page_prolongs_it_and_says_until_when_and_counts_no_time(tea
             in text
         )
         assert (held.heartbeat_at, held.active_seconds) == (claim.heartbeat_at, 0)
-    # What htmx asks for is no page that somebody has opened: there the heart beats.
+    # A request by htmx does not open a page; an open page has a heartbeat.
     overdue(claim)
     client.get(f"/work/{claim.slot.public_id}/?at=/", headers={"HX-Request": "true"})
     assert Claim.objects.get().expires_at < timezone.now()

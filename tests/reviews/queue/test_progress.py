@@ -1,4 +1,4 @@
-"""What the project page and My work are told."""
+"""The figures on the project page and on My work."""
 
 import re
 
@@ -121,7 +121,7 @@ def test_the_key_and_the_button_of_my_work_take_what_comes_first(team: Team, cli
     person = team.annotators[1]
     reassign(actor=team.administrator, slot=open_slot(own), to=person)
     client.force_login(person)
-    # Whoever has checked an item first checks it once more.
+    # The first person to check an item checks it once more.
     for item in (urgent, urgent, own, own, late):
         shown = one_line(client.get("/"))
         form = re.search(r'<form[^>]*action="([^"]*)">((?:(?!</form>).)*data-key="n")', shown)
@@ -202,7 +202,7 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
     assert "1+ that nobody can claim" in (page := one_line(client.get("/")))
     assert "“Expert verification”: nobody can review at least 1 item" in page
     assert "(1+ that nobody can claim)" in one_line(client.get("/p/stuck/"))
-    # Who is asked to review blind hears nothing of who has reviewed what.
+    # A blind reviewer does not learn who has reviewed what.
     client.force_login(team.annotators[2])
     pages = one_line(client.get("/")) + one_line(client.get("/p/stuck/"))
     assert not any(words in pages for words in ("nobody can claim", "nobody can review"))
@@ -213,7 +213,7 @@ def test_an_escalated_item_that_every_senior_reviewer_has_checked_is_said_to_wai
 
 
 def test_the_row_of_stages_counts_reviews_alone_and_says_so(client: Client) -> None:
-    """One dialogue takes two reviews in the cross-check; what is verified is counted in dialogues, and stands apart."""
+    """One dialogue takes two reviews in the cross-check; verified ones are counted in dialogues, separately."""
     team = make_team()
     adopt_c3(team)
     make_item(team, "cross_check")

@@ -60,7 +60,7 @@ def overdue(claim: Claim) -> None:
 
 
 def consistent(team: Team) -> None:
-    """What must be true at every moment, whoever won."""
+    """What must be true at every moment, whatever the outcome."""
     assert_consistent(team.project)
 
 
@@ -89,7 +89,7 @@ def claimed_by_many(people: int, items: int) -> None:
     assert lost(results) == []
     taken = Tally(slot for result in results for slot in result)
     assert max(taken.values()) == 1
-    # Nobody gives up early: what was locked when one looked is found by whoever looks last.
+    # Nobody gives up early: items that were locked for one are found by the last to look.
     assert len(taken) == items
     assert Claim.objects.count() == items
 
@@ -206,7 +206,7 @@ def test_giving_back_against_taking_over(team: Team) -> None:
 
 @pytest.mark.postgres
 def test_a_claim_that_waited_for_another_to_end_begins_after_it(team: Team) -> None:
-    """On the record too: whoever adds up the claims finds no moment at which one person, or one slot, had two."""
+    """In the records too: the claims never overlap for one person or one slot."""
     first, second = team.annotators[:2]
     begin(team.project, make_dialogues(team.project, 2))
     held = claim_next(actor=first, project=team.project)

@@ -1,4 +1,4 @@
-"""What claim and submit read and lock; what is written out by hand says the same as the ORM's query."""
+"""Rows that claim and submit read and lock; hand-written SQL gives the same result as the ORM's query."""
 
 import random
 from collections import Counter
@@ -137,7 +137,7 @@ def test_a_cursor_moves_and_counts(team: Team) -> None:
 
 
 def may_take(person: User, roles: frozenset[Role], slot: Slot) -> bool:
-    """What Python says of one slot."""
+    """Return what Python decides about one slot."""
     beside = Slot.objects.filter(stage_run=slot.stage_run, reserved_for=person, state="open").exclude(pk=slot.pk)
     refused = refusal(person=person, roles=roles, slot=slot, stage=stage_of(slot))
     return not refused and not beside.exists() and other_started_slot(actor=person, slot=slot) is None

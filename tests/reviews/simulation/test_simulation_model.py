@@ -189,7 +189,7 @@ def test_an_expert_who_sees_everything_finds_the_truth(seed: int) -> None:
         person=someone(detection=1.0), item=item, base=base, left=left, right=right, chance=random.Random(seed)
     )
     both = [p for p in item.original.points if value_at(left, p) == value_at(right, p) != value_at(base, p)]
-    # What both changed alike is no dispute, so nobody rules on it.
+    # Equal changes are no dispute, so nobody rules on them.
     assert [point.anchor for point in item.errors(judgement.document)] == [point.anchor for point in both]
 
 

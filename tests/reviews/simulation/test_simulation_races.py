@@ -38,7 +38,7 @@ BREAK_EVERY = 6
 
 
 class Floor:
-    """Where they all work: who is idle, and whose connection is whose."""
+    """The state of all workers: who is idle, and who has which connection."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
@@ -141,7 +141,7 @@ def sixteen(preset: str) -> Simulation:
 
 
 def end_well(simulation: Simulation, cut_off: int) -> None:
-    """Let whoever was cut off last come back, and look whether everything is as it must be."""
+    """Let the last person who was cut off return, and check that everything is consistent."""
     runner._review_all(simulation, lambda reviews: None)
     project = simulation.project
     assert set(Dialogue.objects.filter(project=project).values_list("status", flat=True)) <= {
@@ -157,7 +157,7 @@ def end_well(simulation: Simulation, cut_off: int) -> None:
 
 
 def nothing_lost_or_doubled(simulation: Simulation, cut_off: int) -> None:
-    """What people know they handed in is there once; beyond it at most what they could not tell of any more."""
+    """Every confirmed submission is there once; beyond that at most those whose answer was lost."""
     reviews: Any = Review.objects.filter(project=simulation.project)
     there = Tally(
         reviews.values_list("dialogue__external_id", "slot__stage", "slot__round", "stage_run__cycle__number", "person")

@@ -222,7 +222,7 @@ def test_an_error_stays_in_its_sample_when_experts_look_again(team: Team, outcom
 
 
 def test_a_sample_stays_whole_when_its_stage_takes_every_item(team: Team) -> None:
-    """What was still to be looked at, and was moved to the new version, left the population."""
+    """Items that were still open and were moved to the new version left the population."""
     adopt_c3(team, audit_fraction=1.0)
     items = [passed(team) for _ in range(2)]
     close_population_and_draw(actor=team.administrator, project=team.project)
@@ -268,7 +268,7 @@ def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: 
     supersede_cycle(actor=team.administrator, dialogue=left, reason="Revised.", force=True)
     claim_and_submit(fourth, right, "approve")
     claim_and_submit(fourth, wrong, "escalate")
-    # What is disputed is no part of the sample.
+    # Disputed items are not part of the sample.
     close_population_and_draw(actor=team.administrator, project=team.project, stage="settlement")
     claim_and_submit(team.senior, right, "approve")
     claim_and_submit(team.senior, wrong, "reject")

@@ -263,7 +263,7 @@ def test_a_value_that_everybody_gave_leaves_ac1_an_interval() -> None:
 
 
 def test_few_disagreements_do_not_rule_out_that_both_say_the_rare_value() -> None:
-    # Nobody saw a unit in which both mend, so kappa is below nought; one of 37 would make it 0.3, two 0.5.
+    # In no unit do both people fix, so kappa is below zero; one of 37 would make it 0.3, two 0.5.
     for figure in (
         fleiss_kappa(table(33, 2, 2, 0)),
         cohen_kappa(table(33, 2, 2, 0)),

@@ -1,4 +1,4 @@
-"""What of two reviews enters agreement, and as which units."""
+"""The parts of two reviews that count for agreement, and their units."""
 
 from typing import Any
 
@@ -161,7 +161,7 @@ def test_the_pairs_of_three_reviewers_are_one_unit_of_a_task() -> None:
     """They depend on one another: taken for units of their own, they made the interval of F1 too narrow."""
     one, two = one_task(call("s1"), answer("s2")), one_task(call("s1"), call("s3", "b"), answer("s2"))
     reviews = [approve(one), approve(one), fix(two)]
-    # 1 of 1 and 1, and twice 1 of 1 and 2; whoever comes first.
+    # 1 of 1 and 1, and twice 1 of 1 and 2, in any order.
     for said in (reviews, reviews[::-1]):
         assert patterns(rating_units(said), "calls") == [("t1", (3, 3, 5, 3))]
     counts = PatternCounts({(3, 3, 5, 3): 6, (3, 3, 3, 3): 14})

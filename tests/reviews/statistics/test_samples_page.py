@@ -56,7 +56,7 @@ def test_rounds_and_their_draws(team: Team) -> None:
     seen = one_line(page(team.senior, team))
     assert "Settle 1 open conflict of round 1 in a review session" in seen
     assert f'href="/p/{team.project.slug}/review-sessions/rounds-1/"' in seen
-    # Who looks with whom is for those who oversee.
+    # Only overseers see who reviews with whom.
     assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)
     assert page(team.annotator, team, csv="pairs-rounds").status_code == 404
     assert "Settle 1 open" not in one_line(page(team.annotator, team))

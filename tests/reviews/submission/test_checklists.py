@@ -169,7 +169,7 @@ def test_the_form_keeps_answers_and_notes(client: Client) -> None:
 
 
 def test_the_note_of_a_no_that_became_a_yes_is_kept_with_the_form_and_not_handed_in(client: Client) -> None:
-    """Whoever settles read what was wrong beside a “yes”, and its writer could not see it any more."""
+    """The adjudicator read an error next to a “yes”, which its writer could no longer see."""
     team = team_with()
     item = make_item(team, "self_check_single")
     slot = open_slot(item)

@@ -90,7 +90,7 @@ def test_a_window_whose_answers_were_lost_is_not_asked_about_its_own_words(clien
     keep(one, item, reason="The da", edits="a1")
     answer = keep(one, item, reason="The date is wrong.", edits="a1 a2")
     assert (answer.status_code, answer["X-Form-Version"]) == (204, "2")
-    # What was outdated on its way comes too late.
+    # A save that was outdated on its way is too late.
     assert keep(one, item, reason="The da", edits="a0").status_code == 409
     assert form()["reason"] == "The date is wrong."
 

@@ -1,4 +1,4 @@
-"""Handing in: which verdict fits which content, what stands in the way, and what comes too late."""
+"""Submission: which verdict fits which content, what blocks it, and what is too late."""
 
 import re
 from copy import deepcopy
@@ -297,7 +297,7 @@ def test_one_person_waives_so_often_in_one_dialogue(
     with pytest.raises(Invalid, match="waive at most 2 warnings"):
         waive_all(actor=team.annotator, slot=work.slot, document=suspicious(current(item)), reason="Wanted.")
     assert live_waivers(actor=team.annotator, dialogue=item) == {("x", "/tasks/t1", "0"): "As agreed."}
-    # What one has used up is nobody else's.
+    # One person's limit does not affect others.
     assert waive_all(actor=team.senior, slot=work.slot, document=suspicious(current(item)), reason="Wanted.") == 1
 
 
@@ -555,7 +555,7 @@ def merging(team: Team, places: int) -> tuple[Slot, Draft]:
 
 
 def choices(page: str, side: str) -> dict[str, str]:
-    """What the form of the page sends where that side is chosen everywhere."""
+    """Return what the page's form sends if that side is chosen everywhere."""
     anchors = {unescape(anchor) for anchor in re.findall(r'name="(choice:[^"]+)"', page)}
     [decided] = re.findall(r'name="decided" value="([^"]*)"', page)
     return dict.fromkeys(anchors, side) | {"decided": unescape(decided)}
@@ -586,7 +586,7 @@ def test_conflicts_of_a_merge_are_chosen_page_by_page_and_none_is_forgotten(clie
     slot, draft = merging(team, 205)
     client.force_login(team.annotator)
     merge_page = f"/work/{slot.public_id}/merge/"
-    # What is no decision decides nothing.
+    # An invalid decision decides nothing.
     for decided in ("[", "[1]", '{"": ["mine"]}', "[" * 9000):
         assert client.post(merge_page, {"decided": decided, "rest": "both"}).status_code == 409
     answer = client.get(merge_page)

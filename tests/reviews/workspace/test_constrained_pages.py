@@ -323,7 +323,7 @@ def test_a_dispute_about_a_case_is_settled_place_by_place(client: Client) -> Non
     claim_slot(actor=team.senior, slot=slot)
     client.force_login(team.senior)
     page = text_of(client.get(reverse("workspace", args=[slot.public_id]), follow=True))
-    # What one side alone has is taken or left out as a whole, and reads as words.
+    # A part that only one side has is taken or left out as a whole, and is shown as text.
     assert re.search(r"Only .{3,40} has this part. Use all of it or leave it out", page)
     assert "interaction rounds: Six rounds." in page
     for words in (

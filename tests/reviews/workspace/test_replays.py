@@ -212,7 +212,7 @@ def test_the_replay_of_a_version_is_for_all_and_a_custom_or_drafted_one_for_ones
     assert [seen(one, each) for each in (shared, pasted, own)] == [True, True, True]
     assert [seen(other, each) for each in (shared, pasted, own)] == [True, False, False]
     assert not seen(team.outsider, shared)
-    # Shown again to whoever looks at the same content.
+    # Shown again to everybody who looks at the same content.
     assert last_replay(actor=other, dialogue=dialogue, revision=dialogue.head) == shared
     assert last_replay(actor=one, dialogue=dialogue, draft=draft) == own
     with pytest.raises(DomainError, match="somebody else"):

@@ -1,4 +1,4 @@
-"""The workbench of a validator: tried in a worker, shown to whoever may see the draft, required for an approval."""
+"""The workbench of a validator: run in a worker, shown to all who may see the draft, required for an approval."""
 
 import itertools
 from typing import Any, ClassVar
@@ -330,7 +330,7 @@ def test_code_that_cannot_be_tried_is_saved_and_goes_on_from_there(
     assert words in page
     draft = Draft.objects.get()
     assert draft.document()["constraints"][4]["validator"]["code"] == code
-    # What the page holds now is mended in it: nobody else has changed anything.
+    # The fix is made on the current page: nobody else has changed anything.
     assert f'name="seen" value="{draft.version}"' in page
     mended = client.post(url, sent | {"text": CODE, "function": "validate_punctuation", "seen": str(draft.version)})
     assert "?job=" in mended.headers["Location"]
@@ -453,7 +453,7 @@ def test_a_program_starts_a_trial_reads_it_and_its_matrix(team: Team) -> None:
     seen = client.get(matrix, {"revision": dialogue.head.public_id}).json()
     assert seen["outcome"] == outcome
     assert {"reference", "own"} <= {row["kind"] for row in seen["rows"]}
-    # What is known is not tried again.
+    # A known validator is not tried again.
     again = client.send(f"{path}trials/")
     assert (again.status_code, again.json()["public_id"], again.json()["validators"]) == (200, None, [outcome])
     colleague = ApiClient(team.annotators[1])

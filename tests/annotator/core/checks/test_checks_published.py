@@ -1,4 +1,4 @@
-"""What the checks say of published data: every finding here was read and is right; any other is a false alarm."""
+"""Findings of the checks in published data: these were all read and are right; any other is a false alarm."""
 
 import json
 from collections.abc import Iterator

@@ -110,7 +110,7 @@ def test_a_project_chooses_severities() -> None:
     assert before == {"schema.wrong_type": "error", "label.policy_steps": "error", "graph.not_annotated": "error"}
     after = {one.check: one.severity for one in findings(bad, settings=settings)}
     assert after == {"schema.wrong_type": "warning", "graph.not_annotated": "warning"}
-    # What is merely unfinished stays a reminder until submission.
+    # Unfinished parts are only reminders until submission.
     assert {one.check: one.severity for one in findings(bad, "save", settings=settings)} == {
         "schema.wrong_type": "warning",
         "graph.not_annotated": "info",
@@ -193,7 +193,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def hash_at(document: dict[str, Any], anchor: str) -> str:
-    """The hash of what stands at an anchor; of null for a key that is missing in something that stands there."""
+    """The hash of the value at an anchor; of null if its last key is missing."""
     try:
         return value_hash(resolve(document, anchor))
     except AnchorMissing:

@@ -209,7 +209,7 @@ SHOWS = {"response": {"shows": [{"showId": f"show{i}", "name": f"Opera {i}"} for
         # A choice among them.
         (SHOWS, "show1 is the best, then show2.", []),
         (SHOWS, "show1, show2 and show3 are free of charge.", []),
-        # show1 does not stand in show10.
+        # show10 does not contain the name show1.
         ([{"show_id": "show1"}, {"show_id": "show2"}, {"show_id": "show3"}], "show10, show2, show3", []),
         ([{"show_id": n, "title": f"Act {n}"} for n in (71, 72)], "Act 71 (71) and Act 72", []),
         ([{"show_id": n, "title": f"The {w}"} for n, w in ((71, "a"), (72, "b"))], "The a (71) and The b", ["72"]),

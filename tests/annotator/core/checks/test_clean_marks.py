@@ -33,7 +33,7 @@ def test_whatever_decides_what_is_found_is_part_of_the_mark() -> None:
     assert len(files) > 50
     names = {name for file in files for name in imports(file)}
     parts = {name.split(".")[2] for name in names if name.startswith("annotator.core.")}
-    # What lists and counters read is decided in search.py, which no check needs.
+    # search.py decides what lists and counters read; no check needs it.
     assert parts | {"search"} == {part.removesuffix(".py") for part in clean.PARTS}
     foreign = {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"annotator"}
     assert foreign == {library.replace("-", "_") for library in clean.LIBRARIES}
@@ -65,9 +65,9 @@ def test_only_what_a_release_takes_has_a_mark() -> None:
     open_label["tasks"][0]["policy"] = None
     told = findings(open_label, "import")
     assert {finding.severity for finding in told} == {"info"}
-    # What is merely to be done while importing is an error in a release, unless the project says otherwise.
+    # A reminder during import is an error in a release, unless the project's settings differ.
     assert {finding.severity for finding in findings(open_label, "release")} == {"error"}
     assert not earned(open_label, "import")
     assert earned(open_label, "import", **{finding.check: "warning" for finding in told})
-    # What is said of a case changes when its validators are tried.
+    # Findings about a case change when its validators are tried.
     assert CleanMarks(CheckSettings()).earned(case(), [], "a", "b") is None

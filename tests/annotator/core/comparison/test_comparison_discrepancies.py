@@ -1,4 +1,4 @@
-"""Where two reviewers' versions differ in meaning."""
+"""Differences in meaning between two reviewers' versions."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""A trajectory run through code: what runs, what the model gets, what ticks off, how it stands at the end."""
+"""A trajectory run through code: what runs, what the model gets, what ticks off, the result at the end."""
 
 import json
 from typing import Any
@@ -100,7 +100,7 @@ def test_the_reference_runs_and_everything_is_kept() -> None:
         (Came.RAN, 1, False),
     ]
     assert (done.solved, done.ending, done.found, done.answer_held) == (Solved.PERFECTLY, Ending.ANSWERED, True, True)
-    # The validator was asked, and the tools' own three constraints stand beside the case's five.
+    # The validator ran, and the tools' own three constraints are listed next to the case's five.
     assert done.statuses == [Status.SATISFIED] * 8
     assert done.rounds[-1].accepted
     assert done.rounds[0].limits.calls == 3

@@ -80,7 +80,7 @@ class TestAppendixD3:
 
     @staticmethod
     def tried(text: str, accepts: Any, reference: str) -> Outcome:
-        """What a trial says of code that judges as ``accepts`` does."""
+        """Return the result of a trial of code that judges like ``accepts``."""
         subject = Subject("c0", text, "format", None, "", "validate", None, None, reference, (), ())
         rows = subject.rows()
         return judged(rows, [CallResult(Status.OK, accepts(row.text)) for row in rows])

@@ -87,7 +87,7 @@ def test_shapes_in_one_go():
     assert shaped(bare(), shape="chain") == {"s1": "", "s2": "(s1)", "s3": "(s2)", "s4": "s3"}
     assert shaped(bare(), shape="independent") == {"s1": "", "s2": "", "s3": "", "s4": "s1 s2 s3"}
     assert shaped(bare(answered=False), shape="chain") == {"s1": "", "s2": "(s1)", "s3": "(s2)"}
-    # What was said of an edge that stays is kept.
+    # The properties of an edge that stays are kept.
     assert shaped(trip(), shape="chain") == {"s1": "", "s2": "(s1)", "s3": "s2", "s4": "s3"}
 
 
@@ -132,7 +132,7 @@ def test_a_shape_that_makes_no_sense(data, shape, words):
 
 
 def test_a_copied_shape_that_a_clarification_bars():
-    # In the source the first call waits for the last; here a question stands between them.
+    # In the source the first call waits for the last; here a question comes between them.
     source = task("t2", call("a", depends_on=["b"]), call("b", depends_on=[]))
     steps = [call("s1", depends_on=None), clarification("s2", depends_on=None), call("s3", depends_on=None)]
     data = document(task("t1", *steps), source)

@@ -1,4 +1,4 @@
-"""Where steps stand in a drawing, and the lines between them."""
+"""Positions of the steps in a drawing, and the lines between them."""
 
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ def test_two_calls_in_a_row():
 
 def test_a_diamond_puts_its_ends_in_the_middle():
     drawing = lay_out(graph("a b:a c:a d:bc"))
-    # b and c are 46 + 18 apart; a and d stand halfway.
+    # b and c are 46 + 18 apart; a and d are halfway.
     assert boxes(drawing) == {"a": (12, 70), "b": (226, 38), "c": (226, 102), "d": (440, 70)}
     assert [box.id for box in drawing.boxes if box.critical] == ["a", "b", "d"]
     assert {pair for pair, line in lines(drawing).items() if line.critical} == {("b", "a"), ("d", "b")}

@@ -79,7 +79,7 @@ class TestAccepts:
 
     @given(acyclic(4), st.data())
     def test_a_loose_comparer_is_a_bipartite_matching(self, one: Graph, data: st.DataObject) -> None:
-        # Predicted call n may stand for the reference calls drawn for it, and for no others.
+        # Predicted call n may match the reference calls drawn for it, and for no others.
         allowed = [data.draw(st.sets(st.sampled_from(one.ids))) for _ in one.ids] if one.ids else []
         reference = [{"id": node, "name": "t", "arguments": {"id": node}} for node in one.ids]
         matcher = Matcher(
@@ -241,7 +241,7 @@ def test_a_real_task_of_five_chains_of_two(shared_data: Path) -> None:
     with (shared_data / "wild" / "candidates.jsonl").open(encoding="utf-8") as lines:
         task = next(record for record in map(json.loads, lines) if record["id"] == "wild_tool_bench_9_t3")
     actions = [node["action"] for node in task["english_answer_list"][0]][:-1]
-    # Who wrote an article is known once it was read: five articles, then five authors.
+    # The author of an article is known only after reading it: five articles, then five authors.
     one = graph([[]] * 5 + [[i] for i in range(5)])
     reference = [{"id": node, **action} for node, action in zip(one.ids, actions, strict=True)]
 

@@ -1,4 +1,4 @@
-"""What the published evaluators list: all of the shared parity data, hand-worked rules, the lint and its bound."""
+"""Agreement with the published evaluators: the shared parity data, rules worked by hand, the lint and its limit."""
 
 import json
 from pathlib import Path

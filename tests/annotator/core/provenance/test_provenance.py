@@ -1,4 +1,4 @@
-"""Where values are visible: forms, spans, places and what each call can see."""
+"""Visibility of values: forms, spans, places and what each call can see."""
 
 from typing import Any
 

@@ -323,7 +323,7 @@ def test_a_guest_is_shown_one_call_after_the_other_in_an_order_of_the_moment(san
     seen = [one.message.split() for one in sandbox.run(LOOKING, "validate", calls)]
     numbers = [{int(word) for word in words if word.isdigit()} for words in seen]
     assert all(n in known for n, known in enumerate(numbers))
-    # Whoever is asked as the k-th of them has heard of k at most.
+    # The k-th process that is asked knows of k at most.
     assert [sum(len(known) <= k for known in numbers) >= k for k in range(1, 41)] == [True] * 40
     again = sandbox.run(LOOKING, "validate", calls)
     assert [one.message.split() for one in again] != seen

@@ -339,5 +339,5 @@ def test_a_form_that_nobody_touched_gives_back_what_was_there(form: Form, held: 
         posted |= {item.key: item.name for item in field.items if item.present}
     values, errors = read_form_fields(form, posted, held)
     for name, value in held.items():
-        # What the model takes it may write otherwise: "7" as 7.
+        # The model may write a value it takes in another way: "7" as 7.
         assert values[name] == value or (not errors and values == form.read(held | values))
