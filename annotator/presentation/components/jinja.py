@@ -8,23 +8,33 @@ from django.template import engines
 from django.template.loader import render_to_string
 from django.utils.translation import get_language, gettext
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from annotator.presentation.components.anchors import dom_id, text_dom_id
 from annotator.presentation.components.icons import ICONS
-from annotator.presentation.components.json_text import shown_json
+from annotator.presentation.components.json_text import coloured, shown_json
 from annotator.presentation.components.labels import label_of
+
+
+class DirectContext(Context):
+    """Calls macros and functions directly. Jinja looks each time whether they want the context; none of ours does."""
+
+    def call(self, function: Any, /, *args: Any, _loop_vars: Any = None, _block_vars: Any = None, **given: Any) -> Any:
+        return function(*args, **given)
 
 
 def environment(**options: Any) -> Environment:
     """Return the environment of the templates in templates/jinja2, compiled once in a process."""
     made = Environment(**options | {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined})  # noqa: S701 - Django's backend sets autoescape
+    made.context_class = DirectContext
     made.globals |= {
         "_": translated,
+        "coloured_json": coloured_json,
         "ICONS": ICONS,
         "label_of": label_of,
         "dom_id": dom_id,
-        "quoted": partial(quote, safe=""),
+        "quoted": lru_cache(maxsize=4096)(partial(quote, safe="")),
         "shown_json": shown_json,
         "text_dom_id": text_dom_id,
     }
@@ -39,6 +49,11 @@ def translated(words: str) -> str:
 @lru_cache(maxsize=4096)  # a page uses the same few texts at each of its steps
 def _translated(_language: str | None, words: str) -> str:
     return gettext(words)
+
+
+def coloured_json(text: str, part: Markup) -> Markup:
+    """Return a JSON text with its parts in colours; ``part``: the element of each."""
+    return Markup(coloured(str(escape(text)), str(part)))  # noqa: S704
 
 
 def macros(name: str) -> Any:

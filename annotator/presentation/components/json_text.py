@@ -1,4 +1,4 @@
-"""JSON values for reading, split into coloured tokens."""
+"""JSON values for reading, with their parts in colours."""
 
 import re
 from itertools import takewhile
@@ -16,26 +16,24 @@ _LINE = 40
 #: never contain them. Around a number, the quotes are removed with them.
 OPEN, CLOSE, FIGURE, FIGURE_END = "\ue000", "\ue001", '"\ue002', '\ue003"'
 _SIGNS = re.compile(f"{FIGURE}|{FIGURE_END}|[{OPEN}{CLOSE}]")
-#: Replaces a key or a value in a layout. JSON escapes it, so no layout contains it.
-_HOLE = "\0"
+_QUOTE = "&#34;"
+#: A key, string, number or word of an escaped JSON text. A marked number has quotes.
+_PARTS = re.compile(rf"({_QUOTE}(?:[^&\\]++|\\.|&(?!#34;))*+{_QUOTE}|[-\dIN][\w.+-]*|[a-z]+)")
+_CLASSES = {"&": "s", "t": "w", "f": "w", "n": "w"}
+_MARKED_NUMBER = f"{_QUOTE}{FIGURE[1]}"
 
 #: A part of a text and its element: mark, del, ins or None.
 Piece = tuple[str | None, str]
-
-
-#: The characters before a part of a JSON text, its class, and the part: a key (k), a string (s), a number (n) or a word
-#: (w).
-Token = tuple[str, str, str]
 
 
 class ShownJson(NamedTuple):
     """A JSON text as a page shows it. ``size``: its characters on one line; ``cut``: whether only its beginning is
     shown."""
 
-    tokens: list[Token]
-    end: str
-    size: int = 0
-    cut: bool = False
+    text: str
+    size: int
+    cut: bool
+    coloured: bool
 
 
 def pretty_json(value: Any) -> str:
@@ -44,11 +42,23 @@ def pretty_json(value: Any) -> str:
 
 
 def shown_json(value: Any) -> ShownJson:
-    """Return the value's JSON in tokens. A long value is cut, and a very long one has no colours."""
+    """Return the value's JSON. A long value is cut, and a very long one has no colours."""
     size = len(flat(value))
-    if size > MAX_SHOWN:
-        return ShownJson([], pretty_json(_beginning(value)), size, True)
-    return ShownJson([], pretty_json(value)) if size > _MAX_COLOURED else json_tokens(value)
+    cut = size > MAX_SHOWN
+    return ShownJson(pretty_json(_beginning(value) if cut else value), size, cut, size <= _MAX_COLOURED)
+
+
+def coloured(text: str, part: str) -> str:
+    """Return an escaped JSON text with each key (k), string (s), number (n) and word (w) put into ``part``, which has a
+    place for that letter and one for the text.
+    """
+    pieces = _PARTS.split(text)
+    put = part.format
+    pieces[1::2] = [
+        put("k" if after[:1] == ":" else "n" if one.startswith(_MARKED_NUMBER) else _CLASSES.get(one[0], "n"), one)
+        for one, after in zip(pieces[1::2], pieces[2::2], strict=True)
+    ]
+    return "".join(pieces)
 
 
 def is_cut(value: Any) -> bool:
@@ -82,25 +92,3 @@ def _beginning(value: Any) -> Any:
 def _width(flat: str) -> int:
     """Return the visible characters of a line, without marks."""
     return len(flat) if OPEN not in flat and FIGURE not in flat else len(_SIGNS.sub("", flat))
-
-
-def json_tokens(value: Any) -> ShownJson:
-    """Return the value's JSON in tokens."""
-    held: list[tuple[str, str]] = []
-
-    def name(key: str) -> str:
-        held.append(("k", flat(key)))
-        return _HOLE
-
-    def scalar(value: Any) -> str:
-        css = "s" if isinstance(value, str) else "w" if value is None or isinstance(value, bool) else "n"
-        held.append((css, flat(value)))
-        return _HOLE
-
-    *before, end = indented(value, line=_LINE, name=name, scalar=scalar, width=_width).split(_HOLE)
-    return ShownJson([(signs, *one) for signs, one in zip(before, held, strict=True)], end)
-
-
-def pieces(text: str) -> list[Piece]:
-    """Return the parts of a text that has marks."""
-    return [("mark" if place % 2 else None, part) for place, part in enumerate(_SIGNS.split(text)) if part]

@@ -4,26 +4,18 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from annotator.core.schema.canonical import unescape
 from annotator.presentation.components.jinja import macros
-from annotator.presentation.components.json_text import (
-    CLOSE,
-    FIGURE,
-    FIGURE_END,
-    OPEN,
-    Piece,
-    is_cut,
-    pieces,
-    pretty_json,
-    shown_json,
-)
+from annotator.presentation.components.json_text import CLOSE, FIGURE, FIGURE_END, OPEN, Piece, is_cut, pretty_json
 
 #: Characters of an excerpt before and after the mark.
 AROUND = 36
 #: Longer marked texts are shortened in an excerpt.
 _MAX_LENGTH = 120
+#: Stands for the text of an element.
+_HOLE = "\0"
 
 
 class Mark(NamedTuple):
@@ -54,9 +46,11 @@ def marked_json(value: Any, marks: Iterable[Mark]) -> Markup:
     for mark in marks:
         spans.setdefault(mark.path or "", []).append(mark.span)
     held = {path[:end] for path in spans for end in (*(at for at, sign in enumerate(path) if sign == "/"), len(path))}
-    shown = shown_json(_with_signs(value, "", spans, held))
-    tokens = [(before, "n" if text.startswith(FIGURE) else css, pieces(text)) for before, css, text in shown.tokens]
-    return macros("values").marked_json(tokens, pieces(shown.end))
+    html: Markup = macros("values").json(_with_signs(value, "", spans, held))
+    start, end = macros("values").marked_text([("mark", _HOLE)]).split(_HOLE)
+    for sign, element in ((escape(FIGURE), start), (escape(FIGURE_END), end), (OPEN, start), (CLOSE, end)):
+        html = html.replace(sign, element)
+    return html
 
 
 def excerpt(text: str, span: tuple[int, int] | None) -> Markup:
