@@ -17,9 +17,7 @@ class ExampleQuerySet(models.QuerySet["Example"]):
 
 
 class Example(models.Model):
-    """A verified version of a dialogue, or one of its tasks, with a note on what it shows. Can be withdrawn, not
-    changed.
-    """
+    """A verified version of a dialogue, or one of its tasks, with a note on what it shows. Never changed."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="examples", db_index=False)

@@ -188,9 +188,7 @@ class Claim(models.Model):
 
 
 class QueueCursor(models.Model):
-    """A person's progress in a stage's queue. When they passed the slots up to ``position``, they could claim none of
-    them.
-    """
+    """A person's progress in a stage's queue: they could claim none of the slots up to ``position``."""
 
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     project = models.ForeignKey(

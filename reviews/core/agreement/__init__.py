@@ -1,4 +1,4 @@
-"""Agreement between reviewers and accuracy of items, from counts. Pure: no Django here, so a notebook can use it."""
+"""Agreement between reviewers and accuracy of items, computed from counts."""
 
 from reviews.core.agreement.accuracy import (
     ContentHistory,

@@ -15,11 +15,11 @@ from reviews.core.agreement.figures import LEVEL, Figure, wilson
 class ContentHistory:
     """The content of one item, as any hash, at each known point."""
 
-    #: {point: content at its end}. A skipped point keeps the content of the one before.
+    #: {point: content after it}. A skipped point has the content of the previous one.
     contents: Mapping[str, str]
     #: The verified content; None if the item was rejected, which makes it wrong at every point.
     verified: str | None
-    #: Whether the item's way has ended. Others are left out: their stages would look better than they are.
+    #: Whether the item is finished. Unfinished items are left out: their stages would look better than they are.
     finished: bool = True
 
 
@@ -38,10 +38,10 @@ class PointCount:
 
 
 def count_content_history(history: ContentHistory, points: Sequence[str]) -> dict[str, PointCount]:
-    """What one item adds to each point of the curve.
+    """Return what one item adds to each point of the curve.
 
-    ``points``: "baseline" and the stages (or the rounds) in their order. Nothing where the item is unfinished. Raises
-    ValueError where the item's content at the first point is unknown.
+    ``points``: "baseline" and the stages (or rounds) in order. Empty for an unfinished item. Raises ValueError if the
+    content at the first point is unknown.
     """
     if not history.finished:
         return {}
@@ -55,7 +55,7 @@ def count_content_history(history: ContentHistory, points: Sequence[str]) -> dic
 
 
 def count_content_histories(histories: Iterable[ContentHistory], points: Sequence[str]) -> dict[str, PointCount]:
-    """The counts of all these items."""
+    """Return the sum of the counts of these items."""
     total = dict.fromkeys(points, PointCount())
     for history in histories:
         for point, count in count_content_history(history, points).items():

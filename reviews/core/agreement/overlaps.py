@@ -1,9 +1,9 @@
-"""How far two reviewers' sets (calls of a task, edges of its graph) overlap: precision, recall and F1 from counts.
+"""Measures how far two reviewers' sets (calls of a task, edges of its graph) overlap: precision, recall and F1.
 
-The definition is ours, after what the papers report as "F1 for task completion": counts are summed over tasks before
-dividing (micro-averaged), and neither reviewer is the truth. F1 = 2 · matched / (left + right) is the same whichever
-of the two is called left; precision and recall change places with them. Of three reviewers or more the pairs of a task
-are added up to one unit: each reviewer is in several pairs, so that pairs are not independent of one another.
+We chose this definition for what papers report as "F1 for task completion": counts are summed over tasks before
+dividing (micro-average), and neither reviewer is the truth. F1 = 2 · matched / (left + right) does not depend on which
+reviewer is left; precision and recall swap. With three reviewers or more, the pairs of a task are summed to one unit,
+because pairs with the same reviewer are not independent.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class Overlap:
     matched: int
     left: int
     right: int
-    #: How many reviewers; with more than two, left and right belong to nobody.
+    #: The number of reviewers; with more than two, left and right are no particular reviewer.
     reviewers: int = 2
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class Overlap:
             raise ValueError(f"{self.matched} cannot be in both of sets of {self.left} and {self.right}.")
 
     def pattern(self) -> Pattern:
-        """(matched, left, right), then the number of reviewers if it is not two: counted like rating patterns."""
+        """Return (matched, left, right), then the number of reviewers if it is not two; counted like a rating pattern."""
         sums = self.matched, self.left, self.right
         return sums if self.reviewers == 2 else (*sums, self.reviewers)
 
@@ -53,7 +53,7 @@ def added_up(pairs: Sequence[Overlap], reviewers: int) -> Overlap:
 
 
 def read_overlap(pattern: Pattern) -> Overlap:
-    """The overlap of a pattern. Raises ValueError for what is none."""
+    """Return the overlap of a pattern. Raises ValueError for a pattern of something else."""
     if len(pattern) not in (3, 4):
         raise ValueError(f"{pattern} is no overlap: (matched, left, right) is expected, and the number of reviewers.")
     numbers = [value for value in pattern if isinstance(value, int)]
@@ -64,7 +64,7 @@ def read_overlap(pattern: Pattern) -> Overlap:
 
 @dataclass(frozen=True, slots=True)
 class OverlapScores:
-    """One reviewer's sets against the other's. Of precision and recall the left side counts as the reference."""
+    """Scores of one reviewer's sets against the other's. For precision and recall, the left side is the reference."""
 
     precision: Figure
     recall: Figure
@@ -72,11 +72,11 @@ class OverlapScores:
 
 
 def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = LEVEL) -> OverlapScores:
-    """Precision, recall and F1 of sets, micro-averaged over tasks.
+    """Return precision, recall and F1 of sets, micro-averaged over tasks.
 
     ``counts``: of ``Overlap.pattern``. n is the number of tasks with a member on either side (for precision on the
-    right, for recall on the left). Interval: ``core.agreement.bounds``, where tasks with one match less or more than
-    those that came up could have come up as well. Raises ValueError for patterns that are no overlaps.
+    right, for recall on the left). Interval: ``core.agreement.bounds``; the possible tasks include those with one match
+    more or less than observed ones. Raises ValueError for patterns that are not overlaps.
     """
     tasks = [(read_overlap(pattern), times) for pattern, times in counts.checked()]
     return OverlapScores(
@@ -89,7 +89,7 @@ def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = L
 def _ratio(
     name: str, tasks: list[tuple[Overlap, int]], parts: Callable[[Overlap], tuple[int, int]], level: float
 ) -> Figure:
-    """Σ top / Σ bottom over tasks. ``parts``: the two of a task."""
+    """Return Σ top / Σ bottom over tasks. ``parts``: the two of a task."""
     seen: Counter[tuple[int, int]] = Counter()
     possible = set()
     for one, times in tasks:
@@ -110,7 +110,7 @@ def _ratio(
 
 
 def _one_more_or_less(one: Overlap) -> Iterator[Overlap]:
-    """The same sets where one reviewer has one match less, or more, with each of the others."""
+    """Yield the same sets with one match less, and one more, between a reviewer and each of the others."""
     step = one.reviewers - 1
     if one.matched:
         yield replace(one, matched=max(0, one.matched - step))

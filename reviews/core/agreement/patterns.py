@@ -1,37 +1,37 @@
-"""Rating patterns: what the raters of one unit said together, and how often each combination came up.
+"""Rating patterns: the ratings of one unit, and how often each combination occurs.
 
-A unit is one thing that several people judged independently: (item, place of a label). Every statistic is computed from
-the counts of patterns: there are as many of those as there are combinations of values, however many reviews there are.
-Counts add up and can be taken away again, so they are kept up to date review by review.
+A unit is one thing that several people judged independently: an item, and the place of a label. Every statistic is
+computed from counts of patterns. There are as many patterns as combinations of values, however many reviews there are.
+Counts can be added and subtracted, so they are updated review by review.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
-#: One rater's value; None where this rater has none (did not rate the unit, or left the label open).
+#: One rater's value; None if the rater has none (did not rate the unit, or left the label open).
 Value = str | int | None
-#: The values of all raters of a unit. The order means something only where the raters are the same people throughout.
+#: The values of all raters of a unit. The order matters only if the raters are the same people in every unit.
 Pattern = tuple[Value, ...]
 
 
 def ordered(ratings: Sequence[Value]) -> Pattern:
-    """The pattern of raters who are the same people in the same order in every unit; None marks a missing rating."""
+    """Return the pattern of the same raters in the same order in every unit; None marks a missing rating."""
     return tuple(ratings)
 
 
 def unordered(ratings: Iterable[Value]) -> Pattern:
-    """The pattern of raters who are interchangeable: the values that were given, sorted."""
+    """Return the pattern of interchangeable raters: the given values, sorted."""
     return tuple(sorted((value for value in ratings if value is not None), key=lambda value: (str(type(value)), value)))
 
 
 def pattern_key(pattern: Pattern) -> str:
-    """A pattern as JSON text, e.g. ``["approve","fix"]``: one text for each pattern, fit for a database key."""
+    """Return a pattern as JSON text, e.g. ``["approve","fix"]``; each pattern has one text, usable as a database key."""
     return json.dumps(pattern, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_pattern(key: str) -> Pattern:
-    """The pattern of a key. Raises ValueError for a text that is no list of texts, whole numbers and nulls."""
+    """Return the pattern of a key. Raises ValueError for a text that is not a list of texts, whole numbers and nulls."""
     values = json.loads(key)
     if not isinstance(values, list) or not all(
         value is None or (isinstance(value, str | int) and not isinstance(value, bool)) for value in values
@@ -41,9 +41,9 @@ def read_pattern(key: str) -> Pattern:
 
 
 class PatternCounts:
-    """How many units show each pattern. Never changed: sums and differences are new objects.
+    """How many units have each pattern. Immutable: sums and differences are new objects.
 
-    A difference may hold negative counts while changes wait to be added up; statistics refuse those.
+    A difference may contain negative counts before all changes are added; statistics refuse those.
     """
 
     __slots__ = ("_counts",)
@@ -53,7 +53,7 @@ class PatternCounts:
 
     @classmethod
     def of(cls, patterns: Iterable[Pattern]) -> Self:
-        """The counts of these units' patterns."""
+        """Return the counts of these units' patterns."""
         counts: dict[Pattern, int] = {}
         for pattern in patterns:
             counts[pattern] = counts.get(pattern, 0) + 1
@@ -61,15 +61,15 @@ class PatternCounts:
 
     @classmethod
     def from_json(cls, counts: Mapping[str, int]) -> Self:
-        """Counts from what ``to_json`` made. Raises ValueError for a key that is no pattern."""
+        """Return counts from the result of ``to_json``. Raises ValueError for a key that is not a pattern."""
         return cls({read_pattern(key): count for key, count in counts.items()})
 
     def to_json(self) -> dict[str, int]:
-        """{key of the pattern: count}, sorted, so that equal counts give equal texts."""
+        """Return {key of the pattern: count}, sorted, so that equal counts give equal texts."""
         return dict(sorted((pattern_key(pattern), count) for pattern, count in self._counts.items()))
 
     def without_order(self) -> "PatternCounts":
-        """The same units with their raters taken as interchangeable; units without any rating are dropped."""
+        """Return the same units with interchangeable raters, without units that have no rating."""
         counts: dict[Pattern, int] = {}
         for pattern, count in self._counts.items():
             if bare := unordered(pattern):
@@ -77,7 +77,7 @@ class PatternCounts:
         return PatternCounts(counts)
 
     def checked(self) -> list[tuple[Pattern, int]]:
-        """Patterns with their counts, in one order. Raises ValueError where a count is negative."""
+        """Return patterns with their counts, in one order. Raises ValueError for a negative count."""
         for pattern, count in self._counts.items():
             if count < 0:
                 raise ValueError(
@@ -104,7 +104,7 @@ class PatternCounts:
         return self._counts.get(pattern, 0)
 
     def __len__(self) -> int:
-        """How many different patterns there are."""
+        """Return the number of different patterns."""
         return len(self._counts)
 
     def __eq__(self, other: object) -> bool:

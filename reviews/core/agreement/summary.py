@@ -1,4 +1,4 @@
-"""Which statistics a label of a stage, or of a pair, has: what a page or an export lists."""
+"""Chooses the statistics of a label, for pages and exports."""
 
 from annotator.core.schema.documents import Information, Policy
 from reviews.core.agreement.alpha import krippendorff_alpha
@@ -9,7 +9,7 @@ from reviews.core.agreement.patterns import PatternCounts, Value
 from reviews.core.agreement.units import OVERLAPPING, RATED
 from reviews.core.protocols import Verdict
 
-#: The values a reviewer could give. None of these labels is ordered, so alpha is nominal.
+#: The possible values of each label. None of the labels is ordered, so alpha is nominal.
 SCALES: dict[str, tuple[Value, ...]] = {
     "verdict": tuple(map(str, Verdict)),
     "policy": tuple(map(str, Policy)),
@@ -18,10 +18,10 @@ SCALES: dict[str, tuple[Value, ...]] = {
 
 
 def summarise(label: str, counts: PatternCounts, *, pair: bool, level: float = LEVEL) -> list[Figure]:
-    """The statistics of a label, in the order they are shown.
+    """Return the statistics of a label in the order in which they are shown.
 
-    ``pair``: the patterns are those of two people in a fixed order, which Cohen's kappa, precision and recall take;
-    otherwise reviewers are interchangeable. Raises ValueError for an unknown label or a value that it cannot have.
+    ``pair``: the patterns are those of two people in a fixed order, as Cohen's kappa, precision and recall need;
+    otherwise reviewers are interchangeable. Raises ValueError for an unknown label or an impossible value.
     """
     if label in OVERLAPPING:
         scores = overlap_scores(counts, of=label, level=level)

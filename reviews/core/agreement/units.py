@@ -14,7 +14,7 @@ from reviews.core.protocols import StageKind, Verdict
 
 Document = dict[str, Any]
 
-#: Labels whose patterns hold one rating for each reviewer.
+#: Labels whose patterns contain one rating for each reviewer.
 RATED = ("verdict", "policy", "information")
 #: Labels whose patterns are ``Overlap.pattern`` of two reviewers' sets.
 OVERLAPPING = ("calls", "edges")
@@ -30,10 +30,10 @@ class RunFacts:
     kind: StageKind
     blind: bool
     reviews: int
-    #: Of the stage within the cycle, and of the cycle among those of its item: 1 is the first.
+    #: The number of the round in the cycle, and of the cycle of the item; 1 is the first.
     round: int = 1
     cycle: int = 1
-    #: Whether the answer was known beforehand: scored, not compared.
+    #: Whether the answer was known before; such reviews are scored, not compared.
     gold: bool = False
 
 
@@ -61,7 +61,7 @@ class SubmittedReview:
     """One reviewer's part of a stage run."""
 
     verdict: str
-    #: The version the reviewer stands for: what was made, or else what was seen. Both raters saw the author's labels.
+    #: The version the reviewer approved: the submitted one, or else the one seen. Both raters saw the author's labels.
     document: Document
 
 
@@ -84,10 +84,10 @@ class Unit:
 def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
     """Return every unit of a stage run, in the document's order.
 
-    ``verdict``: one rating each. ``policy`` and ``information``: one for each task, None from whoever rejected the
-    item, left the label empty or has no such task. ``calls`` and ``edges``: an overlap for each task, of the approving
-    reviewers. Ratings stand in the order of ``reviews``: give them sorted by person where the pattern is to tell the
-    two of a pair apart. Raises ValueError for fewer than two reviews.
+    ``verdict``: one rating each. ``policy`` and ``information``: one for each task; None from a reviewer who rejected
+    the item, left the label empty or has no such task. ``calls`` and ``edges``: an overlap for each task, of the
+    approving reviewers. Ratings are in the order of ``reviews``: sort them by person if the pattern must tell the two
+    of a pair apart. Raises ValueError for fewer than two reviews.
     """
     if len(reviews) < 2:
         raise ValueError("Agreement needs two or more reviews.")

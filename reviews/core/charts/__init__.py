@@ -1,7 +1,6 @@
-"""Charts as shapes, which ``templates/reviews/statistics/chart.html`` writes as SVG. Pure: no Django here.
+"""Charts as shapes, which ``templates/reviews/statistics/chart.html`` writes as SVG.
 
-Colours come from the style sheet. Each chart has a title and a description; the numbers themselves belong in a table
-beside it.
+The style sheet sets colours. Each chart has a title and a description; a table beside it has the numbers.
 """
 
 from reviews.core.charts.bars import Bar, Panel, bar_panels, row_bars

@@ -1,4 +1,4 @@
-"""Counts as bars: panels over time, one below the other, and rows from the largest down."""
+"""Bar charts: panels over time, and rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from reviews.core.charts.svg import Drawing, drawing, element, fluid, share, ste
 
 _LEFT = 52.0
 _PANEL = 84.0
-#: Between the panels, for the name of the next one.
+#: Space between panels, for the name of the next one.
 _GAP = 34.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many, and of what."""
+    """A count and its label."""
 
     name: str
     count: int
@@ -21,14 +21,14 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Bars of one kind over the same times as those of the other panels."""
+    """Bars of one kind; all panels have the same times."""
 
     name: str
     counts: Sequence[int]
 
 
 def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], title: str, description: str) -> Drawing:
-    """One panel below the other over common times, all on one scale, so that their heights can be compared."""
+    """Draw panels below one another with the same times and scale, so that heights can be compared."""
     plot = min(max(560.0, 40.0 * len(times)), 1160.0)
     ticks = steps_to(max((count for panel in panels for count in panel.counts), default=1), about=3)
     step = plot / max(len(times), 1)
@@ -48,7 +48,7 @@ def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], titl
                 parts.append(
                     element("rect", "chart-bar series-1", x=x, y=top + _PANEL - tall, width=width, height=tall, rx=1)
                 )
-        # A figure on the last and the largest bar, where there is room.
+        # Label the last and the largest bar if there is room.
         for place in _labelled(panel.counts):
             x, y = _LEFT + step * (place + 0.5), top + _PANEL * (1 - panel.counts[place] / ticks[-1]) - 4
             parts.append(text(f"{panel.counts[place]:,}", x, y, "chart-value", anchor="middle"))
@@ -62,7 +62,7 @@ def bar_panels(name: str, *, times: Sequence[str], panels: Sequence[Panel], titl
 
 
 def row_bars(name: str, *, rows: Sequence[Bar], title: str, description: str) -> Drawing:
-    """Rows in the order given, as wide as there is room: name and count on a line above each bar."""
+    """Draw rows in the given order over the full width; name and count are above each bar."""
     most = max((row.count for row in rows), default=0) or 1
     parts = []
     for place, row in enumerate(rows):

@@ -1,17 +1,17 @@
-"""A curve over a few named points: shares from 0 to 100 % with their intervals."""
+"""Line charts: shares from 0 to 100 % with intervals at a few named points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reviews.core.charts.svg import LINE, Drawing, Shape, drawing, element, text, text_width, wrapped
 
-#: The marks of the lines, so that they are told apart without colour as well.
+#: Marks that distinguish the lines without colour.
 _SHAPES = ("disc", "diamond")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One point: a share, its interval, and what is written beside it. None where there is no value."""
+    """One point: a share, its interval and its label. None if there is no value."""
 
     value: float | None
     low: float | None = None
@@ -21,14 +21,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through the points. ``name`` stands in the legend, where there are two."""
+    """A line through the points. The legend shows ``name`` if there are two lines."""
 
     name: str
     marks: Sequence[Mark]
 
 
 def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str, description: str) -> Drawing:
-    """The lines over ``points`` (the names under the axis), at most two. All lines have a mark for each point."""
+    """Draw at most two lines over ``points`` (the names below the axis). Each line has a mark for each point."""
     step, left, high = (104.0 if len(points) <= 7 else 76.0), 52.0, 220.0
     top, right = (46.0 if len(lines) > 1 else 20.0), 16.0
     plot = step * max(len(points), 2)
@@ -47,7 +47,7 @@ def curve(name: str, *, points: Sequence[str], lines: Sequence[Line], title: str
         ]
     if len(lines) > 1:
         parts += _legend(lines, left)
-    # The first line is the one that matters; it is drawn last, on top.
+    # The first line is the main one, so it is drawn last, on top.
     for place in reversed(range(len(lines))):
         parts += _line(lines[place], place, len(lines), step, left, top, high)
     return drawing(name, width=left + plot + right, height=height, title=title, description=description, parts=parts)
@@ -68,7 +68,7 @@ def _line(line: Line, place: int, count: int, step: float, left: float, top: flo
             parts.append(element("path", f"chart-reach {css}", d=f"M{x - 4:.1f} {above:.1f}h8m-4 0V{below:.1f}m-4 0h8"))
         parts.append(_shape(_SHAPES[place % 2], x, y, css))
         if mark.label and place == 0:
-            # Beside the interval, on the side away from the line that rises to it.
+            # Beside the interval, on the side away from the rising line.
             parts.append(text(mark.label, x + 8, y + (17 if mark.value > 0.12 else -8), "chart-value"))
     if len(path) > 1:
         parts.insert(0, element("path", f"chart-line {css}", d="".join(path)))
@@ -76,7 +76,7 @@ def _line(line: Line, place: int, count: int, step: float, left: float, top: flo
 
 
 def _legend(lines: Sequence[Line], left: float) -> list[Shape]:
-    """Above the plot: at the lines' ends the names would lie on one another, since the lines meet there."""
+    """Draw the legend above the plot: at their ends, the lines meet and the names would overlap."""
     parts, x = [], left + 8
     for place, line in enumerate(lines):
         css = f"series-{place + 1}"

@@ -1,6 +1,6 @@
-"""Figures as rows: a mark with its interval on a common axis, and spreads with their quartiles.
+"""Charts of figures in rows: marks with intervals on a common axis, and quartiles.
 
-As wide as there is room: each row has its name and figure on a line above what is drawn.
+They take the full width; name and figure are above each row.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ _ROW = 42.0
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A figure with its interval; ``value`` None where it is undefined, and ``label`` then says so."""
+    """A figure with its interval; ``value`` is None if it is undefined, and ``label`` then says so."""
 
     name: str
     value: float | None
@@ -24,7 +24,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A spread: lower quartile, median, upper quartile."""
+    """Lower quartile, median and upper quartile."""
 
     name: str
     low: float
@@ -36,7 +36,7 @@ class Span:
 def interval_rows(
     name: str, *, rows: Sequence[Interval], title: str, description: str, least: float = 0.0, most: float = 1.0
 ) -> Drawing:
-    """Figures on an axis from ``least`` to ``most``; it grows downwards to -1 where an interval does."""
+    """Draw figures on an axis from ``least`` to ``most``, or from -1 if an interval reaches below."""
     if any(value is not None and value < least for row in rows for value in (row.value, row.low)):
         least = -1.0
     ticks = [least + (most - least) * place / 4 for place in range(5)]
@@ -61,7 +61,7 @@ def interval_rows(
 
 
 def span_rows(name: str, *, rows: Sequence[Span], unit: str, title: str, description: str) -> Drawing:
-    """Quartiles from 0 up, in ``unit``: a bar from the lower to the upper, a stroke at the median."""
+    """Draw quartiles from 0 in ``unit``: a bar from the lower to the upper one, with a line at the median."""
     ticks = steps_to(max((row.high for row in rows), default=1.0))
 
     def at(value: float) -> float:
@@ -81,14 +81,14 @@ def span_rows(name: str, *, rows: Sequence[Span], unit: str, title: str, descrip
 def _frame(
     rows: int, ticks: Sequence[float], words: Callable[[float], str], at: Callable[[float], float]
 ) -> tuple[list[Shape], float]:
-    """Grid lines with their words, a line for each row, and how high the drawing becomes."""
+    """Return grid lines with their labels, and the height of the drawing."""
     bottom = _ROW * rows + 4
     parts = [
         element("line", "chart-grid", x1=0, y1=_ROW * row + 31, x2=share(1), y2=_ROW * row + 31) for row in range(rows)
     ]
     for place, tick in enumerate(ticks):
         x = share(at(tick))
-        # Row by row, so that no line runs through a name.
+        # Drawn row by row, so that no line crosses a name.
         parts += [
             element("line", "chart-axis" if tick == 0 else "chart-grid", x1=x, y1=y - 9, x2=x, y2=y + 9)
             for y in (_ROW * row + 31 for row in range(rows))

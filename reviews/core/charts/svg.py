@@ -1,29 +1,29 @@
-"""The shapes of a drawing, labels that are broken into lines, round steps for an axis."""
+"""Shapes of a drawing, line breaks in labels, round steps for axes."""
 
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-#: Height of a line of text, and about how wide a letter is, in units of the drawing (pixels at its natural size).
+#: Height of a line of text, and the approximate width of a letter, in units of the drawing (pixels at normal size).
 LINE = 15.0
 LETTER = 6.6
 
 
 def number(value: float) -> str:
-    """A coordinate: at most two digits after the point."""
+    """Return a coordinate with at most two decimal places."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if value != int(value) else str(int(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A line, rect, circle or path, or a text; ``at``: its coordinates by the names that SVG has for them."""
+    """A line, rect, circle, path or text; ``at``: its coordinates under their SVG names."""
 
     kind: str
     css: str
     at: Mapping[str, str]
     text: str = ""
-    #: Of a text: where it is on its line: start, middle or end.
+    #: Alignment of a text: start, middle or end.
     anchor: str = "start"
 
 
@@ -31,8 +31,8 @@ class Shape:
 class Drawing:
     """A whole drawing. ``name`` makes its ids, so it is unique on a page; letters, digits and hyphens only.
 
-    Without a ``width`` it is as wide as there is room: across, its shapes are placed in per cent (``share``) of all but
-    a margin.
+    Without ``width`` it takes the full width, and x coordinates are shares of it in per cent (``share``), except for a
+    margin.
     """
 
     name: str
@@ -59,22 +59,22 @@ def drawing(name: str, *, width: float, height: float, title: str, description: 
 
 
 def fluid(name: str, *, height: float, title: str, description: str, parts: Sequence[Shape]) -> Drawing:
-    """Return a drawing as wide as there is room."""
+    """Return a drawing that takes the full width."""
     return Drawing(name, title, description, number(height), parts)
 
 
 def share(part: float) -> str:
-    """A place or a width across a fluid drawing: 0 to 1 as per cent."""
+    """Return a position or width in a drawing of full width: 0 to 1 as per cent."""
     return f"{number(100 * part)}%"
 
 
 def text_width(content: str) -> float:
-    """About how wide a text is drawn."""
+    """Return the approximate width of a text."""
     return sum(LETTER * (1.9 if unicodedata.east_asian_width(letter) in "WF" else 1) for letter in content)
 
 
 def wrapped(content: str, width: float, most: int = 3) -> list[str]:
-    """A text in at most so many lines about so wide; the last one is cut off where it has to be."""
+    """Split a text into at most ``most`` lines of about this width; cut off the last one if necessary."""
     lines = [""]
     for word in content.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -88,7 +88,7 @@ def wrapped(content: str, width: float, most: int = 3) -> list[str]:
 
 
 def cut(content: str, width: float) -> str:
-    """A text no wider than this; an ellipsis says that something is missing."""
+    """Return a text no wider than this, with an ellipsis if it was cut off."""
     if text_width(content) <= width + LETTER:
         return content
     while content and text_width(f"{content}…") > width + LETTER:
@@ -97,7 +97,7 @@ def cut(content: str, width: float) -> str:
 
 
 def steps_to(largest: float, about: int = 4) -> list[float]:
-    """Round steps from 0 to at least ``largest``: 0, 20, 40, … Whole numbers; [0, 1] where nothing is larger."""
+    """Return round whole steps from 0 to at least ``largest``: 0, 20, 40, …; [0, 1] if it is at most 1."""
     if largest <= 1:
         return [0.0, 1.0]
     rough = largest / about

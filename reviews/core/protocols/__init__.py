@@ -1,4 +1,4 @@
-"""Review protocols as data. Pure: no Django here, so a notebook can read one and recompute its draws."""
+"""Review protocols as data, and their random draws."""
 
 from reviews.core.protocols.outcomes import Combination, combinations, decide, offered_verdicts
 from reviews.core.protocols.presets import MAJORITY_OF_THREE, PRESETS, ImpossibleOption, load_preset

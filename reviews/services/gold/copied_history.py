@@ -120,9 +120,7 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
 def _copy_runs(
     dialogue: Dialogue, own: Cycle, cycle: Cycle, run: StageRun, versions: dict[int, Revision]
 ) -> tuple[dict[int, StageRun], dict[str, str]]:
-    """Return {key of each run up to and including ``run``: its copy} and {public id of each earlier review: its
-    copy's}.
-    """
+    """Return {key of a run up to ``run``: its copy} and {public id of an earlier review: its copy's}."""
     runs: dict[int, StageRun] = {}
     reviews: dict[str, str] = {}
     shown = versions[run.entry_revision_id]

@@ -1,4 +1,4 @@
-"""People who are not there: what is reserved for them is opened to all, so that nobody's absence blocks a stage."""
+"""Opens slots that are reserved for people who are not there, so that nobody's absence blocks a stage."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -13,15 +13,15 @@ from reviews.models import AssignmentRules, Claim, Pause, ProtocolVersion, Slot,
 from reviews.services.protocols.versions import parse, roles_of_members
 from reviews.services.queue.order import new_position
 
-#: Slots that one transaction opens, and how many such one call makes of one project.
+#: Slots that one transaction opens, and the most transactions per call and project.
 PORTION, MAX_PORTIONS = 200, 10
 
 
 def release_slots_of_former_members() -> int:
-    """Open what is reserved for people who cannot take it: who have left, are paused, have been away too long, or have
-    no role in its stage any more. Returns how many slots.
+    """Open slots reserved for people who can't claim them: those who have left, are paused, have been away too long, or
+    have no role in the stage any more. Return how many.
 
-    How long is too long each project says (``AssignmentRules.absent_days``); where it says nothing, nobody is.
+    Each project sets how long is too long (``AssignmentRules.absent_days``); by default nobody is away too long.
     """
     reserved = Slot.objects.filter(state=SlotState.OPEN, reserved_for__isnull=False).order_by()
     waited_for: dict[int, set[int]] = {}
@@ -38,7 +38,7 @@ def release_slots_of_former_members() -> int:
         people |= dict.fromkeys(gone, "left")
         if people:
             count += free_reserved(project=project, people=people)
-        # Who stays with another role, such as a new administrator, may not take it any more.
+        # Somebody may still be a member but have lost the role, such as a new administrator.
         for (protocol_id, stage), barred in _without_role(project).items():
             among = Q(protocol=protocol_id, stage=stage)
             count += free_reserved(project=project, people=dict.fromkeys(barred, "role"), among=among)
@@ -46,7 +46,7 @@ def release_slots_of_former_members() -> int:
 
 
 def _without_role(project: Project) -> dict[tuple[int, str], list[int]]:
-    """(protocol version, stage) → for whom slots are reserved there whose roles do not review there any more."""
+    """Return (protocol version, stage) → people with reserved slots there whose roles no longer allow them to review."""
     reserved = Slot.objects.filter(project=project, state=SlotState.OPEN, reserved_for__isnull=False).order_by()
     waiting = list(reserved.values_list("protocol_id", "stage", "reserved_for_id").distinct())
     versions = ProtocolVersion.objects.defer("definition").in_bulk({protocol_id for protocol_id, *_ in waiting})
@@ -59,11 +59,11 @@ def _without_role(project: Project) -> dict[tuple[int, str], list[int]]:
 
 
 def absent_people(project: Project) -> dict[int, str]:
-    """Members who are paused, or away for longer than the project waits: {key: "paused" or "away"}."""
+    """Return members who are paused, or away longer than the project allows: {key: "paused" or "away"}."""
     out: dict[int, str] = {}
     days = AssignmentRules.objects.filter(project=project).values_list("absent_days", flat=True).first()
     if days is not None:
-        # By the database's clock: to a worker whose own is weeks ahead everybody would be away.
+        # By the database's clock: a worker whose own clock is wrong would count everybody as away.
         limit = database_time() - timedelta(days=days)
         out = {key: "away" for key, seen in last_seen(project).items() if seen < limit}
     paused = Pause.objects.filter(project=project, ended_at=None, person__isnull=False)
@@ -71,10 +71,10 @@ def absent_people(project: Project) -> dict[int, str]:
 
 
 def last_seen(project: Project) -> dict[int, datetime]:
-    """When each member was last heard of: signed in, at work on something in any project, or made a member."""
+    """Return when each member last signed in, worked on an item in any project, or joined."""
     members = Membership.objects.active().filter(project=project)
     joined = dict(members.values_list("user_id").annotate(Max("created_at")).order_by())
-    # Of each person the newest claim alone, by its index, whatever they have claimed before.
+    # Reads only the newest claim of each person, by its index.
     newest = Claim.objects.filter(person=OuterRef("pk")).order_by("-pk").values("heartbeat_at")[:1]
     people = User.objects.filter(pk__in=joined).values_list("pk", "last_login", Subquery(newest))
     return {
@@ -86,9 +86,10 @@ def last_seen(project: Project) -> dict[int, datetime]:
 def free_reserved(
     *, project: Project, people: Mapping[int, str], actor: User | None = None, among: Q | None = None
 ) -> int:
-    """Let everybody take what is reserved for these people; returns how many slots that were, at most some thousands.
+    """Open slots reserved for these people to everyone; return how many, at most some thousands.
 
-    ``people``: {key of the person: why, for the record}; ``among``: only such slots. Each portion is one transaction.
+    ``people``: {key of the person: reason for the record}; ``among``: only these slots. Each portion is one
+    transaction.
     """
     count = 0
     for _ in range(MAX_PORTIONS):
@@ -103,7 +104,7 @@ def _free_portion(project: Project, people: Mapping[int, str], actor: User | Non
     waiting = Slot.objects.filter(among, project=project, state=SlotState.OPEN, reserved_for__in=list(people))
     with transaction.atomic():
         wanted = list(waiting.order_by("pk").values_list("pk", "dialogue_id")[:PORTION])
-        # The dialogues' rows first, as everywhere: their chains are about to grow.
+        # Lock the dialogues first, as everywhere, because their chains will grow.
         locked = Dialogue.objects.select_for_update(of=("self",)).filter(pk__in={row[1] for row in wanted})
         list(locked.order_by("pk").values_list("pk", flat=True))
         slots = list(
@@ -119,7 +120,7 @@ def _free_portion(project: Project, people: Mapping[int, str], actor: User | Non
             entry["slots"].append(slot.public_id)  # type: ignore[attr-defined]
             if person is not None:
                 entry |= {"person": person.public_id, "reason": people[person.pk]}
-            # A new place: the old one may lie behind everybody's cursor.
+            # A new position, because the old one may be behind everybody's cursor.
             slot.reserved_for, slot.position = None, new_position(index)
         Slot.objects.bulk_update(slots, ["reserved_for", "position"])
         if entries:

@@ -1,4 +1,4 @@
-"""A gold item in place of the next ordinary one, where it is somebody's turn, and where no other is left."""
+"""Replaces a claimed slot by a gold item when one is due, or when nothing else is left."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,8 +13,8 @@ from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.queue.order import QueuePositions, in_common_queue
 from reviews.services.statements import Queue
 
-#: Where a person's hand in a dialogue shows: they wrote a version of it or a comment on it, were told of it, own it, or
-#: had it replayed.
+#: How a person was involved in a dialogue: wrote a version or a comment, got a notice about it, owns it, or had it
+#: replayed.
 _INVOLVEMENTS: tuple[tuple[type[Model], str, str], ...] = (
     (Revision, "dialogue", "author"),
     (Comment, "dialogue", "author"),
@@ -33,11 +33,11 @@ def replace_with_gold(
     slot: Slot | None,
     positions: QueuePositions,
 ) -> Slot | None:
-    """What the actor gets in place of ``slot``, which they have just taken: a gold item's slot, or ``slot`` itself.
+    """Return what the actor gets in place of ``slot``, which they have just claimed: a gold item's slot, or ``slot``.
 
-    Of a stage in which nothing else waits for them (before ``slot``'s, or all where there is none) they get what is
-    left: an item that waits in every list and comes to nobody would be known for what it is. An item that is out of
-    turn, or reserved for the actor, is never replaced: somebody waits for it.
+    In stages without other items for them (those before ``slot``'s, or all without a slot) they get the gold items that
+    are left: an item that waits in every list but is never assigned would be recognised. A slot with another priority,
+    or reserved for the actor, is never replaced, because somebody waits for it.
     """
     if OVERSEERS & set(roles) or (slot is not None and not in_common_queue(slot)):
         return slot
@@ -66,7 +66,7 @@ def _claim_gold(
         return None
     place = positions.cursors.get(stage, 0) + 1 if instead_of is None else max(1, instead_of.position - 1)
     chance = keyed_random(secret, "item", actor.pk, claims)
-    # Somebody retired it at this moment: then the next one, and at last none.
+    # If an item is retired at this moment, try the next one.
     for item_id in _in_order(items_for(actor=actor, project_id=project.pk, stage=stage), chance):
         gold = _new_slot(actor, item_id, place)
         if gold is not None:
@@ -75,7 +75,7 @@ def _claim_gold(
 
 
 def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, int]]:
-    """(key, people who got it) of each item in use that the actor may be tested on."""
+    """Return (key, number of people who got it) of each item in use that the actor may be tested on."""
     items = GoldItem.objects.filter(project=project_id, stage=stage, retired_at=None).select_related("source")
     items = items.annotate(given=Count("stage_run__slots")).defer("source__search_text")
     known = involved([item.source for item in items], among=actor)
@@ -83,7 +83,7 @@ def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, in
 
 
 def language_variants(source: Dialogue) -> list[int]:
-    """Keys of a dialogue and of its variants in other languages, which have the same answer."""
+    """Return the keys of a dialogue and of its variants in other languages, which have the same answer."""
     return [one.pk for one in _variants([source])[source.pk]]
 
 
@@ -97,11 +97,11 @@ def _variants(sources: Sequence[Dialogue]) -> dict[int, list[Dialogue]]:
 
 
 def involved(sources: Sequence[Dialogue], *, among: User | None = None) -> dict[int, set[int]]:
-    """Key of each dialogue of a project → keys of the people whom an item made of it does not test.
+    """Return key of each dialogue → keys of the people whom an item made from it can't test.
 
-    Whoever had a hand in it or in a variant of it is no test of anything; whoever was told of it would follow that
-    notice, and find nothing; whoever has had an item of it would know it again (items bear its id); and whoever ever
-    oversaw the project may have read the answer. ``among``: only this person is asked about.
+    These are people who were involved in it or in a variant, got a notice about it (it would lead nowhere), had an item
+    of it before (items have its id), or ever oversaw the project and may have read the answer. ``among``: only this
+    person.
     """
     origins = _variants(sources)
     keys = {one.pk for group in origins.values() for one in group}
@@ -130,15 +130,15 @@ def involved(sources: Sequence[Dialogue], *, among: User | None = None) -> dict[
 
 
 def _in_order(items: list[tuple[int, int]], chance: float) -> list[int]:
-    """Those first that the fewest have got; among equals, whichever ``chance`` (from 0 up to 1) begins with."""
+    """Sort items by how few people got them; among equals, ``chance`` (from 0 up to 1) chooses the first."""
     items = sorted(items)
     begin = int(chance * len(items))
     return [key for key, _ in sorted(items[begin:] + items[:begin], key=lambda item: item[1])]
 
 
 def _new_slot(actor: User, item_id: int, place: int) -> Slot | None:
-    """The actor's slot of the item, at that place of the queue; None where it is no longer in use."""
-    # Two people who get one item at once are numbered one after the other.
+    """Create the actor's slot of the item at this position of the queue; return None if the item was retired."""
+    # Two people who get an item at the same time are numbered one after the other.
     items = GoldItem.objects.select_for_update(no_key=True, of=("self",)).filter(pk=item_id, retired_at=None)
     item = items.select_related("stage_run__cycle", "dialogue__head").first()
     if item is None:

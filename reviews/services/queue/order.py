@@ -1,14 +1,14 @@
-"""The order of work, and how a person gets the next slot of it.
+"""The order of the queues, and each person's position in them.
 
-A queue is the open slots of one (project, stage) in the order of ``position``: microseconds of the clock when the slot
-came in, plus its index within a batch. Clocks of several machines differ a little; that only means that two items
-change places. Slots reserved for a person form a queue of that person's own, and so do those with a priority other than
-the normal one, which are few: they are read from the beginning each time.
+A queue contains the open slots of one (project, stage) in the order of ``position``: the time of their creation in
+microseconds, plus an index within a batch. Clocks of several machines differ a little, which only swaps neighbours.
+Slots reserved for a person form a queue of their own, and so do slots with another priority than the normal one. There
+are few of these, so they are read from the start each time.
 
-Each person has a cursor in each stage's queue, so that nobody's claim walks again over what they have already done or
-may not do. A cursor can pass over something that is theirs after all: a slot whose transaction committed late, one that
-was locked at that moment or came back to its old place, an owner who changed. Nothing is lost by it: who finds nothing
-beyond the cursors looks once more from the beginning, and every hour all cursors go back there.
+Each person has a cursor in each stage's queue, so that a claim does not read again what they have reviewed or can't
+claim. A cursor can pass slots that they could claim later: one whose transaction committed late, one that was locked or
+came back to its old position, one whose owner changed. Such slots are not lost: if there is nothing after the cursors,
+the search starts again from the beginning, and every hour all cursors are reset.
 """
 
 import time
@@ -27,19 +27,19 @@ from reviews.services import statements
 from reviews.services.protocols.versions import parse
 from reviews.services.statements import Cursors, Queue
 
-#: How many of a person's latest claims are looked at for what they have given back.
+#: How many of a person's latest claims are searched for released ones.
 RECENT = 100
 
 
 def new_position(index: int = 0) -> int:
-    """A place at the end of a queue."""
+    """Return a position at the end of a queue."""
     return time.time_ns() // 1000 + index
 
 
 def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], stage: str | None) -> list[Queue]:
-    """The queues a person with these roles works in, the most urgent first: what is nearest to its end comes first.
+    """Return the queues of a person with these roles, the most urgent first: stages nearest to the end.
 
-    ``versions``: all of the project's protocol, newest first. ``stage``: of that stage only.
+    ``versions``: all of the project's protocol, newest first. ``stage``: only this stage.
     """
     held = set(roles)
     meanings: dict[str, list[tuple[int, Stage]]] = {}
@@ -58,7 +58,7 @@ def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], sta
                     most_reviewers=max(one.reviewers for _, one in allowed),
                     not_earlier_reviewers=any(one.eligible.not_earlier_reviewers for _, one in allowed),
                     consecutive=any(one.consecutive > 1 for _, one in allowed),
-                    # One that was given back before its answer was theirs to see comes no more.
+                    # A gold item that they released before they could see its answer does not come back.
                     tests=not held & OVERSEERS and any(one.reviewers > 1 for _, one in allowed),
                 )
             )
@@ -66,7 +66,7 @@ def queues_for(*, roles: Iterable[str], versions: Sequence[ProtocolVersion], sta
 
 
 def read_versions(project: Project) -> list[ProtocolVersion]:
-    """All versions of the project's protocol, newest first, their definitions left out."""
+    """Return all versions of the project's protocol, newest first, without their definitions."""
     return _versions(project.pk)
 
 
@@ -77,17 +77,17 @@ def _versions(project_id: int) -> QuerySet[ProtocolVersion]:
 
 @dataclass(frozen=True)
 class QueuePositions:
-    """Where one person stands in the queues of a project, and how often gold items are mixed into them."""
+    """A person's positions in the queues of a project, and its rates of gold items."""
 
     cursors: dict[str, int]
-    #: Stage → claims so far.
+    #: Stage → number of claims so far.
     taken: dict[str, int]
-    #: Stage → (rate, secret), where gold items are in use.
+    #: Stage → (rate, secret), for stages with gold items.
     gold: dict[str, tuple[float, str]]
 
 
 def read_positions(*, actor: User, project: Project) -> QueuePositions:
-    """The actor's place in each queue."""
+    """Return the actor's position in each queue."""
     found = _positions(project.pk, actor.pk)
     mine = [(stage, position, taken) for stage, position, taken, *_ in found if position is not None]
     return QueuePositions(
@@ -99,7 +99,7 @@ def read_positions(*, actor: User, project: Project) -> QueuePositions:
 
 @compiled
 def _positions(project_id: int, person_id: int) -> QuerySet[Any, Any]:
-    """(stage, position, taken, None, None) of each cursor; (stage, None, None, rate, secret) where gold is in use."""
+    """Return (stage, position, taken, None, None) of cursors, and (stage, None, None, rate, secret) of gold rates."""
     none = Value(None, TextField())
     mine = QueueCursor.objects.filter(project=project_id, person=person_id)
     items = GoldItem.objects.filter(project=project_id, retired_at=None).order_by()
@@ -109,9 +109,9 @@ def _positions(project_id: int, person_id: int) -> QuerySet[Any, Any]:
 
 
 def rewound_to_released(*, actor: User, project: Project, cursors: Cursors) -> dict[str, int]:
-    """The cursors, set back to where what the actor has given back of late still stands: it is to come again.
+    """Return the cursors, moved back before open slots that the actor has released, so that these come again.
 
-    Of their latest claims: within the hour all cursors go back by themselves.
+    Reads only the latest claims; all cursors are reset every hour anyway.
     """
     recent = Claim.objects.filter(person=actor).order_by("-pk").values("slot")[:RECENT]
     kept = Slot.objects.filter(pk__in=recent, project=project, state=SlotState.OPEN)
@@ -122,22 +122,22 @@ def rewound_to_released(*, actor: User, project: Project, cursors: Cursors) -> d
 
 
 def in_common_queue(slot: Slot) -> bool:
-    """Whether a slot stands in the common queue of its stage: reserved for nobody, and not out of turn."""
+    """Return whether a slot is in the common queue of its stage: not reserved, and of normal priority."""
     return slot.reserved_for_id is None and slot.priority == Priority.NORMAL
 
 
 def move_cursor(*, actor: User, slot: Slot) -> None:
-    """Remember that the actor has got as far as this slot, and claimed once more."""
+    """Move the actor's cursor to this slot, and count the claim."""
     if in_common_queue(slot):
         statements.move_cursor(person=actor, slot=slot)
 
 
 def rewind_cursors() -> int:
-    """Send every cursor back to the beginning, so that nothing they passed over waits for long; returns how many."""
+    """Reset every cursor, so that no slot behind it waits for long; return how many."""
     return QueueCursor.objects.filter(position__gt=0).update(position=0)
 
 
 def other_started_slot(*, actor: User, slot: Slot) -> Slot | None:
-    """Another place of the slot's run that the actor has begun on and may still take; the queues ask the same."""
+    """Return another slot of the run that the actor has worked on and can still claim, as the queues do."""
     others = Slot.objects.filter(stage_run_id=slot.stage_run_id, state=SlotState.OPEN, claims__person=actor)
     return others.filter(Q(reserved_for=None) | Q(reserved_for=actor)).exclude(pk=slot.pk).first()

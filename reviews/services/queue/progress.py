@@ -46,7 +46,7 @@ class StageProgress:
     alarm_above: float
     #: Compared items needed before there can be an alarm.
     alarm_after: int
-    #: Drawn items that were reviewed, and those of them that held an error.
+    #: Drawn items that were reviewed, and those with errors.
     sampled: int
     sampled_errors: int
     #: Items that nobody can review; only for overseers.

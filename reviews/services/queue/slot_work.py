@@ -83,14 +83,14 @@ def load_slot_work(*, actor: User, public_id: str) -> Work:
 
 
 def _read_claim(actor: User, slot: str, token: str | None) -> tuple[Claim, datetime]:
-    """The claim with all that hangs on its slot, and what time it is. Raises Hidden."""
+    """Return the claim with its slot's related rows, and the database's time. Raises Hidden."""
     found: list[Any] = []
     if actor.is_active:
         found = _latest_claim(actor.pk, slot) if token is None else _claim_by_token(actor.pk, slot, token)
     if not found:
         raise Hidden(_("This item doesn’t exist, or you haven’t claimed it."))
     [claim] = found
-    # What was read once need not be fetched again.
+    # Reuse what was loaded.
     claim.project = claim.slot.dialogue.project = claim.slot.project
     return claim, claim.now
 
@@ -106,7 +106,7 @@ def _claim_by_token(person_id: int, slot: str, token: str) -> QuerySet[Claim]:
 
 
 def _claims(person_id: int, slot: str) -> QuerySet[Claim]:
-    """The person's claims on a slot that they may see (``Slot.objects.visible_to``)."""
+    """Return the person's claims on a slot that they may see (``Slot.objects.visible_to``)."""
     member = Membership.objects.live().filter(project=OuterRef("project"), user=person_id)
     claims = Claim.objects.filter(Exists(member), person=person_id, slot__public_id=slot)
     claims = claims.exclude(slot__state=SlotState.HIDDEN).select_related(

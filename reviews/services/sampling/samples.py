@@ -41,9 +41,7 @@ def check_draw(*, actor: User, project: Project, public_id: str) -> tuple[Draw, 
 
 
 def read_population(*, actor: User, project: Project, public_id: str) -> Iterator[bytes]:
-    """Yield a draw's population as lines of JSON. Raises what ``check_draw`` does, and Denied for anyone who reviews a
-    member blind.
-    """
+    """Yield a draw's population as JSON lines. Raises what ``check_draw`` does, and Denied for blind reviewers."""
     draw = _draw(actor, project, public_id)
     if why := why_hidden(actor=actor, draw=draw):
         raise Denied(why)

@@ -146,9 +146,7 @@ class Counting(Generic[Item, Key]):
         return [Difference(key, stored[key], right[key]) for key in wrong]
 
     def _countable(self, project: Project, items: Sequence[Item]) -> tuple[dict[Item, Tally[Key]], dict[Item, str]]:
-        """Return what each item counts as, and why some can't be counted; those count as nothing, and the others
-        continue.
-        """
+        """Return what each item counts as, and why some can't be counted; those count as nothing."""
         try:
             return self.count(project, items), {}
         except (DatabaseError, InterfaceError, MemoryError):

@@ -1,6 +1,4 @@
-"""Reads how many items were revised in stages that repeat until nothing is found, and in how many rounds (CCTU, table
-3).
-"""
+"""Reads how many items were revised, and in how many rounds, in stages that repeat (CCTU, table 3)."""
 
 from collections import Counter as Tally
 from collections import defaultdict
