@@ -44,8 +44,8 @@ class ProjectStatus(APIView):
     def get(self, request: Request, slug: str) -> Response:
         who = actor(request)
         project = load_project(actor=who, slug=slug)
-        stands = read_progress(project=project, roles=roles_in(project, who), viewer=who)
-        return Response(shapes.ProjectStatusSerializer(stands).data)
+        progress = read_progress(project=project, roles=roles_in(project, who), viewer=who)
+        return Response(shapes.ProjectStatusSerializer(progress).data)
 
 
 class ClaimNext(APIView):
@@ -145,7 +145,7 @@ class Release(APIView):
 
     @extend_schema(
         request=shapes.TokenSerializer,
-        responses={204: OpenApiResponse(description="Given back."), **REFUSALS},
+        responses={204: OpenApiResponse(description="Released."), **REFUSALS},
         operation_id="work_release",
     )
     def post(self, request: Request, slot: str) -> Response:
@@ -159,7 +159,7 @@ class Skip(APIView):
 
     @extend_schema(
         request=shapes.TokenSerializer,
-        responses={204: OpenApiResponse(description="Passed over."), **REFUSALS},
+        responses={204: OpenApiResponse(description="Skipped."), **REFUSALS},
         operation_id="work_skip",
     )
     def post(self, request: Request, slot: str) -> Response:

@@ -1,22 +1,24 @@
-"""Statements written out for claim and submit, where the ORM has none or takes too long; everything else asks the ORM.
+"""Hand-written SQL, where the ORM has no such statement or takes too long.
 
-A test holds each of them against the ORM's query (tests/reviews/queue/test_statements.py).
+A test compares each statement with the ORM's query (tests/reviews/queue/test_statements.py).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import connection
 
 from annotator.models import Project, User
+from annotator.models.content import GoldRole
 from annotator.services.database.statements import Value, rows, write
 from reviews.models import Priority, Slot, SlotState
 
 
 def move_cursor(*, person: User, slot: Slot) -> None:
-    """Remember that the person has got as far as this slot in its queue, and claimed once more.
+    """Move the person's cursor to this slot, and count the claim.
 
-    The ORM has no statement that adds to a row, or writes it where there is none.
+    The ORM can't insert a row or else increment its value in one statement.
     """
     write(
         "INSERT INTO reviews_queuecursor (person_id, project_id, stage, position, taken) VALUES (%s, %s, %s, %s, 1) "
@@ -27,9 +29,9 @@ def move_cursor(*, person: User, slot: Slot) -> None:
 
 
 # --- the queues -------------------------------------------------------------------------------------------------------
-# The ORM takes 8 ms to put the heads of all queues together, as long as a claim and its submission take in all.
+# The ORM takes 8 ms to compile the union of all queues, as long as a whole claim and its submission.
 
-#: How many slots of a queue are looked at before one of them is locked: more than people who claim at one moment.
+#: Slots of a queue that are considered before one is locked: more than people who claim at the same time.
 DEPTH = 16
 
 #: Stage → position.
@@ -38,21 +40,21 @@ Cursors = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Queue:
-    """One stage's slots as one person may take them: of these protocol versions (None: of all)."""
+    """One stage's queue for one person. ``versions``: only slots of these protocol versions (None: of all)."""
 
     stage: str
     versions: tuple[int, ...] | None
     most_reviewers: int
     not_earlier_reviewers: bool
     consecutive: bool = False
-    #: Whether gold items may come from it again that the person has given back.
+    #: Whether gold items that the person has released can come again.
     tests: bool = False
 
 
 def take_first(*, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors) -> Slot | None:
-    """Lock the first open slot the person may take and give it to them; None where there is none.
+    """Lock the first open slot that the person may claim, and assign it to them; return None if there is none.
 
-    Reads what stands beyond ``cursors``. Runs in the caller's transaction.
+    Reads slots after ``cursors``. Runs in the caller's transaction.
     """
     heads, values = candidates(person, project, queues, cursors, DEPTH)
     free = "s.state = 'open' AND (s.reserved_for_id IS NULL OR s.reserved_for_id = %s)"
@@ -68,7 +70,7 @@ def take_first(*, person: User, project: Project, queues: Sequence[Queue], curso
             [person.pk, *values],
         )
         return Slot.from_db(None, [field.attname for field in fields], taken[0]) if taken else None
-    # An immediate transaction: nobody else writes between these two.
+    # The transaction is immediate: nobody else writes between the two statements.
     slot = next(iter(Slot.objects.raw(f"SELECT s.* {found}", values)), None)
     if slot is not None:
         write("UPDATE reviews_slot SET state = 'claimed', holder_id = %s WHERE id = %s", [person.pk, slot.pk])
@@ -79,11 +81,11 @@ def take_first(*, person: User, project: Project, queues: Sequence[Queue], curso
 def count_waiting(
     *, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
 ) -> dict[str, int]:
-    """How many items of each stage wait for the person, counted up to ``limit`` a queue.
+    """Return how many items of each stage the person could claim, counted up to ``limit`` a queue.
 
-    An item that several people review has a slot for each of them, of which nobody takes two: it counts once.
+    An item with several reviewers has a slot for each. A person can take only one of them, so the item counts once.
     """
-    # As many slots as hold ``limit`` items.
+    # Enough slots for ``limit`` items.
     depth = limit * max((queue.most_reviewers for queue in queues), default=1)
     heads, values = candidates(person, project, queues, cursors, depth)
     counts = rows(
@@ -94,34 +96,34 @@ def count_waiting(
     return {stage: min(int(count), limit) for stage, count in counts}
 
 
-#: The table's own constraints, asked before they would refuse. Takes the person twice.
+#: The table's own constraints, checked before they would fail. Has two marks for the person.
 _NOT_OWN = (
     "(s.stage_kind = 'self_check' OR ((s.revision_author_id IS NULL OR s.revision_author_id <> %s) "
     "AND (s.owner_id IS NULL OR s.owner_id <> %s)))"
 )
-# These are counted, not asked for existence: a planner that made a join of them would read all that a person ever held.
-# Each takes the person as often as it has marks.
+# These use counts: with EXISTS, a planner may choose a join that reads everything a person ever claimed.
+# Each mark is the person.
 _NOT_IN_RUN = (
     "(SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = s.stage_run_id AND o.id <> s.id "
     "AND (o.holder_id = %s OR (o.reserved_for_id = %s AND o.state = 'open'))) = 0"
 )
-#: Who passed over or gave back one place of a run, and may still take that one, gets no other: it would be the same
-#: dialogue again, with a draft that knows nothing of theirs.
+#: If the person has skipped or released another slot of the run and can still claim it, they don't get this one: it
+#: would be the same dialogue without their draft.
 _NOT_BESIDE_OWN = (
     "(SELECT count(*) FROM reviews_slot o JOIN reviews_claim c ON c.slot_id = o.id AND c.person_id = %s "
     "WHERE o.stage_run_id = s.stage_run_id AND o.id <> s.id AND o.state = 'open' "
     "AND (o.reserved_for_id IS NULL OR o.reserved_for_id = %s)) = 0"
 )
 _NOT_IN_CYCLE = "(SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.holder_id = %s) = 0"
-#: Nobody approves the same version twice: who has just approved it in this stage leaves the next word to another.
+#: Nobody approves the same version twice in a row.
 _NOT_CONFIRMED = (
     "(s.confirms = 0 OR (SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.stage = s.stage "
     "AND o.round >= s.round - s.confirms AND o.round < s.round AND o.holder_id = %s) = 0)"
 )
 
 
-#: A gold item's slot comes to the one person who has given it back, while the item is in use; counted as above. Takes
-#: the person.
+#: The slot of a gold item comes again only to the person who released it, while the item is in use. Uses a count, as
+#: above. Has one mark for the person.
 _ORDINARY_OR_GIVEN_BACK = (
     "(NOT s.is_gold OR ("
     "(SELECT count(*) FROM reviews_claim c WHERE c.slot_id = s.id AND c.person_id = %s) > 0 AND "
@@ -139,9 +141,9 @@ def _head(rank: str) -> str:
 def candidates(
     person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, depth: int
 ) -> tuple[str, list[Value]]:
-    """A statement that reads the heads of all queues, (id, priority, position, rank), and its values.
+    """Return a statement that reads the heads of all queues, as (id, priority, position, rank), and its values.
 
-    It says in SQL what ``eligibility.refusal`` says of one slot.
+    It applies the rules of ``eligibility.refusal`` in SQL.
     """
     parts: list[str] = []
     values: list[Value] = []
@@ -171,12 +173,12 @@ def candidates(
         reached = cursors.get(queue.stage, 0)
         beyond = f"{in_common_queue} AND s.position > %s AND {offered} AND {condition}"
         add(f"{rank:d}", beyond, "s.position", [queue.stage, reached, *tested, *given])
-    # SQLite takes a limit only within a nested select.
+    # SQLite allows a limit only within a nested select.
     return " UNION ALL ".join(f"SELECT * FROM ({part}) q{n}" for n, part in enumerate(parts)), values  # noqa: S608
 
 
 def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
-    """What else must be true of a slot of this stage for the person to take it."""
+    """Return the further conditions under which the person may claim a slot of this stage."""
     conditions = [_NOT_OWN]
     given: list[Value] = [me, me]
     if queue.most_reviewers > 1:
@@ -192,3 +194,41 @@ def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
         conditions.append(f"s.protocol_id IN ({', '.join(['%s'] * len(queue.versions))})")
         given += queue.versions
     return " AND ".join(conditions), given
+
+
+# --- people's load ----------------------------------------------------------------------------------------------------
+# The ORM can't count several limited queries in one statement (and on SQLite can't combine them).
+
+
+def count_reserved(*, project: Project, people: Iterable[int], limit: int) -> dict[int, int]:
+    """Return {person: number of open slots reserved for them}, each counted up to ``limit``."""
+    select = (
+        "SELECT reserved_for_id AS person FROM reviews_slot WHERE state = 'open' AND reserved_for_id = %s "
+        "AND project_id = %s"
+    )
+    return _count_each(select, [[key, project.pk] for key in people], limit)
+
+
+def count_recent_reviews(*, project: Project, people: Iterable[int], since: datetime, limit: int) -> dict[int, int]:
+    """Return {person: number of their reviews since then}, each among their latest ``limit``.
+
+    Like the statistics, it leaves out sealed reviews and those of gold items.
+    """
+    latest = (
+        "SELECT r.person_id AS person, r.created_at FROM reviews_review r WHERE r.project_id = %s AND r.person_id = %s "  # noqa: S608
+        "AND NOT r.sealed AND (SELECT d.gold_role FROM annotator_dialogue d WHERE d.id = r.dialogue_id) <> %s "
+        f"ORDER BY r.id DESC LIMIT {limit:d}"
+    )
+    select = f"SELECT person FROM ({latest}) latest WHERE created_at >= %s"  # noqa: S608 - no value is in it
+    return _count_each(select, [[project.pk, key, GoldRole.GOLD.value, since] for key in people], limit)
+
+
+def _count_each(select: str, values: list[list[Value]], limit: int) -> dict[int, int]:
+    """Return {person: rows of their selection}, each counted up to ``limit``."""
+    out: dict[int, int] = {}
+    for start in range(0, len(values), 50):
+        some = values[start : start + 50]
+        parts = [f"SELECT * FROM ({select} LIMIT {limit:d}) q{n}" for n in range(len(some))]  # noqa: S608
+        statement = f"SELECT person, count(*) FROM ({' UNION ALL '.join(parts)}) a GROUP BY person"  # noqa: S608
+        out |= {int(person): int(count) for person, count in rows(statement, [one for row in some for one in row])}
+    return out

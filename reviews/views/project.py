@@ -62,13 +62,13 @@ def home(request: PageRequest) -> HttpResponse:
 @require_safe
 def project(request: PageRequest) -> HttpResponse:
     """Show the progress of a project."""
-    stands = progress.read_progress(project=request.project, roles=request.roles, viewer=request.user)
+    current = progress.read_progress(project=request.project, roles=request.roles, viewer=request.user)
     context = {
-        "progress": stands,
-        "stages": _pipeline(request, stands),
-        "shares": [(DialogueStatus(key).label, count, _TONES[key]) for key, count in stands.statuses.items() if count],
+        "progress": current,
+        "stages": _pipeline(request, current),
+        "shares": [(DialogueStatus(key).label, count, _TONES[key]) for key, count in current.statuses.items() if count],
         "mine": progress.read_my_work(actor=request.user, project=request.project),
-        "drawing": _drawing(stands),
+        "drawing": _drawing(current),
         "draws": Draw.objects.filter(project=request.project).select_related("actor").order_by("-id")[:10],
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "overseer": oversees(request.roles),
@@ -77,15 +77,15 @@ def project(request: PageRequest) -> HttpResponse:
     return render(request, template, context)
 
 
-def _drawing(stands: progress.Progress) -> str:
+def _drawing(current: progress.Progress) -> str:
     """Return how the current protocol draws items: in "rounds", for an "audit", or (blank) not at all."""
-    modes = {stage.stage.entry.mode for stage in stands.stages if stage.stage.entry.fraction}
+    modes = {stage.stage.entry.mode for stage in current.stages if stage.stage.entry.fraction}
     if EntryMode.ROUNDS in modes:
         return "rounds"
     return "audit" if modes & {EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION} else ""
 
 
-def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str, Any]]:
+def _pipeline(request: PageRequest, current: progress.Progress) -> list[dict[str, Any]]:
     """Return the remaining reviews of each stage, in order, with links to its dialogues.
 
     Some stages need several reviews of a dialogue, so verified dialogues are not comparable and not shown.
@@ -99,7 +99,7 @@ def _pipeline(request: PageRequest, stands: progress.Progress) -> list[dict[str,
             "tone": "warn" if stage.alarm else "neutral",
             "href": f"{listing}?stage={stage.key}",
         }
-        for stage in stands.stages
+        for stage in current.stages
     ]
 
 

@@ -33,7 +33,7 @@ class Overlap:
             raise ValueError(f"{self.matched} cannot be in both of sets of {self.left} and {self.right}.")
 
     def pattern(self) -> Pattern:
-        """Return (matched, left, right), then the number of reviewers if it is not two; counted like a rating pattern."""
+        """Return (matched, left, right), then the number of reviewers unless it is two; counted like ratings."""
         sums = self.matched, self.left, self.right
         return sums if self.reviewers == 2 else (*sums, self.reviewers)
 

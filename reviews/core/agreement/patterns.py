@@ -26,12 +26,12 @@ def unordered(ratings: Iterable[Value]) -> Pattern:
 
 
 def pattern_key(pattern: Pattern) -> str:
-    """Return a pattern as JSON text, e.g. ``["approve","fix"]``; each pattern has one text, usable as a database key."""
+    """Return a pattern as JSON text, e.g. ``["approve","fix"]``: one text for each, usable as a database key."""
     return json.dumps(pattern, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_pattern(key: str) -> Pattern:
-    """Return the pattern of a key. Raises ValueError for a text that is not a list of texts, whole numbers and nulls."""
+    """Return the pattern of a key. Raises ValueError unless it is a list of texts, whole numbers and nulls."""
     values = json.loads(key)
     if not isinstance(values, list) or not all(
         value is None or (isinstance(value, str | int) and not isinstance(value, bool)) for value in values

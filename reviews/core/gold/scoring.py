@@ -98,7 +98,7 @@ def score(*, shown: Document, answer: Document, submitted: Document, verdict: st
         ScoredAnchor(error.anchor, error.label, _result(error, rest, named))
         for error, rest in zip(errors, here, strict=True)
     ]
-    mended = all(
+    all_fixed = all(
         not rest or (place.result is AnchorResult.OTHERWISE and all(_is_words(one.anchor) for one in rest))
         for place, rest in zip(places, here, strict=True)
     )
@@ -110,7 +110,7 @@ def score(*, shown: Document, answer: Document, submitted: Document, verdict: st
     if not errors:
         right = verdict == Verdict.APPROVE
     else:
-        right = verdict == Verdict.ESCALATE or (verdict == Verdict.FIX and mended)
+        right = verdict == Verdict.ESCALATE or (verdict == Verdict.FIX and all_fixed)
     return Score(right, tuple(places))
 
 

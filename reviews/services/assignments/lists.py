@@ -14,15 +14,14 @@ from django.utils import timezone
 
 from annotator.core.text import gettext_noop
 from annotator.models import Dialogue, Membership, Project, Role, User
-from annotator.models.content import GoldRole
 from annotator.services.database.filters import no_place, one_of
-from annotator.services.database.statements import Value, rows
 from annotator.services.dialogues import listing
 from annotator.services.dialogues.listing import filter_dialogues, searched
 from reviews.models import Claim, ClaimState, Pause, Priority, Slot, SlotState
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.absence import last_seen
 from reviews.services.queue.pauses import live_pauses
+from reviews.services.statements import count_recent_reviews, count_reserved
 from reviews.services.statistics.counters import read_counters
 
 #: Rows of a page; and the count at which figures stop and show “+”.
@@ -134,22 +133,9 @@ def read_people(project: Project) -> list[PersonLoad]:
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__is_gold=False)
     for key in live.values_list("person_id", flat=True):
         held[key] = held.get(key, 0) + 1
-    waiting = _bounded(
-        "SELECT reserved_for_id AS person FROM reviews_slot WHERE state = 'open' AND reserved_for_id = %s "
-        "AND project_id = %s",
-        [[key, project.pk] for key in people],
-    )
+    waiting = count_reserved(project=project, people=people, limit=MANY)
     week = timezone.now() - timedelta(days=7)
-    # As the statistics count people's work: no gold items, whose past is a copy, and nothing that is sealed yet.
-    latest = (
-        "SELECT r.person_id AS person, r.created_at FROM reviews_review r WHERE r.project_id = %s AND r.person_id = %s "  # noqa: S608
-        "AND NOT r.sealed AND (SELECT d.gold_role FROM annotator_dialogue d WHERE d.id = r.dialogue_id) <> %s "
-        f"ORDER BY r.id DESC LIMIT {MANY:d}"
-    )
-    done = _bounded(
-        f"SELECT person FROM ({latest}) latest WHERE created_at >= %s",  # noqa: S608 - no value is in it
-        [[project.pk, key, GoldRole.GOLD.value, week] for key in people],
-    )
+    done = count_recent_reviews(project=project, people=people, since=week, limit=MANY)
     signs = last_seen(project)
     pauses = {one.person_id: one for one in live_pauses(project).filter(person__isnull=False)}
     return [
@@ -275,14 +261,3 @@ def _key(after: str) -> tuple[int, int, int] | None:
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
         raise no_place("after")
     return int(parts[0]), int(parts[1]), int(parts[2])
-
-
-def _bounded(select: str, values: list[list[Value]]) -> dict[int, int]:
-    """Return how many rows each selection has, counted up to ``MANY``, in one statement for everyone."""
-    out: dict[int, int] = {}
-    for start in range(0, len(values), 50):
-        some = values[start : start + 50]
-        parts = [f"SELECT * FROM ({select} LIMIT {MANY:d}) q{n}" for n in range(len(some))]  # noqa: S608
-        statement = f"SELECT person, count(*) FROM ({' UNION ALL '.join(parts)}) a GROUP BY person"  # noqa: S608
-        out |= {int(person): int(count) for person, count in rows(statement, [one for row in some for one in row])}
-    return out

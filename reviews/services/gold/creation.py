@@ -255,8 +255,8 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
         sentence = _("%(name)s was never reviewed in “%(stage)s”. Choose another dialogue.")
         raise Conflict(sentence % {"name": name, "stage": stage.title})
     # In an ordinary dialogue those reviews would be sealed; in this one they are visible.
-    anew = StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.CANCELLED, pk__lt=run.pk)
-    if Review.objects.filter(stage_run__in=anew).exists():
+    restarted = StageRun.objects.filter(cycle=cycle, stage=stage.key, state=StageRunState.CANCELLED, pk__lt=run.pk)
+    if Review.objects.filter(stage_run__in=restarted).exists():
         sentence = _("%(name)s was reviewed in “%(stage)s” before the stage restarted. Choose another dialogue.")
         raise Conflict(sentence % {"name": name, "stage": stage.title})
     assert cycle.exit_revision is not None  # noqa: S101 - a verified cycle has one

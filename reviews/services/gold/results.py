@@ -217,7 +217,7 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
     )
     shown = Example.objects.filter(dialogue=OuterRef("cycle__dialogue"), withdrawn_at=None)
     later = Cycle.objects.filter(dialogue=OuterRef("cycle__dialogue"), number__gt=OuterRef("cycle__number"))
-    anew = Review.objects.filter(
+    restarted = Review.objects.filter(
         stage_run__cycle=OuterRef("cycle"), stage_run__stage=stage.key, stage_run__state=StageRunState.CANCELLED
     )
     begun = Event.objects.filter(
@@ -230,7 +230,7 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
         Q(cycle__number=1) | Exists(begun),
         ~Exists(shown),
         ~Exists(later),
-        ~Exists(anew.filter(stage_run__lt=OuterRef("pk"))),
+        ~Exists(restarted.filter(stage_run__lt=OuterRef("pk"))),
     )
 
 

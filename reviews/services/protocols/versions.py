@@ -98,7 +98,7 @@ def adopt_protocol(
             problems=[{"pointer": problem.pointer, "message": problem.message} for problem in problems],
         )
     with transaction.atomic():
-        # Numbers are given out under the project's row.
+        # The lock on the project keeps version numbers unique.
         locked = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         versions = list(ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"))
         current = versions[0] if versions else None

@@ -46,7 +46,7 @@ def release_slots_of_former_members() -> int:
 
 
 def _without_role(project: Project) -> dict[tuple[int, str], list[int]]:
-    """Return (protocol version, stage) → people with reserved slots there whose roles no longer allow them to review."""
+    """Return (protocol version, stage) → people with reserved slots there who no longer have a role for it."""
     reserved = Slot.objects.filter(project=project, state=SlotState.OPEN, reserved_for__isnull=False).order_by()
     waiting = list(reserved.values_list("protocol_id", "stage", "reserved_for_id").distinct())
     versions = ProtocolVersion.objects.defer("definition").in_bulk({protocol_id for protocol_id, *_ in waiting})

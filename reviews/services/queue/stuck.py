@@ -10,12 +10,12 @@ from annotator.models import Project, Role
 from reviews.core.protocols import Stage, StageKind
 from reviews.models import Slot, SlotState
 
-#: Of each stage's queue the oldest are looked at: pages ask for this again and again.
+#: Slots of each stage's queue that are checked, the oldest first, because pages call this often.
 LOOKED_AT = 1_000
 
 
 class Stuck(NamedTuple):
-    """The number of items that nobody can review; ``more`` if the queue is longer than what was looked at."""
+    """The number of items that nobody can review; ``more`` if not all of the queue was checked."""
 
     items: int
     more: bool

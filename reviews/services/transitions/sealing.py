@@ -77,6 +77,6 @@ def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:
 
     In that case it is unsealed when the new run settles: the new reviewers must not see earlier reviews.
     """
-    anew = StageRun.objects.filter(cycle__dialogue=dialogue, state=StageRunState.OPEN, blind=True, stage__in=stages)
-    if stages and not anew.exists():
+    again = StageRun.objects.filter(cycle__dialogue=dialogue, state=StageRunState.OPEN, blind=True, stage__in=stages)
+    if stages and not again.exists():
         unseal_stage(dialogue)

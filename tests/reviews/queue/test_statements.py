@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotator.errors import DomainError, Hidden
 from annotator.models import Dialogue, Membership, Role, User
 from annotator.services.database.statements import rows
-from reviews.models import Claim, GoldItem, QueueCursor, ReviewDraft, Slot
+from reviews.models import Claim, GoldItem, QueueCursor, Review, ReviewDraft, Slot
 from reviews.services import statements
 from reviews.services.protocols.versions import roles_of_members
 from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, release, skip, stage_of
@@ -184,3 +184,30 @@ def test_queues_offer_what_python_would_not_refuse(seed: int) -> None:
             assert (slot.pk in offered) == may_take(person, roles, slot), (person, slot.stage, slot.is_gold)
             said[slot.pk in offered] += 1
     assert min(said[True], said[False]) > 5
+
+
+def test_the_load_of_people_is_what_the_orm_counts() -> None:
+    team = gold_team()
+    person, other, project = team.annotator, team.annotators[1], team.project
+    make_gold(team)
+    assert Review.objects.filter(project=project, dialogue__gold_role="gold", person=person).exists()
+    earlier = Review.objects.filter(project=project, person=person).exclude(dialogue__gold_role="gold").count()
+    for _ in range(3):
+        claim_and_submit(person, make_item(team, "self_check_single"), "approve")
+    for slot in Slot.objects.filter(project=project, state="open")[:2]:
+        Slot.objects.filter(pk=slot.pk).update(reserved_for=other)
+    one_review = Review.objects.filter(person=person).latest("pk")
+    people, since = [person.pk, other.pk], timezone.now() - timedelta(days=7)
+    for change in ({}, {"sealed": True}, {"sealed": False, "created_at": since - timedelta(days=1)}):
+        Review.objects.filter(pk=one_review.pk).update(**change)
+        reserved = Slot.objects.filter(project=project, state="open", reserved_for__in=people)
+        recent = Review.objects.filter(project=project, person__in=people, sealed=False, created_at__gte=since)
+        recent = recent.exclude(dialogue__gold_role="gold")
+        for limit in (1, 2, 200):
+            expected = Counter(reserved.values_list("reserved_for", flat=True))
+            got = statements.count_reserved(project=project, people=people, limit=limit)
+            assert got == {key: min(count, limit) for key, count in expected.items()}
+            expected = Counter(recent.values_list("person", flat=True))
+            got = statements.count_recent_reviews(project=project, people=people, since=since, limit=limit)
+            assert got == {key: min(count, limit) for key, count in expected.items()}
+        assert expected[person.pk] == earlier + (2 if change else 3)
