@@ -67,6 +67,21 @@ class Migration(migrations.Migration):
                 ("started_at", models.DateTimeField(null=True)),
                 ("ended_at", models.DateTimeField(null=True)),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state__in", ["queued", "running"])),
+                        fields=["heartbeat_at"],
+                        name="job_not_ended",
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["queued", "running", "done", "failed", "cancelled"])),
+                        name="job_state_known",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="PeriodicTask",
@@ -303,6 +318,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("public_id",), name="dialogue_public_id_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("status__in", ["candidate", "in_review", "escalated", "pooled", "verified", "rejected"])
+                        ),
+                        name="dialogue_status_known",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Digest",
@@ -329,6 +355,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(condition=models.Q(("sent_at", None)), fields=["day"], name="digest_not_sent")
+                ],
+                "constraints": [models.UniqueConstraint(fields=("person", "day"), name="digest_once_a_day")],
+            },
         ),
         migrations.CreateModel(
             name="Draft",
@@ -360,6 +392,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("closed_at", None)),
+                        fields=("dialogue", "author", "branch"),
+                        name="draft_one_open",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="DraftStep",
@@ -393,6 +434,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["version"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("draft", "version"), name="draft_step_version_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["done", "undone", "gone", "move"])),
+                        name="draft_step_state_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -421,6 +469,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-number"],
+                "constraints": [models.UniqueConstraint(fields=("project", "number"), name="guideline_number_once")],
             },
         ),
         migrations.CreateModel(
@@ -536,6 +585,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("cleared_at", None)), fields=["project", "dialogue"], name="outdated_open"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("dialogue", "change"), name="outdated_once_per_change")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Notice",
@@ -611,6 +670,46 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["person", "-created_at", "-public_id"], name="notice_by_person"),
+                    models.Index(
+                        condition=models.Q(("read_at", None)), fields=["person", "project"], name="notice_unread"
+                    ),
+                    models.Index(
+                        condition=models.Q(("subject", ""), _negated=True), fields=["subject"], name="notice_by_subject"
+                    ),
+                    models.Index(
+                        condition=models.Q(("digest__isnull", False)), fields=["digest"], name="notice_by_digest"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("read_at", None), models.Q(("key", ""), _negated=True)),
+                        fields=("person", "key"),
+                        name="notice_key_once_unread",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "kind__in",
+                                [
+                                    "mention",
+                                    "reply",
+                                    "comment",
+                                    "feedback",
+                                    "assignment",
+                                    "escalation",
+                                    "alarm",
+                                    "job",
+                                    "guideline",
+                                ],
+                            )
+                        ),
+                        name="notice_kind_known",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Membership",
@@ -644,6 +743,26 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended_at", None)),
+                        fields=["user", "project"],
+                        name="membership_live_by_user",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("ended_at", None)),
+                        fields=("project", "user", "role"),
+                        name="membership_once_per_role",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["annotator", "senior_reviewer", "administrator"])),
+                        name="membership_role_known",
+                    ),
+                ],
+            },
         ),
         migrations.AddField(
             model_name="job",
@@ -736,6 +855,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["project", "-id"], name="event_by_project"),
+                    models.Index(
+                        condition=models.Q(("dialogue", None)),
+                        fields=["project", "kind", "-id"],
+                        name="event_of_project",
+                    ),
+                    models.Index(
+                        condition=models.Q(("dialogue", None)), fields=["project", "-id"], name="event_of_no_dialogue"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("dialogue", "number"), name="event_number_once_per_dialogue")
+                ],
+            },
         ),
         migrations.AddField(
             model_name="dialogue",
@@ -813,6 +948,25 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("parent__isnull", False)), fields=["parent"], name="revision_by_parent"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("public_id",), name="revision_public_id_once"),
+                    models.UniqueConstraint(fields=("dialogue", "number"), name="revision_number_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("number__isnull", True), ("sealed", True)),
+                            models.Q(("number__isnull", False), ("sealed", False)),
+                            _connector="OR",
+                        ),
+                        name="revision_numbered_when_open",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Replay",
@@ -882,6 +1036,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["dialogue", "key", "-id"], name="replay_by_content"),
+                    models.Index(fields=["requester", "dialogue", "-id"], name="replay_by_person"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("draft__isnull", False), ("revision", None)),
+                            models.Q(("draft", None), ("revision__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="replay_of_revision_or_draft",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Finding",
@@ -908,6 +1078,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["check_id", "dialogue"], name="finding_by_check")],
+            },
         ),
         migrations.AddField(
             model_name="draft",
@@ -942,6 +1115,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "name"), name="toolset_name_once_per_project")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ToolsetRevision",
@@ -974,6 +1152,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("toolset", "number"), name="toolset_revision_number_once"),
+                    models.UniqueConstraint(fields=("project", "content_hash"), name="toolset_revision_content_once"),
+                ],
+            },
         ),
         migrations.AddField(
             model_name="revision",
@@ -1035,6 +1219,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("first", "second"), name="variant_match_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("first", models.F("second")), _negated=True), name="variant_match_of_two"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Waiver",
@@ -1059,171 +1251,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddIndex(
-            model_name="digest",
-            index=models.Index(condition=models.Q(("sent_at", None)), fields=["day"], name="digest_not_sent"),
-        ),
-        migrations.AddConstraint(
-            model_name="digest",
-            constraint=models.UniqueConstraint(fields=("person", "day"), name="digest_once_a_day"),
-        ),
-        migrations.AddConstraint(
-            model_name="draftstep",
-            constraint=models.UniqueConstraint(fields=("draft", "version"), name="draft_step_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="draftstep",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["done", "undone", "gone", "move"])), name="draft_step_state_known"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="outdateddialogue",
-            index=models.Index(
-                condition=models.Q(("cleared_at", None)), fields=["project", "dialogue"], name="outdated_open"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="outdateddialogue",
-            constraint=models.UniqueConstraint(fields=("dialogue", "change"), name="outdated_once_per_change"),
-        ),
-        migrations.AddIndex(
-            model_name="notice",
-            index=models.Index(fields=["person", "-created_at", "-public_id"], name="notice_by_person"),
-        ),
-        migrations.AddIndex(
-            model_name="notice",
-            index=models.Index(
-                condition=models.Q(("read_at", None)), fields=["person", "project"], name="notice_unread"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="notice",
-            index=models.Index(
-                condition=models.Q(("subject", ""), _negated=True), fields=["subject"], name="notice_by_subject"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="notice",
-            index=models.Index(
-                condition=models.Q(("digest__isnull", False)), fields=["digest"], name="notice_by_digest"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="notice",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("read_at", None), models.Q(("key", ""), _negated=True)),
-                fields=("person", "key"),
-                name="notice_key_once_unread",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="notice",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "kind__in",
-                        [
-                            "mention",
-                            "reply",
-                            "comment",
-                            "feedback",
-                            "assignment",
-                            "escalation",
-                            "alarm",
-                            "job",
-                            "guideline",
-                        ],
-                    )
-                ),
-                name="notice_kind_known",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="membership",
-            index=models.Index(
-                condition=models.Q(("ended_at", None)), fields=["user", "project"], name="membership_live_by_user"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("ended_at", None)),
-                fields=("project", "user", "role"),
-                name="membership_once_per_role",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["annotator", "senior_reviewer", "administrator"])),
-                name="membership_role_known",
-            ),
+            options={
+                "constraints": [
+                    models.CheckConstraint(condition=models.Q(("reason", ""), _negated=True), name="waiver_has_reason")
+                ],
+            },
         ),
         migrations.AddIndex(
             model_name="job",
             index=models.Index(fields=["project", "-id"], name="job_by_project"),
-        ),
-        migrations.AddIndex(
-            model_name="job",
-            index=models.Index(
-                condition=models.Q(("state__in", ["queued", "running"])), fields=["heartbeat_at"], name="job_not_ended"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "cancelled"])),
-                name="job_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="guideline",
-            constraint=models.UniqueConstraint(fields=("project", "number"), name="guideline_number_once"),
-        ),
-        migrations.AddIndex(
-            model_name="event",
-            index=models.Index(fields=["project", "-id"], name="event_by_project"),
-        ),
-        migrations.AddIndex(
-            model_name="event",
-            index=models.Index(
-                condition=models.Q(("dialogue", None)), fields=["project", "kind", "-id"], name="event_of_project"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="event",
-            index=models.Index(
-                condition=models.Q(("dialogue", None)), fields=["project", "-id"], name="event_of_no_dialogue"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="event",
-            constraint=models.UniqueConstraint(fields=("dialogue", "number"), name="event_number_once_per_dialogue"),
-        ),
-        migrations.AddIndex(
-            model_name="replay",
-            index=models.Index(fields=["dialogue", "key", "-id"], name="replay_by_content"),
-        ),
-        migrations.AddIndex(
-            model_name="replay",
-            index=models.Index(fields=["requester", "dialogue", "-id"], name="replay_by_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="replay",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("draft__isnull", False), ("revision", None)),
-                    models.Q(("draft", None), ("revision__isnull", False)),
-                    _connector="OR",
-                ),
-                name="replay_of_revision_or_draft",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="finding",
-            index=models.Index(fields=["check_id", "dialogue"], name="finding_by_check"),
         ),
         migrations.AddIndex(
             model_name="dialogue",
@@ -1295,85 +1331,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="dialogue",
-            constraint=models.UniqueConstraint(fields=("public_id",), name="dialogue_public_id_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="dialogue",
             constraint=models.UniqueConstraint(
                 models.F("project"),
                 models.F("external_id"),
                 models.Case(models.When(gold_role="gold", then="id"), default=0, output_field=models.BigIntegerField()),
                 name="dialogue_external_id_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="dialogue",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("status__in", ["candidate", "in_review", "escalated", "pooled", "verified", "rejected"])
-                ),
-                name="dialogue_status_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="toolset",
-            constraint=models.UniqueConstraint(fields=("project", "name"), name="toolset_name_once_per_project"),
-        ),
-        migrations.AddConstraint(
-            model_name="toolsetrevision",
-            constraint=models.UniqueConstraint(fields=("toolset", "number"), name="toolset_revision_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="toolsetrevision",
-            constraint=models.UniqueConstraint(
-                fields=("project", "content_hash"), name="toolset_revision_content_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="revision",
-            index=models.Index(
-                condition=models.Q(("parent__isnull", False)), fields=["parent"], name="revision_by_parent"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(fields=("public_id",), name="revision_public_id_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(fields=("dialogue", "number"), name="revision_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("number__isnull", True), ("sealed", True)),
-                    models.Q(("number__isnull", False), ("sealed", False)),
-                    _connector="OR",
-                ),
-                name="revision_numbered_when_open",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="draft",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("closed_at", None)), fields=("dialogue", "author", "branch"), name="draft_one_open"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="variantmatch",
-            constraint=models.UniqueConstraint(fields=("first", "second"), name="variant_match_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="variantmatch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("first", models.F("second")), _negated=True), name="variant_match_of_two"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="waiver",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="waiver_has_reason"
             ),
         ),
     ]

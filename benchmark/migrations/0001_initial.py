@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("annotator", "0001_initial"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ("annotator", "__first__"),
     ]
 
     operations = [
@@ -64,6 +64,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["project", "-id"], name="import_by_project")],
+            },
         ),
         migrations.CreateModel(
             name="ImportNote",
@@ -84,6 +87,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["batch", "severity", "id"], name="import_note_by_batch")],
+            },
         ),
         migrations.CreateModel(
             name="NativeLine",
@@ -151,6 +157,27 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["project", "-id"], name="release_by_project")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "failed"), _negated=True),
+                        fields=("project", "version"),
+                        name="release_version_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["freezing", "frozen", "failed"])), name="release_state_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "frozen"), _negated=True),
+                            models.Q(models.Q(("archive", ""), _negated=True), models.Q(("sha256", ""), _negated=True)),
+                            _connector="OR",
+                        ),
+                        name="release_frozen_has_archive",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="LeftOutDialogue",
@@ -170,6 +197,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("release", "dialogue"), name="left_out_once")],
+            },
         ),
         migrations.CreateModel(
             name="ReleaseItem",
@@ -195,6 +225,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("release", "dialogue"), name="release_item_once")],
+            },
         ),
         migrations.CreateModel(
             name="SimilarityBand",
@@ -218,54 +251,8 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddIndex(
-            model_name="importbatch",
-            index=models.Index(fields=["project", "-id"], name="import_by_project"),
-        ),
-        migrations.AddIndex(
-            model_name="importnote",
-            index=models.Index(fields=["batch", "severity", "id"], name="import_note_by_batch"),
-        ),
-        migrations.AddIndex(
-            model_name="release",
-            index=models.Index(fields=["project", "-id"], name="release_by_project"),
-        ),
-        migrations.AddConstraint(
-            model_name="release",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "failed"), _negated=True),
-                fields=("project", "version"),
-                name="release_version_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="release",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["freezing", "frozen", "failed"])), name="release_state_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="release",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "frozen"), _negated=True),
-                    models.Q(models.Q(("archive", ""), _negated=True), models.Q(("sha256", ""), _negated=True)),
-                    _connector="OR",
-                ),
-                name="release_frozen_has_archive",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="leftoutdialogue",
-            constraint=models.UniqueConstraint(fields=("release", "dialogue"), name="left_out_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="releaseitem",
-            constraint=models.UniqueConstraint(fields=("release", "dialogue"), name="release_item_once"),
-        ),
-        migrations.AddIndex(
-            model_name="similarityband",
-            index=models.Index(fields=["project", "band"], name="similarity_band_lookup"),
+            options={
+                "indexes": [models.Index(fields=["project", "band"], name="similarity_band_lookup")],
+            },
         ),
     ]

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ("annotator", "0001_initial"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ("annotator", "__first__"),
     ]
 
     operations = [
@@ -80,6 +80,34 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("dialogue", "number"), name="cycle_number_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "active")), fields=("dialogue",), name="cycle_one_active"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["active", "verified", "rejected", "superseded"])),
+                        name="cycle_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "verified"), _negated=True),
+                            ("exit_revision__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="cycle_verified_has_revision",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("ended_at__isnull", True), ("state", "active")),
+                            models.Q(models.Q(("state", "active"), _negated=True), ("ended_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="cycle_ended_has_time",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="AssignmentRules",
@@ -177,6 +205,37 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "pooled")),
+                        fields=["project", "stage", "id"],
+                        name="stage_run_pooled",
+                    ),
+                    models.Index(
+                        condition=models.Q(("state", "open")), fields=["project", "stage"], name="stage_run_open"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cycle", "stage", "round"), name="stage_run_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["open", "pooled", "drawn", "settled", "cancelled"])),
+                        name="stage_run_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("entered_as__in", ["regular", "escalated", "sampled"])),
+                        name="stage_run_entry_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "settled"), _negated=True),
+                            models.Q(models.Q(("outcome", ""), _negated=True), ("settled_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="stage_run_settled_has_outcome",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="DiscrepancyAlarm",
@@ -195,6 +254,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("cleared_at", None)),
+                        fields=("project", "stage"),
+                        name="discrepancy_alarm_once",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Draw",
@@ -236,6 +304,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "stage", "number"), name="draw_number_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("sample_size__lte", models.F("population_size"))), name="draw_sample_fits"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="DrawItem",
@@ -267,6 +343,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("draw", "dialogue"), name="draw_item_once")],
+            },
         ),
         migrations.CreateModel(
             name="Example",
@@ -328,6 +407,33 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("withdrawn_at__isnull", True)),
+                        fields=["project", "-id"],
+                        name="example_in_use",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("withdrawn_at__isnull", True)),
+                        fields=("dialogue", "task"),
+                        name="example_once_per_place",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("comment", ""), _negated=True), name="example_says_what_it_shows"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("withdrawn_at__isnull", True), ("withdrawn_by__isnull", True)),
+                            models.Q(("withdrawn_at__isnull", False), ("withdrawn_by__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="example_withdrawn_by_somebody",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="GoldItem",
@@ -404,6 +510,16 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["project", "stage", "-id"], name="gold_item_by_stage")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("retired_at__isnull", True)),
+                        fields=("source",),
+                        name="gold_item_one_in_use_per_source",
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="GoldRate",
@@ -423,6 +539,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "stage"), name="gold_rate_once_per_stage"),
+                    models.CheckConstraint(
+                        condition=models.Q(("rate__gte", 0), ("rate__lte", 0.5)), name="gold_rate_is_a_share"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ItemHistory",
@@ -469,6 +593,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("project", "axis", "point", "stratum", "value"), name="item_history_count_once"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ItemHistoryPending",
@@ -550,6 +681,24 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("person__isnull", True), ("stage", ""), _connector="OR"),
+                        name="pause_of_one_kind",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("ended_at", None), ("person__isnull", True)),
+                        fields=("project", "stage"),
+                        name="pause_once_per_stage",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("ended_at", None), ("person__isnull", False)),
+                        fields=("project", "person"),
+                        name="pause_once_per_person",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ProtocolVersion",
@@ -580,6 +729,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-number"],
+                "constraints": [models.UniqueConstraint(fields=("project", "number"), name="protocol_number_once")],
             },
         ),
         migrations.AddField(
@@ -619,6 +769,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("person", "project", "stage"), name="queue_cursor_once")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Review",
@@ -730,6 +885,50 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["project", "person", "-id"], name="review_by_person")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("public_id",), name="review_public_id_once"),
+                    models.UniqueConstraint(fields=("stage_run", "person"), name="review_once_per_person_and_round"),
+                    models.CheckConstraint(
+                        condition=models.Q(("verdict__in", ["approve", "fix", "reject", "escalate"])),
+                        name="review_verdict_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("stage_kind", "self_check"),
+                            ("seen_author__isnull", True),
+                            models.Q(("person", models.F("seen_author")), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="reviewer_is_not_author",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("verdict", "fix"), _negated=True),
+                            ("made_revision__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="review_fix_has_revision",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("verdict", "approve"), _negated=True),
+                            ("made_revision__isnull", True),
+                            _connector="OR",
+                        ),
+                        name="review_approval_changes_nothing",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("verdict__in", ["approve", "fix"]),
+                            models.Q(("reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="review_refusal_has_reason",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="GoldScore",
@@ -774,6 +973,15 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["project", "person"], name="gold_score_by_person")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("item", "person"), name="gold_score_once_per_person"),
+                    models.CheckConstraint(
+                        condition=models.Q(("found__lte", models.F("errors"))), name="gold_score_finds_what_is_there"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ReviewError",
@@ -818,6 +1026,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("project", "stage", "round"), name="review_session_once_per_round")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Ruling",
@@ -835,6 +1048,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("review", "anchor"), name="ruling_once_per_place"),
+                    models.CheckConstraint(
+                        condition=models.Q(("choice__in", ["left", "right", "third", "none"])),
+                        name="ruling_choice_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("reason_kind", ""), _negated=True), name="ruling_has_reason"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Feedback",
@@ -883,6 +1108,12 @@ class Migration(migrations.Migration):
                 ),
                 ("rulings", models.ManyToManyField(related_name="feedback", to="reviews.ruling")),
             ],
+            options={
+                "indexes": [models.Index(fields=["person", "-created_at", "-public_id"], name="feedback_by_person")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("review", "person", "kind"), name="feedback_once_per_kind")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="SentBack",
@@ -912,6 +1143,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("draw", "owner"), name="sent_back_once_per_draw")],
+            },
         ),
         migrations.CreateModel(
             name="SessionDecision",
@@ -1074,6 +1308,73 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("priority", 1), ("reserved_for__isnull", True), ("state", "open")),
+                        fields=["project", "stage", "position"],
+                        name="slot_queue",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("reserved_for__isnull", True), ("state", "open"), models.Q(("priority", 1), _negated=True)
+                        ),
+                        fields=["project", "priority", "position"],
+                        name="slot_out_of_turn",
+                    ),
+                    models.Index(
+                        condition=models.Q(("reserved_for__isnull", False), ("state", "open")),
+                        fields=["reserved_for", "project", "priority", "position"],
+                        name="slot_reserved",
+                    ),
+                    models.Index(
+                        condition=models.Q(("holder__isnull", False)), fields=["holder", "-id"], name="slot_by_holder"
+                    ),
+                    models.Index(fields=["dialogue", "-id"], name="slot_by_dialogue"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("public_id",), name="slot_public_id_once"),
+                    models.UniqueConstraint(fields=("stage_run", "index"), name="slot_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("holder__isnull", False)),
+                        fields=("stage_run", "holder"),
+                        name="slot_once_per_person_and_run",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["hidden", "open", "claimed", "done", "cancelled"])),
+                        name="slot_state_known",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("priority__in", [0, 1, 2])), name="slot_priority_known"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("holder__isnull", False), ("state__in", ["claimed", "done"])),
+                            models.Q(("holder__isnull", True), ("state__in", ["hidden", "open", "cancelled"])),
+                            _connector="OR",
+                        ),
+                        name="slot_held_when_claimed_or_done",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("stage_kind", "self_check"),
+                            ("holder__isnull", True),
+                            ("revision_author__isnull", True),
+                            models.Q(("holder", models.F("revision_author")), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="slot_holder_is_not_author",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("stage_kind", "self_check"),
+                            ("holder__isnull", True),
+                            ("owner__isnull", True),
+                            models.Q(("holder", models.F("owner")), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="slot_holder_is_not_owner",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ReviewDraft",
@@ -1102,6 +1403,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("slot", "person"), name="review_draft_once")],
+            },
         ),
         migrations.AddField(
             model_name="review",
@@ -1163,6 +1467,37 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("state", "live")), fields=["project", "stage"], name="claim_live_by_stage"
+                    ),
+                    models.Index(
+                        condition=models.Q(("state", "live")), fields=["expires_at"], name="claim_live_by_expiry"
+                    ),
+                    models.Index(fields=["person", "-id"], name="claim_by_person"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("token",), name="claim_token_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "live")), fields=("slot",), name="claim_one_live_per_slot"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["live", "submitted", "released", "skipped", "expired", "withdrawn"])
+                        ),
+                        name="claim_state_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("ended_at__isnull", True), ("state", "live")),
+                            models.Q(models.Q(("state", "live"), _negated=True), ("ended_at__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="claim_ended_has_time",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="WorkloadCount",
@@ -1183,6 +1518,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("project", "what", "stage", "person", "key"), name="workload_count_once"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="WorkloadPending",
@@ -1438,454 +1780,5 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [models.Index(fields=["project", "key"], name="counter_delta_by_key")],
             },
-        ),
-        migrations.AddIndex(
-            model_name="stagerun",
-            index=models.Index(
-                condition=models.Q(("state", "pooled")), fields=["project", "stage", "id"], name="stage_run_pooled"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="stagerun",
-            index=models.Index(
-                condition=models.Q(("state", "open")), fields=["project", "stage"], name="stage_run_open"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stagerun",
-            constraint=models.UniqueConstraint(fields=("cycle", "stage", "round"), name="stage_run_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="stagerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["open", "pooled", "drawn", "settled", "cancelled"])),
-                name="stage_run_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stagerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("entered_as__in", ["regular", "escalated", "sampled"])),
-                name="stage_run_entry_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stagerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "settled"), _negated=True),
-                    models.Q(models.Q(("outcome", ""), _negated=True), ("settled_at__isnull", False)),
-                    _connector="OR",
-                ),
-                name="stage_run_settled_has_outcome",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="discrepancyalarm",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("cleared_at", None)), fields=("project", "stage"), name="discrepancy_alarm_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="draw",
-            constraint=models.UniqueConstraint(fields=("project", "stage", "number"), name="draw_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="draw",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("sample_size__lte", models.F("population_size"))), name="draw_sample_fits"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="drawitem",
-            constraint=models.UniqueConstraint(fields=("draw", "dialogue"), name="draw_item_once"),
-        ),
-        migrations.AddIndex(
-            model_name="example",
-            index=models.Index(
-                condition=models.Q(("withdrawn_at__isnull", True)), fields=["project", "-id"], name="example_in_use"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="example",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("withdrawn_at__isnull", True)),
-                fields=("dialogue", "task"),
-                name="example_once_per_place",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="example",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("comment", ""), _negated=True), name="example_says_what_it_shows"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="example",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("withdrawn_at__isnull", True), ("withdrawn_by__isnull", True)),
-                    models.Q(("withdrawn_at__isnull", False), ("withdrawn_by__isnull", False)),
-                    _connector="OR",
-                ),
-                name="example_withdrawn_by_somebody",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="golditem",
-            index=models.Index(fields=["project", "stage", "-id"], name="gold_item_by_stage"),
-        ),
-        migrations.AddConstraint(
-            model_name="golditem",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("retired_at__isnull", True)),
-                fields=("source",),
-                name="gold_item_one_in_use_per_source",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="goldrate",
-            constraint=models.UniqueConstraint(fields=("project", "stage"), name="gold_rate_once_per_stage"),
-        ),
-        migrations.AddConstraint(
-            model_name="goldrate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("rate__gte", 0), ("rate__lte", 0.5)), name="gold_rate_is_a_share"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="itemhistorycount",
-            constraint=models.UniqueConstraint(
-                fields=("project", "axis", "point", "stratum", "value"), name="item_history_count_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pause",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("person__isnull", True), ("stage", ""), _connector="OR"), name="pause_of_one_kind"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pause",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("ended_at", None), ("person__isnull", True)),
-                fields=("project", "stage"),
-                name="pause_once_per_stage",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pause",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("ended_at", None), ("person__isnull", False)),
-                fields=("project", "person"),
-                name="pause_once_per_person",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="protocolversion",
-            constraint=models.UniqueConstraint(fields=("project", "number"), name="protocol_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="cycle",
-            constraint=models.UniqueConstraint(fields=("dialogue", "number"), name="cycle_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="cycle",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "active")), fields=("dialogue",), name="cycle_one_active"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="cycle",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["active", "verified", "rejected", "superseded"])),
-                name="cycle_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="cycle",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "verified"), _negated=True), ("exit_revision__isnull", False), _connector="OR"
-                ),
-                name="cycle_verified_has_revision",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="cycle",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("ended_at__isnull", True), ("state", "active")),
-                    models.Q(models.Q(("state", "active"), _negated=True), ("ended_at__isnull", False)),
-                    _connector="OR",
-                ),
-                name="cycle_ended_has_time",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="queuecursor",
-            constraint=models.UniqueConstraint(fields=("person", "project", "stage"), name="queue_cursor_once"),
-        ),
-        migrations.AddIndex(
-            model_name="goldscore",
-            index=models.Index(fields=["project", "person"], name="gold_score_by_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="goldscore",
-            constraint=models.UniqueConstraint(fields=("item", "person"), name="gold_score_once_per_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="goldscore",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("found__lte", models.F("errors"))), name="gold_score_finds_what_is_there"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="reviewsession",
-            constraint=models.UniqueConstraint(
-                fields=("project", "stage", "round"), name="review_session_once_per_round"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ruling",
-            constraint=models.UniqueConstraint(fields=("review", "anchor"), name="ruling_once_per_place"),
-        ),
-        migrations.AddConstraint(
-            model_name="ruling",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("choice__in", ["left", "right", "third", "none"])), name="ruling_choice_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="ruling",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason_kind", ""), _negated=True), name="ruling_has_reason"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="feedback",
-            index=models.Index(fields=["person", "-created_at", "-public_id"], name="feedback_by_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="feedback",
-            constraint=models.UniqueConstraint(fields=("review", "person", "kind"), name="feedback_once_per_kind"),
-        ),
-        migrations.AddConstraint(
-            model_name="sentback",
-            constraint=models.UniqueConstraint(fields=("draw", "owner"), name="sent_back_once_per_draw"),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(
-                condition=models.Q(("priority", 1), ("reserved_for__isnull", True), ("state", "open")),
-                fields=["project", "stage", "position"],
-                name="slot_queue",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(
-                condition=models.Q(
-                    ("reserved_for__isnull", True), ("state", "open"), models.Q(("priority", 1), _negated=True)
-                ),
-                fields=["project", "priority", "position"],
-                name="slot_out_of_turn",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(
-                condition=models.Q(("reserved_for__isnull", False), ("state", "open")),
-                fields=["reserved_for", "project", "priority", "position"],
-                name="slot_reserved",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(
-                condition=models.Q(("holder__isnull", False)), fields=["holder", "-id"], name="slot_by_holder"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="slot",
-            index=models.Index(fields=["dialogue", "-id"], name="slot_by_dialogue"),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(fields=("public_id",), name="slot_public_id_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(fields=("stage_run", "index"), name="slot_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("holder__isnull", False)),
-                fields=("stage_run", "holder"),
-                name="slot_once_per_person_and_run",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["hidden", "open", "claimed", "done", "cancelled"])),
-                name="slot_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("priority__in", [0, 1, 2])), name="slot_priority_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("holder__isnull", False), ("state__in", ["claimed", "done"])),
-                    models.Q(("holder__isnull", True), ("state__in", ["hidden", "open", "cancelled"])),
-                    _connector="OR",
-                ),
-                name="slot_held_when_claimed_or_done",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("stage_kind", "self_check"),
-                    ("holder__isnull", True),
-                    ("revision_author__isnull", True),
-                    models.Q(("holder", models.F("revision_author")), _negated=True),
-                    _connector="OR",
-                ),
-                name="slot_holder_is_not_author",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="slot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("stage_kind", "self_check"),
-                    ("holder__isnull", True),
-                    ("owner__isnull", True),
-                    models.Q(("holder", models.F("owner")), _negated=True),
-                    _connector="OR",
-                ),
-                name="slot_holder_is_not_owner",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="reviewdraft",
-            constraint=models.UniqueConstraint(fields=("slot", "person"), name="review_draft_once"),
-        ),
-        migrations.AddIndex(
-            model_name="review",
-            index=models.Index(fields=["project", "person", "-id"], name="review_by_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.UniqueConstraint(fields=("public_id",), name="review_public_id_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.UniqueConstraint(fields=("stage_run", "person"), name="review_once_per_person_and_round"),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("verdict__in", ["approve", "fix", "reject", "escalate"])),
-                name="review_verdict_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("stage_kind", "self_check"),
-                    ("seen_author__isnull", True),
-                    models.Q(("person", models.F("seen_author")), _negated=True),
-                    _connector="OR",
-                ),
-                name="reviewer_is_not_author",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("verdict", "fix"), _negated=True), ("made_revision__isnull", False), _connector="OR"
-                ),
-                name="review_fix_has_revision",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("verdict", "approve"), _negated=True), ("made_revision__isnull", True), _connector="OR"
-                ),
-                name="review_approval_changes_nothing",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("verdict__in", ["approve", "fix"]), models.Q(("reason", ""), _negated=True), _connector="OR"
-                ),
-                name="review_refusal_has_reason",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="claim",
-            index=models.Index(
-                condition=models.Q(("state", "live")), fields=["project", "stage"], name="claim_live_by_stage"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="claim",
-            index=models.Index(
-                condition=models.Q(("state", "live")), fields=["expires_at"], name="claim_live_by_expiry"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="claim",
-            index=models.Index(fields=["person", "-id"], name="claim_by_person"),
-        ),
-        migrations.AddConstraint(
-            model_name="claim",
-            constraint=models.UniqueConstraint(fields=("token",), name="claim_token_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="claim",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "live")), fields=("slot",), name="claim_one_live_per_slot"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="claim",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["live", "submitted", "released", "skipped", "expired", "withdrawn"])),
-                name="claim_state_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="claim",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("ended_at__isnull", True), ("state", "live")),
-                    models.Q(models.Q(("state", "live"), _negated=True), ("ended_at__isnull", False)),
-                    _connector="OR",
-                ),
-                name="claim_ended_has_time",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="workloadcount",
-            constraint=models.UniqueConstraint(
-                fields=("project", "what", "stage", "person", "key"), name="workload_count_once"
-            ),
         ),
     ]
