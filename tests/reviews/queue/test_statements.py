@@ -196,10 +196,10 @@ def test_the_load_of_people_is_what_the_orm_counts() -> None:
         claim_and_submit(person, make_item(team, "self_check_single"), "approve")
     for slot in Slot.objects.filter(project=project, state="open")[:2]:
         Slot.objects.filter(pk=slot.pk).update(reserved_for=other)
-    one_review = Review.objects.filter(person=person).latest("pk")
+    oldest = Review.objects.filter(person=person).exclude(dialogue__gold_role="gold").earliest("pk")
     people, since = [person.pk, other.pk], timezone.now() - timedelta(days=7)
     for change in ({}, {"sealed": True}, {"sealed": False, "created_at": since - timedelta(days=1)}):
-        Review.objects.filter(pk=one_review.pk).update(**change)
+        Review.objects.filter(pk=oldest.pk).update(**change)
         reserved = Slot.objects.filter(project=project, state="open", reserved_for__in=people)
         recent = Review.objects.filter(project=project, person__in=people, sealed=False, created_at__gte=since)
         recent = recent.exclude(dialogue__gold_role="gold")
