@@ -1,8 +1,8 @@
-"""``make bench``: how fast Assay is, on this machine, beside what was promised.
+"""``make bench``: measure how fast Assay is on this machine and compare it with the budgets.
 
-Real processes throughout: the import command, gunicorn with its workers, a Celery worker, clients of their own. At
-1,000 and 20,000 dialogues (``--full``: 100,000), on SQLite and on a private PostgreSQL. Prints a table and writes the
-figures to var/bench. Afterwards it looks whether anything was ever held by two people at once.
+Uses real processes: commands, gunicorn, Celery workers and clients. Measures with 1,000 and 20,000 dialogues
+(``--full``: 100,000), on SQLite and a temporary PostgreSQL. Prints a table, writes the figures to var/bench, and checks
+that no item was claimed twice.
 """
 
 import argparse
@@ -21,7 +21,7 @@ if str(ROOT) not in sys.path:
 
 from scripts.bench_data import write_records  # noqa: E402
 from scripts.bench_graphs import as_json, graph_table, measure_graphs  # noqa: E402
-from scripts.bench_report import Measured, machine, machine_line, say, table  # noqa: E402
+from scripts.bench_report import Measurements, describe_machine, machine_line, print_progress, table  # noqa: E402
 from scripts.bench_run import Amounts, measure  # noqa: E402
 from scripts.bench_sandbox import as_json as sandbox_json  # noqa: E402
 from scripts.bench_sandbox import measure_sandbox, sandbox_table  # noqa: E402
@@ -34,7 +34,7 @@ USUAL = Amounts(warm_up=5, alone=40, cycles=150, pages=80, gets=40, seconds=60)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be measured."""
+    """What to measure."""
 
     sizes: tuple[int, ...]
     databases: tuple[str, ...]
@@ -43,7 +43,7 @@ class Plan:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and print; 1 where something was held twice or a server is missing."""
+    """Measure and print a table. Return 1 if an item was claimed twice or a server is missing."""
     plan = read_plan(arguments)
     try:
         runs = list(run(plan))
@@ -51,16 +51,16 @@ def main(arguments: Sequence[str]) -> int:
         print(stop, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        say("Stopped.")
+        print_progress("Stopped.")
         return 130
-    found = machine()
+    found = describe_machine()
     lines = [machine_line(found)]
     for database in plan.databases:
         lines += ["", *table([one for one in runs if one.database == database])]
-    say("Counting and matching tool graphs …")
+    print_progress("Counting and matching tool graphs …")
     graphs = measure_graphs()
     lines += ["", *graph_table(graphs)]
-    say("Running validators …")
+    print_progress("Running validators …")
     sandbox = measure_sandbox()
     lines += ["", *sandbox_table(sandbox)]
     print("\n".join(lines))
@@ -69,16 +69,16 @@ def main(arguments: Sequence[str]) -> int:
     result = {"machine": found, "runs": [one.as_json() for one in runs], "graphs": as_json(graphs)}
     result["sandbox"] = sandbox_json(sandbox)
     file.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    say(f"The figures are in {file}.")
-    return 1 if any(one.notes["doubles"] for one in runs) else 0
+    print_progress(f"The figures are in {file}.")
+    return 1 if any(one.notes["duplicate_claims"] for one in runs) else 0
 
 
 def read_plan(arguments: Sequence[str]) -> Plan:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="make bench", description="Measure how fast Assay is on this machine.")
-    parser.add_argument("--full", action="store_true", help="at 1,000 and 100,000 dialogues")
-    parser.add_argument("--quick", action="store_true", help="a few dialogues: does it run at all?")
-    parser.add_argument("--sizes", help="numbers of dialogues, with commas between")
+    parser.add_argument("--full", action="store_true", help="measure with 1,000 and 100,000 dialogues")
+    parser.add_argument("--quick", action="store_true", help="measure with a few dialogues, to see whether it runs")
+    parser.add_argument("--sizes", help="numbers of dialogues, separated by commas")
     parser.add_argument("--databases", default="sqlite,postgresql", help="sqlite, postgresql or both")
     parser.add_argument("--out", type=Path, default=ROOT / "var" / "bench", help="folder of the JSON file")
     options = parser.parse_args(arguments)
@@ -86,23 +86,23 @@ def read_plan(arguments: Sequence[str]) -> Plan:
     try:
         numbers = tuple(sorted({int(size) for size in (options.sizes or sizes).split(",")}))
     except ValueError:
-        parser.error(f"--sizes takes whole numbers with commas between, not {options.sizes}")
+        parser.error(f"--sizes must be whole numbers, separated by commas, not {options.sizes}")
     databases = tuple(options.databases.split(","))
     if not set(databases) <= {"sqlite", "postgresql"} or min(numbers) < 10:
-        parser.error("databases are sqlite and postgresql; sizes are 10 and more")
+        parser.error("databases must be sqlite or postgresql, and sizes must be 10 or more")
     return Plan(numbers, databases, QUICK if options.quick else USUAL, options.out)
 
 
-def run(plan: Plan) -> Iterator[Measured]:
+def run(plan: Plan) -> Iterator[Measurements]:
     """Measure every size on every database."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
         for size in plan.sizes:
-            say(f"Writing {size:,} records …")
+            print_progress(f"Writing {size:,} records …")
             write_records(folder / f"{size}.jsonl", size)
         for database in plan.databases:
             for size in plan.sizes:
-                say(f"{database}, {size:,} dialogues:")
+                print_progress(f"{database}, {size:,} dialogues:")
                 data = folder / f"{database}-{size}"
                 data.mkdir()
                 with database_url(database, data) as url:
@@ -111,13 +111,13 @@ def run(plan: Plan) -> Iterator[Measured]:
 
 @contextlib.contextmanager
 def database_url(database: str, data: Path) -> Iterator[str]:
-    """The URL of an empty database."""
+    """Return the URL of an empty database."""
     if database == "sqlite":
         yield f"sqlite:///{data / 'assay.sqlite3'}"
         return
     programs = find_postgresql()
     if programs is None:
-        raise Stop("PostgreSQL is not on this machine (Debian: apt-get install postgresql), or use --databases sqlite.")
+        raise Stop("PostgreSQL is not installed (Debian: apt-get install postgresql). Or use --databases sqlite.")
     with private_postgresql(programs) as url:
         yield url
 

@@ -1,7 +1,7 @@
-"""One load client of the measurement: a process of its own that speaks HTTP and knows nothing of the application.
+"""A client of the benchmark: a separate process that sends HTTP requests.
 
-It reads its order (one line of JSON), says ``ready``, waits for a line, does a bounded number of things, and prints
-what it saw as one line of JSON.
+It reads its order (one line of JSON), prints ``ready``, waits for a line, sends a limited number of requests, and
+prints the results as one line of JSON.
 
     {"do": "cycles", "host", "port", "slug", "token", "count", "seconds"}            claim and submit through the API
     {"do": "pages", "host", "port", "slug", "session", "count", "seconds"}           the same with the page of each item
@@ -17,12 +17,12 @@ from typing import Any
 CSRF = "measurement0measurement0measure0"
 
 
-class Refused(Exception):
-    """The server answered otherwise than a measurement can use."""
+class UnexpectedResponse(Exception):
+    """The response of the server has an unexpected status."""
 
 
 class Client:
-    """A kept-open connection, as a browser or a program has one."""
+    """A persistent connection."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         self.connection = http.client.HTTPConnection(order["host"], order["port"], timeout=60)
@@ -37,7 +37,7 @@ class Client:
             }
 
     def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, bytes, str, float]:
-        """Status, body, where it redirects to, and how long it took in seconds."""
+        """Send a request. Return the status, the body, the address it redirects to, and the seconds it took."""
         begin = time.perf_counter()
         self.connection.request(method, path, body=body, headers=self.headers)
         response = self.connection.getresponse()
@@ -45,60 +45,60 @@ class Client:
         return response.status, content, response.getheader("Location", ""), time.perf_counter() - begin
 
 
-def wanted(status: int, expected: tuple[int, ...], what: str, content: bytes) -> None:
-    """Raise unless the answer is one of those expected."""
+def expect_status(status: int, expected: tuple[int, ...], what: str, content: bytes) -> None:
+    """Raise UnexpectedResponse unless the status is expected."""
     if status not in expected:
-        raise Refused(f"{what} answered {status}: {content[:300]!r}")
+        raise UnexpectedResponse(f"{what} returned {status}: {content[:300]!r}")
 
 
 def run_cycles(client: Client, order: dict[str, Any], until: float) -> dict[str, Any]:
-    """Claim, look, approve; until there is no work, the count is reached or the time is up."""
+    """Claim and approve items until there are none, the count is reached or the time is up."""
     claims: list[float] = []
     submissions: list[float] = []
-    held: list[str] = []
+    submitted: list[str] = []
     path = f"/api/projects/{order['slug']}/claims/"
     while len(submissions) < order["count"] and time.monotonic() < until:
         status, content, _, seconds = client.ask("POST", path, "{}")
-        wanted(status, (201, 204), "claim", content)
+        expect_status(status, (201, 204), "claim", content)
         if status == 204:
             break
         claims.append(seconds)
         work = json.loads(content)
         body = json.dumps({"token": work["token"], "verdict": "approve"})
         status, content, _, seconds = client.ask("POST", f"/api/work/{work['slot']}/submit/", body)
-        wanted(status, (201,), "submit", content)
+        expect_status(status, (201,), "submit", content)
         submissions.append(seconds)
-        held.append(work["slot"])
-    return {"claim": claims, "submit": submissions, "held": held}
+        submitted.append(work["slot"])
+    return {"claim": claims, "submit": submissions, "submitted": submitted}
 
 
 def run_pages(client: Client, order: dict[str, Any], until: float) -> dict[str, Any]:
-    """Open the item, approve it, be brought to the next one."""
+    """Open an item, approve it, and follow the redirect to the next one."""
     pages: list[float] = []
     submissions: list[float] = []
-    held: list[str] = []
+    submitted: list[str] = []
     status, content, following, _ = client.ask("POST", f"/p/{order['slug']}/next/", "")
-    wanted(status, (302,), "next", content)
+    expect_status(status, (302,), "next", content)
     while following.startswith("/work/") and len(submissions) < order["count"] and time.monotonic() < until:
         place = following
         status, content, _, seconds = client.ask("GET", place)
-        wanted(status, (200,), "workspace", content)
+        expect_status(status, (200,), "workspace", content)
         pages.append(seconds)
         status, content, following, seconds = client.ask("POST", f"{place}submit/", "verdict=approve")
-        wanted(status, (302,), "submit", content)
+        expect_status(status, (302,), "submit", content)
         submissions.append(seconds)
-        held.append(place.split("/")[2])
-    return {"page": pages, "submit": submissions, "held": held}
+        submitted.append(place.split("/")[2])
+    return {"page": pages, "submit": submissions, "submitted": submitted}
 
 
 def run_gets(client: Client, order: dict[str, Any], until: float) -> dict[str, Any]:
-    """Each address so often, one after the other, the first answer of each left out: it fills caches."""
+    """Request the addresses in turn and time them. The first response is not counted, because it fills caches."""
     out: dict[str, Any] = {}
     for name, urls in order["urls"].items():
         taken = []
         for number in range(order["count"] + 1):
             status, content, _, seconds = client.ask("GET", urls[number % len(urls)])
-            wanted(status, (200,), name, content)
+            expect_status(status, (200,), name, content)
             taken.append(seconds)
             if time.monotonic() > until:
                 break
@@ -106,11 +106,11 @@ def run_gets(client: Client, order: dict[str, Any], until: float) -> dict[str, A
     return out
 
 
-ERRANDS = {"cycles": run_cycles, "pages": run_pages, "get": run_gets}
+WORKLOADS = {"cycles": run_cycles, "pages": run_pages, "get": run_gets}
 
 
 def main() -> None:
-    """Do the errand that standard input asks for."""
+    """Run the workload that standard input describes."""
     order = json.loads(sys.stdin.readline())
     client = Client(order)
     client.connection.connect()
@@ -118,8 +118,8 @@ def main() -> None:
     sys.stdin.readline()
     begin = time.monotonic()
     try:
-        seen = ERRANDS[order["do"]](client, order, begin + order["seconds"])
-    except (Refused, OSError, http.client.HTTPException) as error:
+        seen = WORKLOADS[order["do"]](client, order, begin + order["seconds"])
+    except (UnexpectedResponse, OSError, http.client.HTTPException) as error:
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}))
         raise SystemExit(1) from None
     print(json.dumps({"seen": seen, "seconds": time.monotonic() - begin}))

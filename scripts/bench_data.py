@@ -1,6 +1,6 @@
-"""Dialogues for measurements: generated, valid, about 8 KB each, the same ones for the same seed.
+"""Generate valid dialogues of about 8 KB for benchmarks. The same seed gives the same dialogues.
 
-Written as ``wild`` records in English and in Chinese, over ten toolsets. Nothing of them is taken from real data.
+They are ``wild`` records in English and Chinese with ten toolsets, and contain no real data.
 """
 
 import json
@@ -15,18 +15,18 @@ Record = dict[str, Any]
 Node = dict[str, Any]
 
 WORDS = Path(__file__).with_name("bench_words.json")
-#: Every third dialogue is a Chinese one.
+#: Every third dialogue is in Chinese.
 CHINESE_EVERY = 3
 
 
 @dataclass(frozen=True)
 class Service:
-    """What a toolset is about, and how people speak of it."""
+    """The subject of a toolset, and words about it."""
 
     key: str
     one: str
     many: str
-    #: First and second half of the names of the things it offers.
+    #: First and second half of the names of its offers.
     firsts: tuple[str, ...]
     seconds: tuple[str, ...]
     features: tuple[str, ...]
@@ -36,7 +36,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Language:
-    """Words and phrases of one language; templates are filled by ``str.format``."""
+    """Words and phrases of one language, as templates for ``str.format``."""
 
     code: str
     prefix: str
@@ -55,28 +55,28 @@ class Language:
 
 
 def write_records(path: Path, count: int, *, seed: int = 1) -> None:
-    """Write that many records, one a line."""
+    """Write ``count`` records, one for each line."""
     with path.open("w", encoding="utf-8") as file:
         for record in make_records(count, seed=seed):
             file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def make_records(count: int, *, seed: int = 1) -> Iterator[Record]:
-    """That many records. Record n is the same whatever ``count`` is."""
+    """Yield ``count`` records. A record does not depend on ``count``."""
     for number in range(count):
         yield make_record(number, seed=seed)
 
 
 def make_record(number: int, *, seed: int = 1) -> Record:
-    """One record of four tasks."""
-    chance = random.Random(f"{seed}:{number}")  # noqa: S311 - test data, to be the same every time
+    """Return a record with four tasks."""
+    chance = random.Random(f"{seed}:{number}")  # noqa: S311 - test data
     language = languages()["zh" if number % CHINESE_EVERY == 2 else "en"]
     return _Dialogue(language, chance.choice(language.services), chance).record(f"bench-{number:07}")
 
 
 @cache
 def languages() -> dict[str, Language]:
-    """Language code → its words."""
+    """Return language code → its words."""
     found = {}
     for data in json.loads(WORDS.read_text(encoding="utf-8")):
         services = tuple(Service(**_tuples(service)) for service in data.pop("services"))
@@ -90,7 +90,7 @@ def _tuples(data: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def tools_of(service: Service, language: str) -> list[dict[str, Any]]:
-    """The toolset of a service: five functions in the OpenAI format."""
+    """Return the toolset of a service: five functions in the OpenAI format."""
     key = service.key
     the_id = {f"{key}_id": {"type": "string", "description": f"Id of the {key}, as the search gives it."}}
     date = {"type": "string", "description": "The day, as YYYY-MM-DD.", "format": "date"}
@@ -146,7 +146,7 @@ def _node(name: str, arguments: dict[str, Any], observation: Any, needs: list[in
 
 
 class _Dialogue:
-    """One conversation in the making: its people, its offers, its tasks."""
+    """Builds one conversation: its people, offers and tasks."""
 
     def __init__(self, language: Language, service: Service, chance: random.Random) -> None:
         self.language, self.service, self.chance = language, service, chance
@@ -181,7 +181,7 @@ class _Dialogue:
             f"{prefix}answer_list": answers,
         }
 
-    # --- tasks: (message, type, how it hides what it needs, calls, answer) -------------------------------------------
+    # --- tasks: (message, type, subtype, calls, answer) --------------------------------------------------------------
 
     def ask(self) -> tuple[str, str, str, list[Node], str]:
         details = self.chance.random() < 0.7
@@ -276,7 +276,7 @@ class _Dialogue:
         return self.language.joiner.join(parts)
 
     def text(self, sentences: int) -> str:
-        """So many sentences about nothing in particular."""
+        """Return random sentences."""
         return self.language.joiner.join(
             self.chance.choice(self.language.sentences).format(**self.words()) for _ in range(sentences)
         )
@@ -299,13 +299,13 @@ class _Dialogue:
 
 
 def surname_of(language: Language, chance: random.Random) -> str:
-    """A surname hardly anybody else has: the rare word of text searches."""
+    """Return a rare surname, for searches for a rare word."""
     parts = chance.sample(language.surnames, 2 if language.code == "zh" else 3)
     return "".join(parts) if language.code == "zh" else "".join(parts).capitalize()
 
 
 def _with_answer(nodes: list[Node], text: str, kind: str) -> list[Node]:
-    """The nodes of a task, its answer last: it waits for whatever nobody else waits for."""
+    """Return the nodes of a task with its answer, which depends on the calls that nothing else depends on."""
     needed = {need for node in nodes for need in node["dependency_list"]}
     ends = [place for place in range(len(nodes)) if place not in needed]
     answer = _node("prepare_to_answer", {"answer_type": "chat" if kind == "Chat" else "tool"}, text, ends)

@@ -1,6 +1,6 @@
-"""How fast tool graphs are counted and matched, beside listing every path where that still ends.
+"""Measure how fast tool graphs are counted, matched and drawn, compared with listing all paths.
 
-Pure: needs neither a database nor Django. ``python scripts/bench_graphs.py`` prints the table by itself.
+Needs no database and no Django. ``python scripts/bench_graphs.py`` prints only this table.
 """
 
 import random
@@ -19,20 +19,20 @@ if str(ROOT) not in sys.path:
 from annotator.core.graph import Graph, Matcher, count_paths, paths  # noqa: E402
 from annotator.core.graph.layout import lay_out  # noqa: E402
 
-#: Listing paths one by one is given up after so many seconds.
-PATIENCE = 2.0
+#: Maximum seconds to list paths.
+LISTING_SECONDS = 2.0
 _ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: seconds taken, seconds of plain enumeration (None: it did not end), budget in ms."""
+    """One line of the table: seconds, seconds to list all paths (None: took too long), budget in ms."""
 
     title: str
     result: str
     seconds: float
     enumerated: float | None = None
-    #: None where it is promised only that counting ends within its bound; here it shall also be exact.
+    #: None if there is only the requirement that the count is exact.
     budget_ms: float | None = None
     exact: bool = True
 
@@ -44,13 +44,13 @@ class Row:
 
 
 def measure_graphs() -> list[Row]:
-    """The rows of the table, best of a few rounds each."""
+    """Return the rows of the table, each the best of a few rounds."""
     rows = [counted(title, graph, budget) for title, graph, budget in shapes()]
     return [*rows, *matched(), *laid_out()]
 
 
 def shapes() -> Iterable[tuple[str, Graph, float | None]]:
-    """Title, graph and budget in milliseconds of what is counted."""
+    """Yield the title, graph and budget (ms) of each count."""
     yield "count: 7 independent calls", _graph([[]] * 7), 1
     yield "count: 24 independent calls", _graph([[]] * 24), 50
     yield "count: fan-in of 24", _graph([[]] * 23 + [list(range(23))]), 50
@@ -64,15 +64,15 @@ def shapes() -> Iterable[tuple[str, Graph, float | None]]:
 
 
 def counted(title: str, graph: Graph, budget: float | None) -> Row:
-    """Count one graph, and list its paths for as long as patience lasts."""
-    # Anew each time: a graph keeps what was worked out of it.
+    """Count the paths of a graph, and list them for at most `LISTING_SECONDS`."""
+    # A new graph each time, because a graph caches its results.
     seconds = _best(lambda: count_paths(Graph(graph.ids, graph.needs)))
     total = count_paths(graph).total
     return Row(title, _short(str(total)), seconds, _listed(graph), budget, total.exact)
 
 
 def matched() -> Iterable[Row]:
-    """The slowest step of a trajectory of ten calls a step, for calls that differ and for calls that do not."""
+    """Yield the slowest step of a trajectory with ten calls in a step, for different and for equal calls."""
     graph = _graph([[i - 1] if i % 5 else [] for i in range(50)])
     differing = [
         {"id": node, "name": "abcde"[i % 5], "arguments": {"item": i // 5}} for i, node in enumerate(graph.ids)
@@ -85,7 +85,7 @@ def matched() -> Iterable[Row]:
 
 
 def laid_out() -> Iterable[Row]:
-    """The drawing of the largest graphs; the result is its number of crossings."""
+    """Yield the time to lay out the largest graphs, and their number of crossings."""
     chance = random.Random(64)  # noqa: S311 - the same graph every time
     for title, graph in (
         (
@@ -100,26 +100,26 @@ def laid_out() -> Iterable[Row]:
 
 
 def _draw(graph: Graph) -> None:
-    # Anew each time: a graph keeps what was worked out of it.
+    # A new graph each time, because a graph caches its results.
     lay_out(Graph(graph.ids, graph.needs))
 
 
 def graph_table(rows: Sequence[Row]) -> list[str]:
-    """The lines of the table."""
+    """Return the lines of the table."""
     lines = ["tool graphs", f"{'':38}{'paths':>28}{'time':>14}{'listing all':>14}{'ratio':>10}   budget"]
     for row in rows:
         listing, ratio = "", ""
         if row.enumerated is not None:
             listing, ratio = f"{row.enumerated * 1000:,.1f} ms", f"{row.enumerated / row.seconds:,.0f}x"
         elif row.title.startswith("count"):
-            listing = f"> {PATIENCE:.0f} s"
+            listing = f"> {LISTING_SECONDS:.0f} s"
         taken = f"{row.seconds * 1000:.3f} ms"
         lines.append(f"{row.title:38}{row.result:>28}{taken:>14}{listing:>14}{ratio:>10}   {row.budget}")
     return lines
 
 
 def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """What is stored."""
+    """Return the rows for the JSON file."""
     return [asdict(row) for row in rows]
 
 
@@ -149,13 +149,13 @@ def _best(work: Callable[[], object]) -> float:
 def _listed(graph: Graph) -> float | None:
     start = time.perf_counter()
     for number, _ in enumerate(paths(graph)):
-        if number % 256 == 0 and time.perf_counter() - start > PATIENCE:
+        if number % 256 == 0 and time.perf_counter() - start > LISTING_SECONDS:
             return None
     return time.perf_counter() - start
 
 
 def _slowest_step(graph: Graph, calls: Sequence[dict[str, Any]], batches: Sequence[Sequence[dict[str, Any]]]) -> float:
-    # The best of a few rounds for each step, then the slowest of the steps.
+    # The best of a few rounds for each step, then the slowest step.
     slowest = [float("inf")] * len(batches)
     for _ in range(_ROUNDS):
         matcher = Matcher(graph, calls)

@@ -1,4 +1,4 @@
-"""What was measured as a table: figures of every size side by side, their ratio, and the budget beside them."""
+"""Print measurements as a table, with a column for each size, their ratio, and the budget."""
 
 import math
 import os
@@ -12,12 +12,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table: how it is called, its unit, and what it should be."""
+    """One line of the table: its title, unit and budget."""
 
     key: str
     title: str
     unit: str
-    #: At most (times) or at least (rates) so much; None where nothing was promised.
+    #: The maximum (or with ``at_least`` the minimum); None without a budget.
     budget: float | None = None
     at_least: bool = False
 
@@ -36,7 +36,7 @@ FIGURES = (
     Figure("page_submit", "submit page + claim, 8 people", "ms"),
     Figure("page_alone", "work page, one person", "ms"),
     Figure("list", "list page", "ms", 60),
-    Figure("list_deep", "list page, in the middle", "ms", 60),
+    Figure("list_deep", "list page in the middle", "ms", 60),
     Figure("list_status", "list by status", "ms", 60),
     Figure("list_policy", "list by policy and topology", "ms", 60),
     Figure("list_none", "list by filters that match nothing", "ms", 60),
@@ -44,7 +44,7 @@ FIGURES = (
     Figure("list_findings", "list by findings", "ms", 60),
     Figure("search_common", "search, common English word", "ms", 60),
     Figure("search_rare", "search, rare English word", "ms", 60),
-    Figure("search_missing", "search, word that is nowhere", "ms", 60),
+    Figure("search_missing", "search, word without results", "ms", 60),
     Figure("search_two", "search, common and rare word", "ms", 60),
     Figure("search_zh_1", "search, one Chinese character", "ms", 60),
     Figure("search_zh_2", "search, two Chinese characters", "ms", 60),
@@ -58,13 +58,13 @@ FIGURES = (
     Figure("export_rss", "release, largest process", "MB"),
 )
 
-#: The figures that must not grow with a project's size.
+#: Figures that must not grow with the size of a project.
 SCALING = tuple(figure.key for figure in FIGURES if figure.unit == "ms")
 
 
 @dataclass
-class Measured:
-    """The figures of one database at one size: rates as numbers, times as lists of seconds."""
+class Measurements:
+    """Results for one database and size: rates as numbers, times as lists of seconds."""
 
     database: str
     size: int
@@ -73,13 +73,13 @@ class Measured:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def figure(self, key: str, share: float = 0.95) -> float | None:
-        """A rate as it is, or a percentile of times in milliseconds."""
+        """Return a rate, or a percentile of times in milliseconds."""
         if key in self.values:
             return self.values[key]
         return percentile(self.times[key], share) * 1000 if self.times.get(key) else None
 
     def as_json(self) -> dict[str, Any]:
-        """What is stored: p50 and p95 instead of every single time."""
+        """Return the results for the JSON file, with p50 and p95 instead of all times."""
         times = {
             key: {"n": len(seen), "p50_ms": self.figure(key, 0.5), "p95_ms": self.figure(key)}
             for key, seen in self.times.items()
@@ -91,13 +91,13 @@ class Measured:
 
 
 def percentile(seen: Iterable[float], share: float) -> float:
-    """The smallest value that at least ``share`` of the values do not exceed (nearest rank)."""
+    """Return the smallest value that at least ``share`` of the values do not exceed (nearest rank)."""
     ranked = sorted(seen)
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)]
 
 
-def table(runs: Sequence[Measured]) -> list[str]:
-    """The lines of the table of one database: times as p50 / p95."""
+def table(runs: Sequence[Measurements]) -> list[str]:
+    """Return the lines of the table for one database. Times are p50 / p95."""
     runs = sorted(runs, key=lambda run: run.size)
     heads = [f"{run.size:,}" for run in runs]
     lines = [
@@ -110,15 +110,15 @@ def table(runs: Sequence[Measured]) -> list[str]:
             lines.append(
                 f"{figure.title:38}"
                 + "".join(f"{one or '–':>18}" for one in cells)
-                + f"{ratio(runs, figure):>8}   {judged(runs, figure)}".rstrip()
+                + f"{ratio(runs, figure):>8}   {budget_cell(runs, figure)}".rstrip()
             )
     for run in runs:
         lines += [f"{run.size:,}: {note}" for note in run.notes.get("remarks", [])]
     return lines
 
 
-def cell(run: Measured, figure: Figure) -> str:
-    """One figure as text; empty where it was not measured."""
+def cell(run: Measurements, figure: Figure) -> str:
+    """Format one figure; empty if it was not measured."""
     if figure.unit == "ms":
         middle, high = run.figure(figure.key, 0.5), run.figure(figure.key)
         return "" if middle is None or high is None else f"{middle:.1f} / {high:.1f} ms"
@@ -128,16 +128,16 @@ def cell(run: Measured, figure: Figure) -> str:
     return f"{value:,.0f} {figure.unit}" if value >= 10 or figure.unit != "/s" else f"{value:.1f} /s"
 
 
-def ratio(runs: Sequence[Measured], figure: Figure) -> str:
-    """Median at the largest size over that at the smallest; only for what should not depend on the size."""
+def ratio(runs: Sequence[Measurements], figure: Figure) -> str:
+    """Return the median at the largest size divided by that at the smallest, for figures that must not grow."""
     if len(runs) < 2 or figure.key not in SCALING:
         return ""
     small, large = runs[0].figure(figure.key, 0.5), runs[-1].figure(figure.key, 0.5)
     return f"{large / small:.2f}" if small and large is not None else ""
 
 
-def judged(runs: Sequence[Measured], figure: Figure) -> str:
-    """The budget, and whether it was kept at the largest size (times by their p95)."""
+def budget_cell(runs: Sequence[Measurements], figure: Figure) -> str:
+    """Format the budget, and whether the largest size keeps it (times: p95)."""
     if figure.budget is None:
         return ""
     value = runs[-1].figure(figure.key)
@@ -149,8 +149,8 @@ def judged(runs: Sequence[Measured], figure: Figure) -> str:
     return f"{words:12} {'kept' if kept else 'MISSED'}"
 
 
-def machine() -> dict[str, Any]:
-    """What it was measured on."""
+def describe_machine() -> dict[str, Any]:
+    """Return the properties of this machine."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -164,7 +164,7 @@ def machine() -> dict[str, Any]:
 
 
 def machine_line(found: Mapping[str, Any]) -> str:
-    """The same as a line of text."""
+    """Format the properties of the machine as one line."""
     packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
     return (
         f"{found['cores']} cores, {found['memory_gb']} GB, {found['system']}, Python {found['python']}, {packages}; "
@@ -172,6 +172,6 @@ def machine_line(found: Mapping[str, Any]) -> str:
     )
 
 
-def say(line: str) -> None:
-    """A word about how far it is, for whoever waits; the table alone goes to standard output."""
+def print_progress(line: str) -> None:
+    """Print a message about progress. Standard output is for the table only."""
     print(line, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""One measurement: one database, one size, from the empty database to the frozen release."""
+"""One run of the benchmark with one database and size, from an empty database to a release."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from scripts.bench_data import make_record
-from scripts.bench_report import Measured, say
+from scripts.bench_report import Measurements, print_progress
 from scripts.bench_site import SLUG
 from scripts.demo import demo_variables, start_workers, web_command
 from scripts.environment import ROOT, Stop
@@ -27,39 +27,39 @@ READY_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Amounts:
-    """How much is done: by each of eight before it counts, by one alone, by each of eight; how often a page is read."""
+    """Numbers of requests: to warm up, by one person alone, by each of eight people (API, pages), and per page."""
 
     warm_up: int
     alone: int
     cycles: int
     pages: int
     gets: int
-    #: No client goes on for longer.
+    #: Time limit of each client.
     seconds: int
 
 
-def measure(database: str, size: int, records: Path, data: Path, url: str, amounts: Amounts) -> Measured:
-    """Everything about one database at one size."""
-    measured = Measured(database, size)
+def measure(database: str, size: int, records: Path, data: Path, url: str, amounts: Amounts) -> Measurements:
+    """Run the benchmark with one database and size."""
+    measured = Measurements(database, size)
     site = Site(data, url)
     site.manage("migrate", "--verbosity", "0")
     people = site.ask("prepare")["people"]
-    say("  import …")
+    print_progress("  import …")
     peak = site.manage("import_dialogues", str(records), "--project", SLUG, "--format", "wild")
     measured.values |= {"import_rss": peak} | job_rates(site.ask("jobs")["jobs"], {"import": "import"})
     measured.values |= job_rates(site.ask("jobs")["jobs"], {"near_duplicates": "near_duplicates"})
     measured.notes["version"] = site.ask("analyze")["version"]
     with site.serving() as port:
         load = Load(port, people, amounts)
-        say("  one person …")
+        print_progress("  one person …")
         load.one_person(measured)
-        say("  lists, searches, pages …")
-        measured.times |= load.gets("session", page_urls(load, size, site.ask("middle")["cursors"]))
+        print_progress("  lists, searches, pages …")
+        measured.times |= load.gets("session", page_urls(load, size, site.ask("middle-cursors")["cursors"]))
         measured.times |= load.gets("token", api_urls())
-        say(f"  {PEOPLE} people …")
-        held = load.everybody(measured)
-    measured.notes["doubles"] = doubles(site.ask("look-for-doubles"), held)
-    say("  release …")
+        print_progress(f"  {PEOPLE} people …")
+        submitted = load.everybody(measured)
+    measured.notes["duplicate_claims"] = duplicate_claims(site.ask("find-duplicate-claims"), submitted)
+    print_progress("  release …")
     site.ask("verify-all")
     site.ask("analyze")
     peak = site.manage(
@@ -67,16 +67,19 @@ def measure(database: str, size: int, records: Path, data: Path, url: str, amoun
     )
     measured.values |= {"export_rss": peak} | job_rates(site.ask("jobs")["jobs"], {"release": "export"})
     measured.notes["remarks"] = [
-        *(f"HELD TWICE: {line}" for line in measured.notes["doubles"]),
-        f"nobody was given what another held, in {len(held):,} items reviewed by {PEOPLE} people"
-        if not measured.notes["doubles"]
+        *(f"CLAIMED TWICE: {line}" for line in measured.notes["duplicate_claims"]),
+        f"no item was claimed twice; {PEOPLE} people reviewed {len(submitted):,} items"
+        if not measured.notes["duplicate_claims"]
         else "see above",
     ]
     return measured
 
 
 def job_rates(jobs: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, float]:
-    """Items a second of the last job of each kind; names: kind → figure. Raises `Stop` for a job that failed."""
+    """Return figure → items per second of the last job of each kind (``names``: kind → figure).
+
+    Raises `Stop` if a job failed.
+    """
     out = {}
     for job in jobs:
         if job["state"] in ("failed", "cancelled"):
@@ -86,27 +89,27 @@ def job_rates(jobs: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> di
     return out
 
 
-def doubles(found: Mapping[str, int], held: Sequence[str]) -> list[str]:
-    """What was held by two people: as the database has it, and as the clients saw it."""
+def duplicate_claims(found: Mapping[str, int], submitted: Sequence[str]) -> list[str]:
+    """Return a line for each kind of duplicate work, according to the database and to the clients."""
     out = [
         f"{words}: {found[key]}"
         for key, words in (
-            ("overlapping", "claims of one slot that overlap"),
+            ("overlapping", "overlapping claims of one slot"),
             ("twice_by_one_person", "items reviewed twice by one person in one round"),
-            ("unclaimed_reviews", "reviews by people who did not hold the slot"),
+            ("unclaimed_reviews", "reviews by people who had not claimed the slot"),
             ("own_work_cross_checked", "people who reviewed their own work"),
         )
         if found[key]
     ]
-    twice = [slot for slot, count in Counter(held).items() if count > 1]
-    return [*out, *(f"slot {slot} was handed in by two clients" for slot in twice)]
+    twice = [slot for slot, count in Counter(submitted).items() if count > 1]
+    return [*out, *(f"two clients submitted slot {slot}" for slot in twice)]
 
 
 # --- the application --------------------------------------------------------------------------------------------------
 
 
 class Site:
-    """An installation with a database and a folder of its own."""
+    """An installation with its own database and folder."""
 
     def __init__(self, data: Path, url: str) -> None:
         self.data = data
@@ -117,11 +120,11 @@ class Site:
         (data / "static").mkdir(exist_ok=True)
 
     def manage(self, *arguments: str) -> float:
-        """Run a management command to its end; returns the most memory one of its processes used, in MB."""
+        """Run a management command. Return the maximum memory of one of its processes, in MB."""
         return self._run([sys.executable, "manage.py", *arguments])[1]
 
     def ask(self, action: str) -> dict[str, Any]:
-        """Do something inside the application; see ``scripts.bench_site``."""
+        """Run an action of ``scripts.bench_site``."""
         answer: dict[str, Any] = json.loads(self._run([sys.executable, "-m", "scripts.bench_site", action])[0])
         return answer
 
@@ -140,7 +143,7 @@ class Site:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[int]:
-        """Web server and worker, as the demo and the containers run them; gives the port."""
+        """Run the web server and the workers as the demo does. Return the port."""
         logs = self.data / "logs"
         logs.mkdir()
         with socket.socket() as listener, Supervisor() as supervisor:
@@ -156,7 +159,7 @@ class Site:
                 pass_fds=[listener.fileno()],
             )
             start_workers(supervisor, Path(sys.executable), self.variables, logs)
-            # Ready, not only alive: workers that are still starting take a core for some seconds.
+            # /readyz, not /healthz: workers that are still starting occupy a core.
             if not supervisor.wait_until_ready(f"http://127.0.0.1:{port}/readyz", seconds=READY_SECONDS):
                 tail = "\n".join(f"    {line}" for line in last_log_lines(web.log))
                 raise Stop(f"{tail}\nThe site did not start.")
@@ -167,28 +170,25 @@ class Site:
 
 
 class Load:
-    """Clients at work on a running site."""
+    """Clients that send requests to a running site."""
 
     def __init__(self, port: int, people: Sequence[Mapping[str, str]], amounts: Amounts) -> None:
         self.port, self.people, self.amounts = port, people, amounts
-        self.held: list[str] = []
+        self.submitted: list[str] = []
 
-    def one_person(self, measured: Measured) -> None:
-        """Claim and submit with nobody else there, through the API and through the pages.
-
-        As on a server that has been up for a minute: each of its threads has met the database before.
-        """
+    def one_person(self, measured: Measurements) -> None:
+        """Claim and submit as the only user, through the API and the pages, after a warm-up."""
         warm_up = self.run([self.order("cycles", n, "token", count=self.amounts.warm_up) for n in range(PEOPLE)])
-        self.held += [slot for answer in warm_up for slot in answer["seen"]["held"]]
+        self.submitted += [slot for answer in warm_up for slot in answer["seen"]["submitted"]]
         seen = self.run([self.order("cycles", 0, "token", count=self.amounts.alone)])[0]["seen"]
         measured.times |= {"claim_alone": seen["claim"], "submit_alone": seen["submit"]}
-        self.held += seen["held"]
+        self.submitted += seen["submitted"]
         seen = self.run([self.order("pages", 1, "session", count=max(1, self.amounts.alone // 2))])[0]["seen"]
         measured.times["page_alone"] = seen["page"]
-        self.held += seen["held"]
+        self.submitted += seen["submitted"]
 
-    def everybody(self, measured: Measured) -> list[str]:
-        """Eight people at once, through the API, then through the pages; returns every slot that was handed in."""
+    def everybody(self, measured: Measurements) -> list[str]:
+        """Let eight people work at the same time, through the API, then the pages. Return all submitted slots."""
         answers = self.run([self.order("cycles", n, "token", count=self.amounts.cycles) for n in range(PEOPLE)])
         measured.times |= {"claim": merged(answers, "claim"), "submit": merged(answers, "submit")}
         measured.values["cycles"] = rate(answers)
@@ -196,23 +196,23 @@ class Load:
         pages = answers[PEOPLE:]
         measured.times |= {"page": merged(pages, "page"), "page_submit": merged(pages, "submit")}
         measured.values["page_cycles"] = rate(pages)
-        return self.held + [slot for answer in answers for slot in answer["seen"]["held"]]
+        return self.submitted + [slot for answer in answers for slot in answer["seen"]["submitted"]]
 
     def gets(self, key: str, urls: Mapping[str, Sequence[str]]) -> dict[str, list[float]]:
-        """Each of these pages so often, by the administrator alone."""
+        """Open pages as the administrator and return their times."""
         order = self.order("get", -1, key, count=self.amounts.gets) | {"urls": urls}
         seen: dict[str, list[float]] = self.run([order])[0]["seen"]
         return seen
 
-    def order(self, errand: str, person: int, key: str, *, count: int) -> dict[str, Any]:
-        """What one client is to do, as whom."""
+    def order(self, workload: str, person: int, key: str, *, count: int) -> dict[str, Any]:
+        """Return the order for one client."""
         return {
-            "do": errand, "host": "127.0.0.1", "port": self.port, "slug": SLUG, "count": count,
+            "do": workload, "host": "127.0.0.1", "port": self.port, "slug": SLUG, "count": count,
             "seconds": self.amounts.seconds, key: self.people[person][key],
         }  # fmt: skip
 
     def run(self, orders: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Start a client for each order, let them begin at once, and hear what they saw."""
+        """Start a client for each order, let them begin at the same time, and return their results."""
         clients = [
             subprocess.Popen(
                 [sys.executable, "-S", "-E", str(Path(__file__).with_name("bench_client.py"))],
@@ -223,49 +223,49 @@ class Load:
         answers: list[dict[str, Any]] = []
         try:
             for client, order in zip(clients, orders, strict=True):
-                tell(client, json.dumps(order))
+                send_line(client, json.dumps(order))
             for client in clients:
-                hear(client)
+                read_line(client)
             for client in clients:
-                tell(client, "go")
-            answers = [json.loads(hear(client)) for client in clients]
+                send_line(client, "go")
+            answers = [json.loads(read_line(client)) for client in clients]
         finally:
             for client in clients:
                 client.kill()
                 client.communicate()
         for answer in answers:
             if "error" in answer:
-                raise Stop(f"A client of the measurement gave up: {answer['error']}")
+                raise Stop(f"A client of the benchmark failed: {answer['error']}")
         return answers
 
 
-def tell(client: subprocess.Popen[str], line: str) -> None:
+def send_line(client: subprocess.Popen[str], line: str) -> None:
     assert client.stdin is not None  # noqa: S101 - opened as a pipe
     client.stdin.write(line + "\n")
     client.stdin.flush()
 
 
-def hear(client: subprocess.Popen[str]) -> str:
+def read_line(client: subprocess.Popen[str]) -> str:
     assert client.stdout is not None  # noqa: S101 - opened as a pipe
     line = client.stdout.readline()
     if not line:
-        raise Stop("A client of the measurement ended without a word.")
+        raise Stop("A client of the benchmark exited without output.")
     return line
 
 
 def merged(answers: Sequence[Mapping[str, Any]], key: str) -> list[float]:
-    """The times of all clients together."""
+    """Return the times of all clients."""
     return [seconds for answer in answers for seconds in answer["seen"][key]]
 
 
 def rate(answers: Sequence[Mapping[str, Any]]) -> float:
-    """Items handed in a second, from the common start to the end of the last client."""
+    """Return submitted items per second, from the start to the end of the last client."""
     longest: float = max(answer["seconds"] for answer in answers)
-    return sum(len(answer["seen"]["held"]) for answer in answers) / longest
+    return sum(len(answer["seen"]["submitted"]) for answer in answers) / longest
 
 
 def page_urls(load: Load, size: int, cursors: Sequence[str]) -> dict[str, list[str]]:
-    """The pages that are read: lists, searches, dashboards; ``cursors``: of places deep in the list."""
+    """Return the pages to open: lists, searches and dashboards. ``cursors``: places in the middle of the list."""
     base = f"/p/{SLUG}/dialogues/"
     english, chinese = make_record(size // 6 * 3), make_record(size // 6 * 3 + 2)
 
@@ -294,13 +294,13 @@ def page_urls(load: Load, size: int, cursors: Sequence[str]) -> dict[str, list[s
 
 
 def api_urls() -> dict[str, list[str]]:
-    """The addresses of the API that are read."""
+    """Return the addresses of the API to request."""
     base = f"/api/projects/{SLUG}/"
     return {"api_list": [f"{base}dialogues/"], "api_status": [f"{base}status/"]}
 
 
 def rare_word(record: Mapping[str, Any]) -> str:
-    """A word that few records but this one hold: an id among what was found."""
+    """Return a rare word from a record: an id in an observation."""
     answers = record.get("english_answer_list") or record["answer_list"]
     found = answers[0][0]["observation"]["found"][0]
     return str(next(value for key, value in found.items() if key.endswith("_id"))).rpartition("-")[2]

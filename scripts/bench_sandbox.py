@@ -1,6 +1,6 @@
-"""How fast validators run shut in, and what a prepared interpreter takes.
+"""Measure how fast validators run in the sandbox, and how much memory a prepared interpreter uses.
 
-Needs no database. ``python scripts/bench_sandbox.py`` prints the table by itself.
+Needs no database. ``python scripts/bench_sandbox.py`` prints only this table.
 """
 
 import os
@@ -48,7 +48,7 @@ class Figure:
 
 
 def measure_sandbox() -> list[Figure]:
-    """The rows of the table, best of a few rounds each."""
+    """Return the rows of the table, each the best of a few rounds."""
     cold, warm, many, memory = [], [], [], 0.0
     for _ in range(_ROUNDS):
         with Sandbox() as sandbox:
@@ -57,15 +57,15 @@ def measure_sandbox() -> list[Figure]:
             many.append(_timed(lambda: sandbox.run(SOURCE, "validate", [Call((RESPONSE,))] * CALLS)))
             memory = _memory()
     return [
-        Figure("sandbox: first call, cold start included", 1000 * min(cold), "ms", 250),
-        Figure("sandbox: one more call of another batch", 1000 * min(warm), "ms", 20),
+        Figure("sandbox: first call, with cold start", 1000 * min(cold), "ms", 250),
+        Figure("sandbox: first call of the next batch", 1000 * min(warm), "ms", 20),
         Figure(f"sandbox: {CALLS:,} calls of one source", 1000 * min(many), "ms", 1000),
         Figure("sandbox: memory of one prepared interpreter", memory, "MB", 80),
     ]
 
 
 def sandbox_table(figures: Sequence[Figure]) -> list[str]:
-    """The table, a line a figure."""
+    """Return the lines of the table."""
     lines = [f"{'Sandbox':52} {'measured':>12}   budget"]
     for one in figures:
         words = "kept" if one.kept else "MISSED"
@@ -74,7 +74,7 @@ def sandbox_table(figures: Sequence[Figure]) -> list[str]:
 
 
 def as_json(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """What is stored."""
+    """Return the figures for the JSON file."""
     return [asdict(one) for one in figures]
 
 
@@ -83,12 +83,12 @@ def _timed(work: Any) -> float:
     results = work()
     seconds = time.perf_counter() - start
     if not all(result.ok and result.accepted for result in results):
-        raise RuntimeError(f"The validator that is measured did not answer: {results[0]}")
+        raise RuntimeError(f"The validator failed: {results[0]}")
     return seconds
 
 
 def _memory() -> float:
-    """Megabytes that the prepared interpreter's processes have for themselves, what they share counted once."""
+    """Return the memory of the prepared interpreter's processes in MB; shared memory counts once."""
     total = 0
     for name in os.listdir("/proc"):
         if name.isdigit():

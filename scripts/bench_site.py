@@ -1,6 +1,6 @@
-"""What the measurement does inside the application: people, tokens, verified items, and the look for doubles.
+"""Actions of the benchmark inside the application: create people and tokens, verify items, find duplicate claims.
 
-Run as ``python -m scripts.bench_site ACTION``, in the application's environment; prints one line of JSON.
+Run ``python -m scripts.bench_site ACTION`` with the environment variables of the application. Prints one line of JSON.
 """
 
 import json
@@ -15,7 +15,7 @@ ANNOTATORS = 8
 
 
 def prepare() -> dict[str, Any]:
-    """A project under the c3 protocol with eight annotators; their tokens and sessions."""
+    """Create a project with the c3 protocol and eight annotators. Return their tokens and sessions."""
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
@@ -43,7 +43,7 @@ def prepare() -> dict[str, Any]:
 
 
 def analyze() -> dict[str, Any]:
-    """Bring the planner's figures up to date, as autovacuum does within a minute of an import."""
+    """Update the planner's statistics, as autovacuum does within a minute after an import."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -51,8 +51,8 @@ def analyze() -> dict[str, Any]:
     return {"database": connection.vendor, "version": _database_version()}
 
 
-def middle() -> dict[str, Any]:
-    """Cursors of five dialogues in the middle of the list."""
+def middle_cursors() -> dict[str, Any]:
+    """Return the cursors of five dialogues in the middle of the list."""
     from annotator.models import Dialogue
     from annotator.services.database.keyset import BY_TIME, cursor_of
 
@@ -73,7 +73,7 @@ def _database_version() -> str:
 
 
 def jobs() -> dict[str, Any]:
-    """How long each job took, and whether any is still under way."""
+    """Return the state and duration of each job."""
     from annotator.models import Job
 
     rows = Job.objects.order_by("pk")
@@ -91,14 +91,14 @@ def jobs() -> dict[str, Any]:
     }
 
 
-def look_for_doubles() -> dict[str, Any]:
-    """Whether anything was ever held by two people: claims that overlap, slots with two reviews, one person twice."""
+def find_duplicate_claims() -> dict[str, Any]:
+    """Count claims that overlap, reviews of one person in the same round, reviews without a claim, and own work."""
     from django.db.models import Count, F, Q
 
     from reviews.models import Claim, Review, Slot
 
     overlapping = (
-        # One filter, so that both conditions are about the same later claim.
+        # One filter, so that both conditions refer to the same later claim.
         Claim.objects.filter(
             Q(ended_at=None) | Q(ended_at__gt=F("slot__claims__created_at")), slot__claims__pk__gt=F("pk")
         ).count()
@@ -117,11 +117,11 @@ def look_for_doubles() -> dict[str, Any]:
 
 
 def verify_all() -> dict[str, Any]:
-    """Let every dialogue of the project be verified as if four people had approved it, so that there is a release."""
+    """Verify all dialogues of the project, so that they can be released."""
     from reviews.services.statistics.all_counts import fold_all
     from scripts.bench_verified import verify_everything
 
-    # What the people have just submitted is counted by the workers; a release would do it first, within its time.
+    # Count the new reviews now. Otherwise the release would do it, within its measured time.
     fold_all()
     return {"verified": verify_everything(SLUG)}
 
@@ -129,15 +129,15 @@ def verify_all() -> dict[str, Any]:
 ACTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "prepare": prepare,
     "analyze": analyze,
-    "middle": middle,
+    "middle-cursors": middle_cursors,
     "jobs": jobs,
-    "look-for-doubles": look_for_doubles,
+    "find-duplicate-claims": find_duplicate_claims,
     "verify-all": verify_all,
 }
 
 
 def main() -> None:
-    """Do one of the actions."""
+    """Run one of the actions."""
     django.setup()
     print(json.dumps(ACTIONS[sys.argv[1]]()))
 

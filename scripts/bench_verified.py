@@ -1,4 +1,4 @@
-"""Verified dialogues by the thousand, written as rows: reviewing them one by one would take longer than measuring."""
+"""Write thousands of verified dialogues as rows, because reviewing each of them would take too long."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -14,7 +14,7 @@ from annotator.services.database.bulk_insert import allocate_ids, as_json, inser
 from reviews.models import Cycle, CycleState, ProtocolVersion, Review, Slot, StageRun
 
 PORTION = 2_000
-#: (stage, kind, blind, reviewers) of the c3 protocol up to the draw.
+#: (stage, kind, blind, reviewers) of the c3 protocol before the random sample.
 STAGES = (
     ("self_check_single", "self_check", False, 1),
     ("self_check_multi", "self_check", False, 1),
@@ -23,7 +23,7 @@ STAGES = (
 
 
 def verify_everything(slug: str) -> int:
-    """End the dialogues' work where it stands and give each a cycle that four approvals verified; returns how many."""
+    """End all current work and give each dialogue a cycle with four approvals. Return the number of dialogues."""
     project = Project.objects.get(slug=slug)
     version = ProtocolVersion.objects.filter(project=project).order_by("-number")[0]
     annotators = list(User.objects.filter(username__startswith="annotator").order_by("pk"))
@@ -66,15 +66,15 @@ def _write_cycles(
                 "opened_at": now, "settled_at": now,
             },
         )  # fmt: skip
-        held = list(_held(run_ids, cycle_ids, portion, annotators, place, reviewers))
-        slot_ids = allocate_ids(Slot, len(held))
+        slots = list(_slots(run_ids, cycle_ids, portion, annotators, place, reviewers))
+        slot_ids = allocate_ids(Slot, len(slots))
         common = {"project_id": project.pk, "stage_kind": kind, "created_at": now}
         insert_rows(
             Slot,
             ("id", "public_id", "stage_run_id", "index", "cycle_id", "dialogue_id", "revision_id", "holder_id"),
             [
                 (key, public_id, *fields)
-                for key, public_id, fields in zip(slot_ids, new_public_ids(len(held)), held, strict=True)
+                for key, public_id, fields in zip(slot_ids, new_public_ids(len(slots)), slots, strict=True)
             ],
             constants=common | {"protocol_id": version.pk, "stage": stage, "state": "done", "position": 0},
         )
@@ -84,7 +84,7 @@ def _write_cycles(
             [
                 (public_id, slot, run, dialogue, head, person)
                 for public_id, slot, (run, _, _, dialogue, head, person) in zip(
-                    new_public_ids(len(held)), slot_ids, held, strict=True
+                    new_public_ids(len(slots)), slot_ids, slots, strict=True
                 )
             ],
             constants=common
@@ -92,7 +92,7 @@ def _write_cycles(
         )
 
 
-def _held(
+def _slots(
     runs: list[int],
     cycles: list[int],
     portion: Sequence[tuple[int, int | None]],
@@ -100,7 +100,7 @@ def _held(
     place: int,
     reviewers: int,
 ) -> Iterator[tuple[Any, ...]]:
-    """Slots as (run, index, cycle, dialogue, revision, holder); the author is nobody's cross-checker."""
+    """Yield slots as (run, index, cycle, dialogue, revision, holder). Authors do not cross-check their own work."""
     for run, cycle, (dialogue, head) in zip(runs, cycles, portion, strict=True):
         for index in range(reviewers):
             shift = 0 if place < 2 else 1 + index

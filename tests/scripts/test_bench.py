@@ -9,7 +9,7 @@ from django.test import Client
 from annotator.models import Project, User
 from annotator.services.database.keyset import is_cursor
 from scripts.bench_run import api_urls, page_urls
-from scripts.bench_site import SLUG, middle, prepare
+from scripts.bench_site import SLUG, middle_cursors, prepare
 from tests.factories import make_dialogue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -20,7 +20,7 @@ def test_every_page_that_is_measured_opens(client: Client) -> None:
     project = Project.objects.get(slug=SLUG)
     for number in range(3):
         make_dialogue(project, external_id=f"one-{number}")
-    cursors = middle()["cursors"]
+    cursors = middle_cursors()["cursors"]
     assert cursors
     assert all(map(is_cursor, cursors))
     client.force_login(User.objects.get(username="administrator"))
