@@ -3,9 +3,13 @@
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import cached_property
 from typing import Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 
+from csp.constants import HEADER
+from csp.middleware import CSPMiddleware
+from csp.utils import build_policy
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import REDIRECT_FIELD_NAME
@@ -38,6 +42,21 @@ class HealthMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self._VIEWS.get(request.path, self.get_response)(request)
+
+
+class ContentPolicyMiddleware(CSPMiddleware):
+    """Sends the Content-Security-Policy. No view changes it, so it is put together once, not for each response."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if settings.DEBUG:
+            # Django's error pages are exempt.
+            return super().process_response(request, response)
+        response.headers.setdefault(HEADER, self._policy)
+        return response
+
+    @cached_property
+    def _policy(self) -> str:
+        return build_policy()
 
 
 class CacheMiddleware:
