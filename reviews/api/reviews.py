@@ -25,7 +25,7 @@ from reviews.core.protocols import Stage, offered_verdicts
 from reviews.models import Claim, ClaimState, Review
 from reviews.services.queue import claims
 from reviews.services.queue.progress import read_progress
-from reviews.services.queue.slot_work import Work, load_claim, load_slot_work
+from reviews.services.queue.slot_work import load_claim, load_claimed_item, load_slot_work
 from reviews.services.submission import submit
 from reviews.services.submission.checklists import WHOLE
 from reviews.services.submission.validation import open_draft_of, waive_found
@@ -66,8 +66,7 @@ class ClaimNext(APIView):
         claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
         if claim is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
-        work = load_slot_work(actor=actor(request), public_id=claim.slot.public_id)
-        return Response(_work(work), status=status.HTTP_201_CREATED)
+        return Response(_claimed(claim), status=status.HTTP_201_CREATED)
 
 
 class Submit(APIView):
@@ -234,13 +233,14 @@ def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
         )
 
 
-def _work(work: Work) -> dict[str, Any]:
-    dialogue, revision = work.dialogue, work.slot.revision
+def _claimed(claim: Claim) -> dict[str, Any]:
+    slot = load_claimed_item(claim)
+    dialogue, revision = slot.dialogue, slot.revision
     return {
-        "slot": work.slot.public_id,
-        "token": work.claim.token,
-        "expires_at": work.claim.expires_at,
-        "stage": _stage(work.stage),
+        "slot": slot.public_id,
+        "token": claim.token,
+        "expires_at": claim.expires_at,
+        "stage": _stage(claims.stage_of(slot)),
         "dialogue": {"public_id": dialogue.public_id, "external_id": dialogue.external_id},
         "revision": {"public_id": revision.public_id, "content_hash": revision.content_hash},
         "document": stored_json(revision.content),

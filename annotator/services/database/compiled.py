@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models import Expression, QuerySet
+from django.db.models.base import ModelState
 from django.db.models.query import FlatValuesListIterable, ValuesListIterable, get_related_populators
 from django.db.models.sql import UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
@@ -116,12 +117,14 @@ def _reader(queryset: Any, compiler: Any) -> Callable[[Iterable[statements.Row]]
     model: type[models.Model] = info["model"]
     begin, end = info["select_fields"][0], info["select_fields"][-1] + 1
     names = [column.target.attname for column, *_ in columns[begin:end]]
-    related = get_related_populators(info, columns, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
+    make = _Maker(model).from_db
+    related: Any = get_related_populators(info, columns, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
+    _let_makers_make(related)
     annotations = list(compiler.annotation_col_map.items())
 
     def instances(found: Iterable[statements.Row]) -> Iterable[Any]:
         for row in converted(found):
-            instance = model.from_db(DEFAULT_DB_ALIAS, names, row[begin:end])
+            instance = make(DEFAULT_DB_ALIAS, names, row[begin:end])
             for populator in related:
                 populator.populate(row, instance)
             for name, place in annotations:
@@ -129,3 +132,23 @@ def _reader(queryset: Any, compiler: Any) -> Callable[[Iterable[statements.Row]]
             yield instance
 
     return instances
+
+
+class _Maker:
+    """Makes instances of stored values. ``Model()`` takes longer: it sends signals and looks for defaults."""
+
+    def __init__(self, model: type[models.Model]) -> None:
+        self.model = model
+
+    def from_db(self, alias: str, names: Iterable[str], values: Iterable[Any]) -> models.Model:
+        instance = self.model.__new__(self.model)
+        instance._state = state = ModelState()
+        state.db, state.adding = alias, False
+        vars(instance).update(zip(names, values, strict=True))
+        return instance
+
+
+def _let_makers_make(related: Iterable[Any]) -> None:
+    for populator in related:
+        populator.model_cls = _Maker(populator.model_cls)
+        _let_makers_make(populator.related_populators)

@@ -82,6 +82,12 @@ def load_slot_work(*, actor: User, public_id: str) -> Work:
     )
 
 
+def load_claimed_item(claim: Claim) -> Slot:
+    """Return the slot of a claim that was just made, with what a program gets of its item and nothing else."""
+    [slot] = _item(claim.slot_id)
+    return slot
+
+
 def _read_claim(actor: User, slot: str, token: str | None) -> tuple[Claim, datetime]:
     """Return the claim with its slot's related rows, and the database's time. Raises Hidden."""
     found: list[Any] = []
@@ -118,3 +124,19 @@ def _claims(person_id: int, slot: str) -> QuerySet[Claim]:
         "slot__revision__toolset_revision",
     )
     return claims.defer("slot__dialogue__search_text", "slot__protocol__definition").annotate(now=Clock())
+
+
+@compiled
+def _item(slot_id: int) -> QuerySet[Slot]:
+    slots = Slot.objects.filter(pk=slot_id).select_related("dialogue", "protocol", "revision__toolset_revision")
+    return slots.only(
+        "public_id",
+        "stage",
+        "dialogue__external_id",
+        "dialogue__public_id",
+        "protocol__content_hash",
+        "revision__content",
+        "revision__content_hash",
+        "revision__public_id",
+        "revision__toolset_revision__content",
+    )
