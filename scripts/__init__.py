@@ -1,4 +1,4 @@
-"""What `make` calls: start, test and check the project.
+"""What `make` calls: start, test and check the project. Benchmarks and screenshots.
 
-Imports only the standard library, so that it runs before packages are installed.
+What runs before packages are installed imports only the standard library.
 """
