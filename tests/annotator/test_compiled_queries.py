@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import Event, Membership, Project, Role, User
+from annotator.services.database import statements
 from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.history.events import append_event
 from tests.factories import give_role, make_project, make_user
@@ -116,3 +117,7 @@ def test_another_thread_asks_its_own_connection() -> None:
         thread.start()
         thread.join()
     assert seen == [["annotator"]] * 3
+
+
+def test_a_written_out_statement_keeps_its_percent_signs_and_the_order_of_its_values() -> None:
+    assert statements.rows("SELECT '%%s', %s + 0, '100%%', %s + 1", [1, 2]) == [("%s", 1, "100%", 3)]

@@ -8,9 +8,11 @@ takes ten times as long as running it. (Other statements of the ORM are not: the
 the word.)
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache, lru_cache
+from itertools import count
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -152,16 +154,23 @@ def _cursor(database: BaseDatabaseWrapper) -> Any:
 @cache
 def _preparing() -> Any:
     # Imported here, since the PostgreSQL driver is not required with SQLite.
-    from django.db.backends.postgresql.base import ServerBindingCursor
+    from psycopg import RawCursor
 
-    class PreparingCursor(ServerBindingCursor):
+    class PreparingCursor(RawCursor[Any]):
         def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
-            super().execute(query, params, prepare=True, **options)  # type: ignore[misc]
+            super().execute(_numbered(query), params, prepare=True, **options)
             # For Django's log of queries; the driver does not keep the text of a prepared statement.
-            self._query = SimpleNamespace(query=query.encode())
+            self._query = cast(Any, SimpleNamespace(query=query.encode()))
             return self
 
     return PreparingCursor
+
+
+@lru_cache(maxsize=512)
+def _numbered(statement: str) -> bytes:
+    """A statement with PostgreSQL's own marks. The driver makes them anew each time if a statement is long."""
+    places = count(1)
+    return re.sub("%[s%]", lambda mark: f"${next(places)}" if mark[0] == "%s" else "%", statement).encode()
 
 
 def _adapted(database: BaseDatabaseWrapper, values: Sequence[Value]) -> list[Any]:
