@@ -1,4 +1,4 @@
-"""The demo's data: complete, valid where it should be, and faulty exactly where planted.json says so."""
+"""The demo's data: complete, valid where it should be, with errors exactly where known_errors.json says so."""
 
 import json
 import re
@@ -35,10 +35,10 @@ DIALOGUES = lines("dialogues.jsonl")
 FRESH = [record for record in lines("fresh.jsonl") if record["id"] != UNREADABLE]
 CORRECTIONS = lines("corrections.jsonl")
 DISAGREEMENTS = lines("disagreements.jsonl")
-PLANTED: dict[str, list[dict[str, Any]]] = json.loads((DEMO / "planted.json").read_text(encoding="utf-8"))
+KNOWN_ERRORS: dict[str, list[dict[str, Any]]] = json.loads((DEMO / "known_errors.json").read_text(encoding="utf-8"))
 PEOPLE = json.loads((DEMO / "people.json").read_text(encoding="utf-8"))
 
-GOOD = [record for record in DIALOGUES + FRESH if record["id"] not in PLANTED]
+GOOD = [record for record in DIALOGUES + FRESH if record["id"] not in KNOWN_ERRORS]
 SOUND = (
     [pytest.param(record, id=record["id"]) for record in GOOD]
     + [pytest.param(line["record"], id=f"{line['id']}-corrected") for line in CORRECTIONS if line["record"]]
@@ -91,34 +91,34 @@ def findings(record: dict[str, Any]) -> list[Finding]:
     return run_checks(dialogue.document, toolset, stage="submit")
 
 
-def planted(record_id: str, *kinds: str) -> set[str]:
-    return {item["place"] for item in PLANTED.get(record_id, []) if item["kind"] in kinds}
+def known_errors(record_id: str, *kinds: str) -> set[str]:
+    return {item["place"] for item in KNOWN_ERRORS.get(record_id, []) if item["kind"] in kinds}
 
 
 def test_forty_dialogues_with_ids_of_their_own() -> None:
     ids = [record["id"] for record in DIALOGUES + FRESH]
     assert len(DIALOGUES) == 40
     assert len(set(ids)) == len(ids)
-    assert sum(record["id"] in PLANTED for record in DIALOGUES) == 16
+    assert sum(record["id"] in KNOWN_ERRORS for record in DIALOGUES) == 16
     assert sum("tasks" in record for record in DIALOGUES) == 4
 
 
 def test_fresh_candidates_hold_one_record_nobody_can_read() -> None:
     fresh = lines("fresh.jsonl")
     assert len(fresh) == 6
-    assert sum(record["id"] in PLANTED for record in FRESH) == 2
+    assert sum(record["id"] in KNOWN_ERRORS for record in FRESH) == 2
     assert [record["english_tasks"] for record in fresh if not isinstance(record["english_tasks"], list)]
 
 
 def test_the_key_names_records_that_exist() -> None:
-    assert set(PLANTED) <= {record["id"] for record in DIALOGUES + lines("fresh.jsonl")}
-    for items in PLANTED.values():
+    assert set(KNOWN_ERRORS) <= {record["id"] for record in DIALOGUES + lines("fresh.jsonl")}
+    for items in KNOWN_ERRORS.values():
         assert items
         assert all(set(item) == {"place", "kind", "check", "note"} and item["note"] for item in items)
 
 
 def test_every_faulty_dialogue_has_a_correction() -> None:
-    flawed = {record["id"] for record in DIALOGUES + FRESH if record["id"] in PLANTED}
+    flawed = {record["id"] for record in DIALOGUES + FRESH if record["id"] in KNOWN_ERRORS}
     assert {line["id"] for line in CORRECTIONS} == flawed
     originals = {record["id"]: record for record in DIALOGUES + FRESH}
     for line in CORRECTIONS:
@@ -185,15 +185,15 @@ def test_lists_fit_together(record: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("record", [pytest.param(r, id=r["id"]) for r in DIALOGUES + FRESH])
-def test_arguments_break_their_schema_only_where_planted(record: dict[str, Any]) -> None:
+def test_arguments_break_their_schema_only_where_known(record: dict[str, Any]) -> None:
     kinds = ("wrong_enum", "type_error", "missing_argument", "wrong_argument_name", "arguments_not_json")
-    places = {place.partition("/arguments")[0] + "/arguments" for place in planted(record["id"], *kinds)}
+    places = {place.partition("/arguments")[0] + "/arguments" for place in known_errors(record["id"], *kinds)}
     assert argument_problems(record) == places
 
 
 @pytest.mark.parametrize("record", [pytest.param(r, id=r["id"]) for r in DIALOGUES + FRESH])
-def test_dependencies_point_backwards_except_where_planted(record: dict[str, Any]) -> None:
-    assert dependency_problems(record) == planted(record["id"], "cycle", "dangling_dependency")
+def test_dependencies_point_backwards_except_where_known(record: dict[str, Any]) -> None:
+    assert dependency_problems(record) == known_errors(record["id"], "cycle", "dangling_dependency")
 
 
 @pytest.mark.parametrize("record", SOUND)
@@ -219,7 +219,9 @@ def test_the_unreadable_record_is_refused_where_the_key_says() -> None:
     [record] = [record for record in lines("fresh.jsonl") if record["id"] == UNREADABLE]
     with pytest.raises(SchemaProblem) as refused:
         READERS["wild"].read(record)
-    assert {item["place"] for item in PLANTED[UNREADABLE]} <= {problem.pointer for problem in refused.value.problems}
+    assert {item["place"] for item in KNOWN_ERRORS[UNREADABLE]} <= {
+        problem.pointer for problem in refused.value.problems
+    }
 
 
 @pytest.mark.parametrize("record", SOUND)
@@ -234,16 +236,16 @@ def test_good_dialogues_need_no_waiver(record: dict[str, Any]) -> None:
     assert to_waive == []
 
 
-@pytest.mark.parametrize("record", [pytest.param(r, id=r["id"]) for r in DIALOGUES + FRESH if r["id"] in PLANTED])
+@pytest.mark.parametrize("record", [pytest.param(r, id=r["id"]) for r in DIALOGUES + FRESH if r["id"] in KNOWN_ERRORS])
 def test_checks_see_what_the_key_says_they_see(record: dict[str, Any]) -> None:
     seen = {(finding.check, finding.anchor) for finding in findings(record)}
-    for item in PLANTED[record["id"]]:
+    for item in KNOWN_ERRORS[record["id"]]:
         if item["check"] and item["check"] != "dialogue.near_duplicate":
             assert (item["check"], item["place"]) in seen, item["note"]
 
 
 def test_the_key_names_checks_that_exist_and_leaves_some_faults_to_people() -> None:
-    expected = [item["check"] for items in PLANTED.values() for item in items]
+    expected = [item["check"] for items in KNOWN_ERRORS.values() for item in items]
     assert set(expected) - {None} <= {check.id for check in all_checks()}
     assert len(set(expected)) >= 15
     assert expected.count(None) >= 6
@@ -253,7 +255,7 @@ def test_the_near_duplicate_is_the_only_one() -> None:
     texts = [(record["id"], dialogue_text(read(record).document)) for record in DIALOGUES]
     pairs = [(one, two) for (one, text), (two, other) in combinations(texts, 2) if alike(text, other) >= THRESHOLD]
     assert pairs == [("library-counter-01", "library-counter-04")]
-    assert planted("library-counter-04", "near_duplicate") == {""}
+    assert known_errors("library-counter-04", "near_duplicate") == {""}
 
 
 def test_only_the_reserved_host_is_named() -> None:
@@ -360,7 +362,7 @@ def test_tools_really_return_what_the_trajectories_hold_and_yield_what_is_unsolv
 
 
 @pytest.mark.parametrize("name", [*SOUND_CASES, *WRONG_CODE])
-def test_trials_say_what_is_planted(name: str) -> None:
+def test_trials_say_what_is_wrong(name: str) -> None:
     said: list[str] = []
     for subject in subjects_of(CASES[name].document):
         hangs = name == "watch-01"
