@@ -143,7 +143,7 @@ def test_links_in_mails_lead_to_a_name_the_server_answers_to(tmp_path):
     assert run_settings(variables | {"SITE_URL": "https://a.example/"}, "SITE_URL").stdout == "https://a.example\n"
     assert "it must be an address like" in load_settings(variables | {"SITE_URL": "assay.example"})
     # With “*” they led to http://localhost:8000.
-    assert "set SITE_URL to the address people type" in load_settings(variables | {"ALLOWED_HOSTS": "*"})
+    assert "Set SITE_URL to the address of Assay" in load_settings(variables | {"ALLOWED_HOSTS": "*"})
     assert load_settings(variables | {"ALLOWED_HOSTS": "*", "SITE_URL": "https://a.example"}) == ""
 
 
