@@ -70,7 +70,7 @@ class OutcomeSerializer(serializers.Serializer[Any]):
     """A validator and its known outcome."""
 
     constraint = serializers.CharField()
-    validator = serializers.CharField(help_text="code, or the name of a built-in form.")
+    validator = serializers.CharField(help_text="code, or the name of a built-in validator.")
     trial_sha256 = serializers.CharField(help_text="Hash of everything that determines the outcome.")
     tried = serializers.BooleanField()
     errors = serializers.ListField(  # type: ignore[assignment]  # errors of the validator, not of a request

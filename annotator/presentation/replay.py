@@ -236,8 +236,8 @@ def _notes(record: Mapping[str, Any]) -> list[tuple[int, str]]:
                 sentence = _("the trajectory has an observation of %(tool)s, but the call was refused.")
                 notes.append((number, sentence % {"tool": name}))
             elif call["differs"]:
-                sentence = _("the code of %(tool)s returns another result than the trajectory.")
+                sentence = _("the result of %(tool)s differs from the trajectory.")
                 notes.append((number, sentence % {"tool": name}))
         if each["over"]:
-            notes.append((number, _("does not take place, because the task had ended.")))
+            notes.append((number, _("did not run because the task had already ended.")))
     return notes

@@ -52,7 +52,7 @@ class PermissionHandler(FileUploadHandler):
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         request: HttpRequest = self.request  # type: ignore[assignment]
         if not _has_use_for_files(request):
-            raise TakesNoFile(_("This address accepts no files. Nothing was kept. Send the form without a file."))
+            raise TakesNoFile(_("You can’t upload files here. Nothing was saved. Send the form without a file."))
         if not may_send_files(request):
             raise StopUpload(connection_reset=True)
         # The upload is written to disk and then stored a second time.

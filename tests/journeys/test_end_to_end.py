@@ -214,7 +214,7 @@ def repair_first_item(journey: Journey, amina: BrowserWindow) -> None:
         with amina.saving():
             page.keyboard.press("Space")
         expect(page.locator("#f-depends input[value=s1]")).to_be_checked()
-    # Two errors, and a note: the published evaluators do not know every order of two calls of one tool.
+    # Two errors, and a note: the published evaluators reject an order of two calls of one tool.
     expect(amina.findings).to_have_count(3)
 
     amina.open_place("s4 of task t1")

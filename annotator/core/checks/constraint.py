@@ -86,8 +86,8 @@ class UnknownConstrainedTool(_Feasible):
 
 @register
 class Wording(_Feasible):
-    """A constraint's sentence has other numbers, units or tools than its parameters. Only English sentences are read,
-    by patterns.
+    """A constraint's sentence and its parameters have different numbers, units or tools. Only English sentences are
+    read, by patterns.
     """
 
     id = "constraint.wording"

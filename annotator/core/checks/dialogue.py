@@ -29,8 +29,8 @@ class EmptyMessage(Check):
 
 @register
 class ToolNamed(Check):
-    """The user names a tool as it is called in code. Real users do not, and it gives the solution away. Tool names that
-    are ordinary words do not count.
+    """The user names a tool as it is called in code. Real users do not do this, and it reveals the
+    solution. Tool names that are ordinary words do not count.
     """
 
     id = "dialogue.tool_named"

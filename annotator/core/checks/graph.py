@@ -42,7 +42,7 @@ class _GraphProblems(Check):
 
 @register
 class Cycle(_GraphProblems):
-    """Steps wait for each other in a cycle, so none of them can run. Remove one of the dependencies."""
+    """Steps depend on each other in a cycle, so none of them can run. Remove one of the dependencies."""
 
     id = "graph.cycle"
     title = "Steps depend on each other in a cycle"
@@ -50,7 +50,7 @@ class Cycle(_GraphProblems):
 
     def sentence(self, problem: GraphProblem) -> str:
         circle = " → ".join((*problem.ids, problem.ids[0]))
-        return f"These steps wait for each other: {circle}. Remove one of the dependencies."
+        return f"These steps depend on each other in a cycle: {circle}. Remove one of the dependencies."
 
 
 @register
@@ -202,12 +202,12 @@ _STEPS = 20_000
 
 @register
 class PublishedEvaluator(Check):
-    """The evaluators published with C3-Bench and WildToolBench merge calls of one tool and so do not know some legal
-    orders. The task is not wrong, but whoever scores with them should know. The task's decision tree shows the orders.
+    """The evaluators published with C3-Bench and WildToolBench merge calls of the same tool and so reject some legal
+    paths. The task is fine; this only matters if you score with them. The task's decision tree shows the paths.
     """
 
     id = "graph.published_evaluator"
-    title = "The published evaluators do not know some legal orders of the calls"
+    title = "The published evaluators reject some legal paths"
     severity = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -224,15 +224,15 @@ class PublishedEvaluator(Check):
 
 @lru_cache(maxsize=4096)
 def _unknown(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
-    """Return what the published evaluators do not know of one shape, as a sentence; empty if they know every path."""
+    """Return how many legal paths of one shape the published evaluators reject, as a sentence; empty if none."""
     graph = Graph(tuple(map(str, range(len(needs)))), needs)
     code = PublishedCode(graph, tuple(map(str, tools)), _STEPS)
     if not code.merges:
         return ""
     listed, _ = code.count()
     legal = count_paths(graph, _STEPS).total
-    why = "because they merge calls of one tool; the decision tree shows which."
+    why = "because they merge calls of the same tool. The decision tree shows these paths."
     if listed.value is None or legal.value is None:
-        return f"The published evaluators may not know all legal orders of these calls, {why}"
+        return f"The published evaluators may reject some legal paths of this task, {why}"
     missing = Count(legal.value - listed.value)
-    return f"The published evaluators do not know {missing} of {legal} legal paths, {why}" if missing.value else ""
+    return f"The published evaluators reject {missing} of {legal} legal paths, {why}" if missing.value else ""

@@ -47,10 +47,10 @@ class NoSource(Check):
 
 @register
 class PartlyTraced(Check):
-    """A call, or the dialogue, has so many values that some were not searched for."""
+    """A call, or the dialogue, has so many values that some were not traced to their sources."""
 
     id = "provenance.partly_traced"
-    title = "Some values were not searched for"
+    title = "Some values were not traced to their sources"
     severity = "info"
     only_with = "tasks"
 
@@ -61,7 +61,7 @@ class PartlyTraced(Check):
             for call in task.calls:
                 if call.cut:
                     message = (
-                        f"Only the first {len(call.leaves):,} values of this call were searched for. The "
+                        f"Only the first {len(call.leaves):,} values of this call were traced to their sources. The "
                         f"limit is {MAX_LEAVES:,} in a call and {MAX_LEAVES_OF_ALL:,} in a dialogue."
                     )
                     yield self.found(context, f"{call.anchor}/arguments", call.arguments, message)

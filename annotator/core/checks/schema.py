@@ -112,7 +112,7 @@ class MissingArgument(_Violations):
 
 @register
 class WrongType(_Violations):
-    """An argument, or a part of one, has another JSON type than the schema says, such as a number written as text."""
+    """An argument, or a part of one, has the wrong JSON type, such as a number written as text."""
 
     id = "schema.wrong_type"
     title = "A value has the wrong type"
@@ -133,7 +133,7 @@ class Nested(_Violations):
     """A required part of an argument is missing, or the argument fits none of the allowed forms."""
 
     id = "schema.nested"
-    title = "The inside of an argument does not fit its schema"
+    title = "A value inside an argument does not fit its schema"
     kind = "nested"
 
 

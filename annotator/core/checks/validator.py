@@ -16,7 +16,7 @@ from annotator.core.validators.trial import Outcome, Subject, subjects_of
 
 @register
 class ValidatorMissing(CaseCheck):
-    """A constraint on format or content needs a validator: Python code or a built-in form."""
+    """A constraint on format or content needs a validator: Python code or a built-in one."""
 
     id = "validator.missing"
     title = "A constraint on format or content has no validator"
@@ -74,10 +74,10 @@ class ValidatorFunction(CaseCheck):
 
 @register
 class ValidatorForm(CaseCheck):
-    """The built-in form does not exist, or its parameters do not fit."""
+    """The built-in validator does not exist, or its parameters do not fit."""
 
     id = "validator.form"
-    title = "A built-in form cannot be used"
+    title = "A built-in validator cannot be used"
     severity = "error"
 
     def look(self, context: CaseContext) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ class ValidatorForm(CaseCheck):
             try:
                 read_form(validator["form"] or "", validator["parameters"] or {})
             except SchemaProblem as problem:
-                message = f"The built-in form cannot be used: {problem}"
+                message = f"The built-in validator cannot be used: {problem}"
                 yield self.found(context, f"/constraints/{constraint['id']}/validator", validator, message)
 
 

@@ -43,7 +43,7 @@ _FIELDS = {
     "validator": "validator",
     "code": "code",
     "function": "function",
-    "form": "built-in form",
+    "form": "built-in validator",
     "good": "good examples",
     "bad": "bad examples",
     "answer": "answer",

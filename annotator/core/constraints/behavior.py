@@ -128,7 +128,7 @@ class ParallelGroups(Parameters):
 
 @register
 class ParallelDependencies(Category[ParallelGroups]):
-    """A tool of a group may be called only in a round with the whole of one of its groups."""
+    """A tool of a group may be called only in a round that calls all tools of one of its groups."""
 
     id = "parallel dependencies"
     dimension = Dimension.BEHAVIOR
@@ -179,7 +179,7 @@ class ParallelBounds(Parameters):
 
 @register
 class ParallelCallsCount(Category[ParallelBounds]):
-    """How many calls may be made in parallel, and how many must be at least once."""
+    """How many calls may run in parallel, and how many must run in parallel at least once."""
 
     id = "parallel calls count"
     dimension = Dimension.BEHAVIOR

@@ -94,7 +94,7 @@ def _orders(case: Case) -> Iterator[Finding]:
                 needs.setdefault(name, set()).update(order.before(name))
     circle = _circle(needs)
     if circle:
-        told = f"The order is circular ({' → '.join([*circle, circle[0]])}), so none of these tools can be called."
+        told = f"The order is a cycle ({' → '.join([*circle, circle[0]])}), so none of these tools can be called."
         yield case.finding(ID, found[-1][0], told)
     for i, order in found:
         for j, parallel in case.of(ParallelGroups):

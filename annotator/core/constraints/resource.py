@@ -19,7 +19,7 @@ class RoundBounds(Parameters):
 
 @register
 class InteractionRounds(Category[RoundBounds]):
-    """How many outputs of the model there may be, the final response included."""
+    """How many outputs the model may produce, including the final response."""
 
     id = "interaction rounds"
     dimension = Dimension.RESOURCE
@@ -63,7 +63,7 @@ class CallBounds(Parameters):
 
 @register
 class ToolCallCount(Category[CallBounds]):
-    """How many tool calls there may be in total."""
+    """How many tool calls are allowed in total."""
 
     id = "tool call count"
     dimension = Dimension.RESOURCE

@@ -117,7 +117,7 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
     if cycle:
         ids = [steps[i]["id"] for i in (*cycle, cycle[0])]
         edit.refuse(
-            "With the clarifications of this task, the dependencies would be circular: "
+            "With the clarifications of this task, the dependencies would form a cycle: "
             f"{' → '.join(ids)}. Add them one by one.",
             circle=ids,
         )

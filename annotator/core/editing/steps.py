@@ -119,7 +119,7 @@ def refuse_circle(edit: Edit, steps: list[Step], step: Step, edges: list[dict[st
     circle = find_circle(steps, step["id"], [edge["id"] for edge in edges])
     if circle:
         edit.refuse(
-            f"The dependencies would be circular: {' → '.join(circle)}. Leave one of them out.",
+            f"The dependencies would form a cycle: {' → '.join(circle)}. Remove one of them.",
             anchor,
             circle=circle,
         )

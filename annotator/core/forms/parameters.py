@@ -103,7 +103,7 @@ def _sentence(item: Any) -> str:
         case "less_than_equal":
             return f"Must be {context['le']} or less."
         case "too_short":
-            return f"Name at least {context['min_length']}."
+            return f"Enter at least {context['min_length']}."
         case "literal_error" if item["input"] != INF and INF in str(context.get("expected", "")):
             return "Write a whole number, or leave it empty for no limit."
         case "literal_error" | "enum":

@@ -83,7 +83,7 @@ class Sandbox:
             words = f"The code has more than {limits.source:,} bytes."
             return [CallResult(Status.OUTPUT_LIMIT, message=words) for _ in wanted]
         if "\x00" in source or not _is_text(source):
-            words = "The code holds a NUL or half a surrogate pair, which no Python source may."
+            words = "The code contains a NUL or half of a surrogate pair. Remove it."
             return [CallResult(Status.SYNTAX_ERROR, message=words) for _ in wanted]
         # A guest has a clock: it can leave word, by when it ends, for the child after it, and so count them. So nobody
         # knows which of the calls comes first, or later, neither in a batch nor in children of their own.
@@ -111,7 +111,7 @@ class Sandbox:
         self.close()
         if not sys.platform.startswith("linux"):
             raise SandboxUnavailable(
-                "Validators run on Linux only, where the system can shut them in; use the container set-up instead."
+                "Validators run only on Linux, because the sandbox needs it. Use the container set-up instead."
             )
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -135,7 +135,7 @@ class Sandbox:
         if word is None or not word.get("ready"):
             self.close()
             why = f": {word['why']}" if word else ""
-            raise SandboxUnavailable(f"The sandbox could not shut itself in, so no code is run{why}.")
+            raise SandboxUnavailable(f"The sandbox could not isolate itself, so no code runs{why}.")
         self.walls = word["walls"]
 
     def _child(self, limits: Limits) -> socket.socket:
@@ -206,10 +206,10 @@ class _Work:
         """What is said of the calls that are left, where they are not tried any more."""
         if len(self.stopped) >= MAX_STOPPED:
             last = self.stopped[-1]
-            words = f"Not tried: {MAX_STOPPED} calls before it ended like this. {last.message}".strip()
+            words = f"Not tried: {MAX_STOPPED} earlier calls ended like this. {last.message}".strip()
             return CallResult(last.status, message=words, signal=last.signal)
         if time.monotonic() > self.until:
-            words = f"Not tried: other calls of this code have taken {self.limits.total:g} seconds."
+            words = f"Not tried: other calls of this code took {self.limits.total:g} seconds."
             return CallResult(Status.TIMEOUT_WALL, message=words)
         return None
 
@@ -310,15 +310,15 @@ def _blame(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> Cal
         return CallResult(Status.OUTPUT_LIMIT, message=f"The answer has more than {limits.result:,} bytes.")
     if end is None:
         # Not even the prepared interpreter answered; it has been ended.
-        return CallResult(Status.TIMEOUT_WALL, message=f"It did not end within {limits.wall:g} seconds.")
+        return CallResult(Status.TIMEOUT_WALL, message=f"It ran for more than {limits.wall:g} seconds.")
     number = end["signal"]
     used_up = end["cpu"] >= 0.95 * limits.cpu
     if number == signal.SIGXCPU or (number == signal.SIGKILL and used_up):
-        return CallResult(Status.TIMEOUT_CPU, message=f"It computed for more than {limits.cpu} seconds.")
+        return CallResult(Status.TIMEOUT_CPU, message=f"It used more than {limits.cpu} seconds of CPU time.")
     if end["late"]:
-        return CallResult(Status.TIMEOUT_WALL, message=f"It did not end within {limits.wall:g} seconds.")
+        return CallResult(Status.TIMEOUT_WALL, message=f"It ran for more than {limits.wall:g} seconds.")
     if number == signal.SIGSYS:
-        return CallResult(Status.FORBIDDEN, message="It made a system call of another kind of machine.")
+        return CallResult(Status.FORBIDDEN, message="It made a system call for a different processor.")
     if number is not None:
         return CallResult(Status.CRASHED, message=f"Signal {number} ended the interpreter.", signal=number)
     if end["code"] == OUT_OF_MEMORY:

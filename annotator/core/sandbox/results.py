@@ -34,18 +34,18 @@ class Status(StrEnum):
 _WORDS = {
     Status.OK: "The function answered.",
     Status.SYNTAX_ERROR: "The code is not valid Python.",
-    Status.IMPORT_ERROR: "The code imports a module that there is not; the common modules of the standard library are.",
+    Status.IMPORT_ERROR: "The code imports a module that is not available. Use common modules of the standard library.",
     Status.MISSING_FUNCTION: "The code defines no function of that name.",
-    Status.BAD_RETURN_TYPE: "The function returned something else than a truth value and a message.",
+    Status.BAD_RETURN_TYPE: "The function did not return True or False and a message.",
     Status.EXCEPTION: "The code raised an exception.",
-    Status.TIMEOUT_CPU: "The code computed for longer than it may.",
-    Status.TIMEOUT_WALL: "The code did not end in time.",
-    Status.MEMORY: "The code took more memory than it may.",
-    Status.OUTPUT_LIMIT: "The code returned more than it may.",
-    Status.FORBIDDEN: "The code tried something that is forbidden here: files, network, processes or threads.",
+    Status.TIMEOUT_CPU: "The code exceeded the CPU time limit.",
+    Status.TIMEOUT_WALL: "The code exceeded the time limit.",
+    Status.MEMORY: "The code exceeded the memory limit.",
+    Status.OUTPUT_LIMIT: "The code returned too much data.",
+    Status.FORBIDDEN: "The code used a forbidden operation: files, network, processes or threads.",
     Status.CRASHED: "The code crashed its interpreter.",
-    Status.NO_RESULT: "The code ended its interpreter without an answer.",
-    Status.SANDBOX_UNAVAILABLE: "The sandbox is not available, so the code did not run; try again later.",
+    Status.NO_RESULT: "The code ended its interpreter without a result.",
+    Status.SANDBOX_UNAVAILABLE: "The sandbox is not available, so the code did not run. Try again later.",
 }
 
 

@@ -76,9 +76,9 @@ class RemoteSandbox:
                 _send(connection, request)
                 while (answer := _receive(connection)) is None:
                     if time.monotonic() > until:
-                        raise SandboxUnavailable("The sandbox service has too much to do; try again later.")
+                        raise SandboxUnavailable("The sandbox service is busy. Try again later.")
         except TimeoutError:
-            words = f"The sandbox service gives no sign of life within {SILENCE:g} seconds; start it again."
+            words = f"The sandbox service has not responded for {SILENCE:g} seconds. Restart it."
             raise SandboxUnavailable(words) from None
         except (OSError, ValueError) as error:
             raise SandboxUnavailable(f"The sandbox service does not answer ({error}); is it running?") from None
@@ -121,7 +121,7 @@ def _answer(free: Free, connection: socket.socket) -> None:
         try:
             _send(connection, answer)
         except ValueError:
-            words = f"What the code answered has more than {MAX_ANSWER_BYTES >> 20} MiB in all; ask it less at once."
+            words = f"The results have more than {MAX_ANSWER_BYTES >> 20} MiB in total. Send fewer calls at a time."
             _send(connection, {"unavailable": words})
 
 

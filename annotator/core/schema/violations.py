@@ -107,8 +107,8 @@ def _first_error(tool: Tool, arguments: dict[str, Any]) -> jsonschema_rs.Validat
 
 def _not_checked(tool: Tool) -> str:
     return (
-        "The arguments were not checked because they are too many for the schema "
-        f"of {tool.name}. Give fewer, or simplify the schema."
+        "The arguments were not checked because there are too many for the schema "
+        f"of {tool.name}. Remove some, or simplify the schema."
     )
 
 

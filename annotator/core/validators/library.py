@@ -142,5 +142,7 @@ def read_form(key: str, parameters: Any) -> tuple[Form, dict[str, Any]]:
     """Return the form and its complete parameters. Raises SchemaProblem for an unknown form or wrong parameters."""
     form = FORMS.get(key)
     if form is None:
-        raise SchemaProblem([Problem("/form", f"There is no form “{key}”. Choose one of: {', '.join(FORMS)}.")])
+        raise SchemaProblem(
+            [Problem("/form", f"There is no built-in validator “{key}”. Choose one of: {', '.join(FORMS)}.")]
+        )
     return form, form.read(parameters)

@@ -109,9 +109,9 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
         elif row.kind is RowKind.REFERENCE:
             errors.append("It rejects the reference.")
         elif row.kind is RowKind.GOOD:
-            errors.append(f"{row.title}: rejected, but it was stored as acceptable.")
+            errors.append(f"{row.title}: rejected, but it should be accepted.")
         elif row.kind is RowKind.BAD:
-            errors.append(f"{row.title}: accepted, but it was stored as wrong.")
+            errors.append(f"{row.title}: accepted, but it should be rejected.")
         elif row.kind is RowKind.OWN:
             warnings.append(f"{row.title}: accepted, although it breaks this constraint.")
         elif row.kind is RowKind.ENOUGH:

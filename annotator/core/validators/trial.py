@@ -111,7 +111,7 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
 
     validator = constraint["validator"]
     if validator is None:
-        return "This constraint has no validator yet. Choose a built-in form, or write code."
+        return "This constraint has no validator yet. Choose a built-in validator, or write code."
     reference = reference_of(document)
     if reference is None:
         return "The case has no reference answer to try a validator on. Write it first."
@@ -127,7 +127,7 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
         try:
             read_form(validator["form"] or "", validator["parameters"] or {})
         except SchemaProblem as problem:
-            return f"The built-in form cannot be used: {problem}"
+            return f"The built-in validator cannot be used: {problem}"
     return Subject(
         constraint=constraint["id"],
         text=constraint["text"] or "",
@@ -175,7 +175,7 @@ def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
     failures = sorted({result.status.words for result in results if not result.ok})
     verdicts = [result.accepted if result.ok else None for result in results]
     if failures and not any(result.ok for result in results):
-        errors: tuple[str, ...] = (" ".join(["It judges no response at all.", *failures]),)
+        errors: tuple[str, ...] = (" ".join(["It gives no verdict on any response.", *failures]),)
         warnings: tuple[str, ...] = ()
     else:
         judgement = judge(rows, verdicts)

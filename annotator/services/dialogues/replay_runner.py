@@ -115,7 +115,7 @@ class SandboxRunner:
                 return [Returned("no_code", message=problem.problems[0].message) for _ in responses]
             source = form.source(parameters, function)
         else:
-            return [Returned("no_code", message="It has neither code nor a built-in form.") for _ in responses]
+            return [Returned("no_code", message="It has no code and is not a built-in validator.") for _ in responses]
         if self._late():
             return [Returned("not_tried", message=_OUT_OF_TIME) for _ in responses]
         results = self.sandbox.run(source, function, [Call((response,)) for response in responses])

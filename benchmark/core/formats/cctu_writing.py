@@ -101,7 +101,7 @@ def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:
         return str(validator["code"])
     form = FORMS.get(validator["form"])
     if form is None:
-        raise ValueError(f"the built-in form “{validator['form']}” does not exist.")
+        raise ValueError(f"the built-in validator “{validator['form']}” does not exist.")
     try:
         parameters = form.read(validator["parameters"] or {})
     except SchemaProblem as problem:

@@ -101,7 +101,7 @@ def load_release(*, actor: User, project: Project, public_id: str) -> Release:
     """Return one release with its job. Raises Hidden."""
     release = list_releases(actor=actor, project=project).filter(public_id=public_id).first()
     if release is None:
-        raise Hidden(_("There is no such release in this project."))
+        raise Hidden(_("This release does not exist in the project."))
     release.project = project
     return release
 

@@ -139,7 +139,7 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
             project=project,
             people=list(owners.values_list("owner", flat=True).distinct()),
             kind=NoticeKind.GUIDELINE,
-            text=_("Guideline %(number)s makes work of yours outdated: %(reason)s")
+            text=_("Guideline %(number)s makes some of your work outdated: %(reason)s")
             % {"number": scope.guideline.number, "reason": reason},
             target=reverse("dialogue-list", args=[project.slug]) + "?outdated=1",
             subject=change.public_id,
@@ -164,7 +164,7 @@ def load_change(*, actor: User, project: Project, public_id: str) -> GuidelineCh
     require_administrator(actor=actor, project=project)
     change = GuidelineChange.objects.filter(guideline__project=project, public_id=public_id).first()
     if change is None:
-        raise Hidden(_("There is no such change."))
+        raise Hidden(_("This change does not exist."))
     return change
 
 

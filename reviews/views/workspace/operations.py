@@ -21,7 +21,7 @@ def operation_of(posted: QueryDict, document: dict[str, Any], toolset: CompiledT
     anchor = posted.get("anchor", "")
     build = _BUILDERS.get(name)
     if build is None:
-        raise Invalid(_("Assay doesn’t know the edit “%(name)s”.") % {"name": name[:40]})
+        raise Invalid(_("There is no edit “%(name)s”.") % {"name": name[:40]})
     try:
         return {"op": name, "anchor": anchor, **build(posted, anchor, document, toolset)}
     except AnchorMissing:

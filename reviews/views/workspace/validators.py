@@ -195,7 +195,7 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
                 raise Conflict(_("This example has already been removed."))
             del examples[side][place]
             return held | examples
-    raise Invalid(_("Assay doesn’t know this edit of a validator. Reload the page and try again."))
+    raise Invalid(_("There is no such edit of a validator. Reload the page and try again."))
 
 
 def _held_by(key: str, held: Document) -> Document | None:

@@ -104,7 +104,7 @@ def test_chains_are_rows_of_tools_in_order() -> None:
     assert [row.label for row in rows] == ["Chain 1", "Chain 2"]
     value, _ = edited("sequential dependencies", held, order_constraints__1__0="read_timetable")
     assert value == {"order_constraints": [["find_ferry", "read_timetable"], ["read_timetable"]]}
-    assert fields_of("sequential dependencies", value)["order_constraints"].items[1].error == "Name at least 2."
+    assert fields_of("sequential dependencies", value)["order_constraints"].items[1].error == "Enter at least 2."
     value, _ = edited(
         "sequential dependencies", held, order_constraints__0__0="read_timetable", order_constraints__0__1="find_ferry"
     )

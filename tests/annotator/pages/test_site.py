@@ -818,7 +818,7 @@ def test_a_large_file_that_comes_slowly_leaves_threads_to_others(team):
 def test_an_address_that_takes_no_files_says_so(client):
     response = client.post("/theme/", {"theme": "dark", "file": ContentFile(b"{}", "a.json")})
     assert response.status_code == 400
-    assert "This address accepts no files." in words(response)
+    assert "You can’t upload files here." in words(response)
 
 
 def test_pages_are_told_who_is_signed_in_by_now_and_programs_are_not(client):

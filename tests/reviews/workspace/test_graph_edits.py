@@ -228,7 +228,7 @@ def test_a_stored_circle_is_drawn(desk, team):
     replace_draft(actor=team.annotator, draft=draft, document=document, operation="merge")
     page = one_line(desk.get(f"{desk.work}?at={TASK}&panel=graph"))
     assert page.count("in-circle") == 2
-    assert "These steps depend on each other in a circle: s0 → s1" in page
+    assert "These steps depend on each other in a cycle: s0 → s1" in page
 
 
 def test_the_panel_of_the_dialogue_as_a_whole_asks_for_a_task(desk, team):

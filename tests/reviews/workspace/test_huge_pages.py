@@ -54,7 +54,7 @@ def test_a_page_of_a_huge_call_shows_a_part_and_says_so(client: Client, name: st
     found = client.get(address, {"at": STEP, "panel": "findings"}).content.decode()
     assert len(found) < 4 * MAX_SHOWN + 2_000_000
     assert (f"more than {MAX_LISTED} places" in found) == ("keys" in name)
-    assert ("values of this call were searched for" in found) == (name in ("keys", "numbers"))
+    assert ("values of this call were traced to their sources" in found) == (name in ("keys", "numbers"))
 
 
 def test_saving_the_form_of_a_call_keeps_the_arguments_that_have_no_field(client: Client) -> None:

@@ -111,8 +111,8 @@ def test_a_good_validator_passes_and_its_rows_are_kept_apart() -> None:
     [
         (LENIENT, "accepts every response that breaks"),
         (STRICT, "rejects the reference"),
-        ("def validate_punctuation(r):\n    return 'yes'\n", "something else than a truth value"),
-        ("def validate_punctuation(r):\n    return open('/etc/passwd').read(), ''\n", "forbidden here"),
+        ("def validate_punctuation(r):\n    return 'yes'\n", "did not return True or False"),
+        ("def validate_punctuation(r):\n    return open('/etc/passwd').read(), ''\n", "used a forbidden operation"),
         ("def validate_punctuation(r):\n    return r.no_such, ''\n", "raised an exception"),
         ("import nowhere\ndef validate_punctuation(r):\n    return True, ''\n", "imports a module"),
     ],
@@ -164,11 +164,11 @@ def test_one_that_always_hangs_is_told_so_once(monkeypatch: pytest.MonkeyPatch) 
             return [CallResult(status) for _, status in zip(calls, itertools.cycle(self.ends), strict=False)]
 
     monkeypatch.setattr(trials, "shared_sandbox", Hanging)
-    once = "It judges no response at all. The code computed for longer than it may."
+    once = "It gives no verdict on any response. The code exceeded the CPU time limit."
     assert outcome_of(case()).errors == (once,)
     # On a busy machine the one endless loop ends by either limit.
     Hanging.ends.append(Status.TIMEOUT_WALL)
-    assert outcome_of(coded(f"{CODE}# busy\n")).errors == (f"{once} The code did not end in time.",)
+    assert outcome_of(coded(f"{CODE}# busy\n")).errors == (f"{once} The code exceeded the time limit.",)
 
 
 def test_what_hangs_later_is_left_when_the_job_has_had_its_time(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,13 +103,13 @@ def value(returned: Any, longest: int) -> Answer:
     try:
         json.dumps(returned, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        return "bad_return_type", None, f"It returned what JSON cannot hold: {_text(error)}."
+        return "bad_return_type", None, f"It returned a value that is not JSON: {_text(error)}."
     return "ok", returned, ""
 
 
 def _fault(error: BaseException, source: str, *, loading: bool = False) -> Answer:
     if isinstance(error, MemoryError):
-        return "memory", None, "The code took more memory than it may."
+        return "memory", None, "The code exceeded the memory limit."
     if isinstance(error, OSError) and error.errno == errno.EPERM:
         return "forbidden", None, _traceback(error, source)
     if isinstance(error, RuntimeError) and "start new thread" in _text(error):

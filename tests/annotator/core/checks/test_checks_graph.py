@@ -31,7 +31,7 @@ def test_a_sound_graph_has_no_finding() -> None:
             "graph.cycle",
             two("s1", "s0"),
             "/steps/s0/depends_on",
-            "These steps wait for each other: s0 → s1 → s0. Remove one of the dependencies.",
+            "These steps depend on each other in a cycle: s0 → s1 → s0. Remove one of the dependencies.",
         ),
         (
             "graph.dangling",
@@ -127,7 +127,7 @@ def test_a_task_with_more_steps_than_anybody_reviews() -> None:
 def test_what_the_published_evaluators_do_not_know_is_said_but_blocks_nothing() -> None:
     (found,) = (one for one in findings(two("", "")) if one.check == "graph.published_evaluator")
     assert (found.severity, found.anchor) == ("info", "/tasks/t1/steps")
-    assert found.message.startswith("The published evaluators do not know 1 of 3 legal paths, because they merge")
+    assert found.message.startswith("The published evaluators reject 1 of 3 legal paths, because they merge")
     # One after the other they are never ready together.
     assert of("graph.published_evaluator", two("", "s0", "s1")) == []
     # Nothing is said of a graph that is not known, or is faulty.
@@ -139,4 +139,4 @@ def test_of_too_many_orders_it_is_said_that_some_may_be_unknown() -> None:
     names = ("searchHotels", "book_room", "translate")
     steps = [call(f"s{n}", names[n % 3], "") for n in range(24)]
     ((_, message),) = of("graph.published_evaluator", with_steps(*steps, answer(" ".join(f"s{n}" for n in range(24)))))
-    assert message.startswith("The published evaluators may not know all legal orders of these")
+    assert message.startswith("The published evaluators may reject some legal paths")

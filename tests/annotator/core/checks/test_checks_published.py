@@ -44,9 +44,9 @@ def test_the_printed_cases_of_a_paper(shared_data: Path) -> None:
     # Two parallel calls of one tool: their own evaluator lists them in file order, but not the other way round.
     published = [(name, one.anchor, one.message.partition(",")[0]) for name, one in found if one.check == PUBLISHED]
     assert published == [
-        ("c3_chicago_weekend", "/tasks/t3/steps", "The published evaluators do not know 1 of 3 legal paths"),
-        ("c3_markers_clarify", "/tasks/t1/steps", "The published evaluators do not know 1 of 3 legal paths"),
-        ("c3_globalmap_four_tasks", "/tasks/t2/steps", "The published evaluators do not know 1 of 3 legal paths"),
+        ("c3_chicago_weekend", "/tasks/t3/steps", "The published evaluators reject 1 of 3 legal paths"),
+        ("c3_markers_clarify", "/tasks/t1/steps", "The published evaluators reject 1 of 3 legal paths"),
+        ("c3_globalmap_four_tasks", "/tasks/t2/steps", "The published evaluators reject 1 of 3 legal paths"),
     ]
     found = [(name, one) for name, one in found if one.check != PUBLISHED]
     first = "/tasks/t1/steps/s0/arguments"

@@ -193,9 +193,9 @@ def test_failures_of_code_are_told_and_tick_nothing_off() -> None:
 
 
 def test_a_validator_that_does_not_answer_judges_nothing_and_says_why() -> None:
-    done, _ = run(case(), judge=Returned("timeout_cpu", message="It computed for more than 2 seconds."))
+    done, _ = run(case(), judge=Returned("timeout_cpu", message="It used more than 2 seconds of CPU time."))
     assert done.statuses[4] is Status.UNJUDGED
-    assert done.unjudged[4] == "Its validator did not answer. It computed for more than 2 seconds."
+    assert done.unjudged[4] == "Its validator did not answer. It used more than 2 seconds of CPU time."
     assert done.solved is Solved.UNKNOWN
     assert run(with_constraint("c4", validator=None))[0].unjudged[4] == "The constraint has no validator."
 
@@ -237,7 +237,7 @@ def test_a_record_is_bounded_and_shows_the_same() -> None:
     assert [one.round for one in view.rounds[0].unsolved] == [1, 0]
     assert [one.round for one in view.unsolved] == [1, 2]
     assert view.rounds[0].allowed == ["5 rounds left.", "3 calls left."]
-    assert view.notes == [(1, "the code of find_ferry returns another result than the trajectory.")]
+    assert view.notes == [(1, "the result of find_ferry differs from the trajectory.")]
     assert len(view.rounds[1].constraint_states) == 8
 
 

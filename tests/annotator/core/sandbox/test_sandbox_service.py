@@ -111,7 +111,7 @@ def test_a_service_that_is_frozen_or_too_busy_is_given_up(tmp_path, monkeypatch)
         # It takes connections, as the system does for a process that is stopped, and says nothing; then it takes none.
         listener.bind(str(path))
         listener.listen(1)
-        with pytest.raises(SandboxUnavailable, match=r"gives no sign of life within 0.2 seconds; start it again\."):
+        with pytest.raises(SandboxUnavailable, match=r"has not responded for 0.2 seconds\. Restart it\."):
             ask()
         for _ in range(8):
             another = waiting.enter_context(socket.socket(socket.AF_UNIX))
@@ -124,7 +124,7 @@ def test_a_service_that_is_frozen_or_too_busy_is_given_up(tmp_path, monkeypatch)
         monkeypatch.setattr(service_module, "_receive", lambda connection: None)
         another.close()
         listener.accept()[0].close()
-        with pytest.raises(SandboxUnavailable, match="too much to do; try again later"):
+        with pytest.raises(SandboxUnavailable, match=r"is busy\. Try again later"):
             ask()
 
 
@@ -172,7 +172,7 @@ def test_an_answer_beyond_all_bounds_is_a_sentence(monkeypatch):
         request = {"source": "", "function": "f", "calls": [], "expected": "verdict", "limits": {}}
         service_module._send(ours, request)
         service_module._answer(free, theirs)
-        assert "ask it less at once" in service_module._receive(ours)["unavailable"]
+        assert "Send fewer calls at a time" in service_module._receive(ours)["unavailable"]
 
 
 def test_the_environment_names_the_service(service, monkeypatch):

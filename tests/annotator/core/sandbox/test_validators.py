@@ -263,13 +263,13 @@ def test_one_that_rejects_the_reference_or_a_good_example_is_an_error():
     _, judgement = matrix("End with a period.", lambda text: False, good=["Fine."])
     assert judgement.errors == (
         "It rejects the reference.",
-        "Good example 1: rejected, but it was stored as acceptable.",
+        "Good example 1: rejected, but it should be accepted.",
     )
 
 
 def test_one_that_accepts_a_bad_example_is_an_error():
     _, judgement = matrix("End with a period.", lambda text: text.endswith((".", "!")), bad=["No!"])
-    assert judgement.errors == ("Bad example 1: accepted, but it was stored as wrong.",)
+    assert judgement.errors == ("Bad example 1: accepted, but it should be rejected.",)
 
 
 def test_one_that_looks_at_more_than_it_was_asked_to_is_told():
