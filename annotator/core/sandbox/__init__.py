@@ -1,12 +1,12 @@
-"""Running code that nobody vouches for: validators ``validate(response) -> (bool, message)`` and tools. Pure.
+"""Run untrusted code: validators ``validate(response) -> (bool, message)`` and tools.
 
     with Sandbox() as sandbox:
         results = sandbox.run(source, "validate", [Call(args=("some response",))])
 
-A prepared interpreter (``inside.zygote``) forks one child for each batch of calls of one source. The child can compute
-and answer, nothing else: a system call filter refuses files, sockets and processes, limits end what runs too long or
-grows too large. Where the filter cannot be loaded nothing runs (``SandboxUnavailable``); there is no other way in.
-What a child reports is believed of its own batch alone; that it was late, crashed or was stopped is seen from outside.
+A prepared interpreter (``inside.zygote``) forks one child for each batch of calls of one source. The child can only
+compute and answer: a system call filter refuses files, sockets and processes, and limits stop what runs too long or
+grows too large. If the filter cannot be loaded, nothing runs (``SandboxUnavailable``). The host trusts a child only
+about its own batch, and observes timeouts and crashes itself.
 """
 
 from annotator.core.sandbox.host import Sandbox

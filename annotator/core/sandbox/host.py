@@ -1,4 +1,4 @@
-"""The host's side: start the prepared interpreter, hand it batches, believe only what can be seen from here."""
+"""The host's side: start the prepared interpreter, send it batches, and check everything it reports."""
 
 import contextlib
 import json
@@ -18,20 +18,20 @@ from typing import Any, Self
 from annotator.core.sandbox.inside.guest import OUT_OF_MEMORY
 from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
 
-#: Calls, and bytes of arguments, that one child gets.
+#: Most calls, and bytes of arguments, for one child.
 BATCH_CALLS = 250
 BATCH_BYTES = 4 << 20
-#: After so many calls that had to be stopped, one by one, the rest of the source's calls is not tried any more.
+#: After this many calls that ran alone and had to be stopped, the rest of the source's calls are not tried.
 MAX_STOPPED = 3
-#: Seconds: to get ready, and to hear of a child's end beyond its own time.
+#: Seconds for the interpreter to get ready, and for the report of a child's end after its own time.
 _READY, _GRACE = 15.0, 3.0
 _FOLDER = Path(__file__).resolve().parent
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1]); from inside.zygote import main; main(int(sys.argv[2]), sys.argv[3])"
 )
-#: What is put around the children beside the filter, where the machine allows it.
-WALLS = ("user", "namespaces", "root", "landlock")
-#: Statuses a child may report of itself.
+#: Protection in addition to the filter, where the machine allows it.
+LAYERS = ("user", "namespaces", "root", "landlock")
+#: Statuses that a child may report about itself.
 _REPORTED = frozenset(
     (
         Status.OK, Status.SYNTAX_ERROR, Status.IMPORT_ERROR, Status.MISSING_FUNCTION, Status.BAD_RETURN_TYPE,
@@ -39,23 +39,23 @@ _REPORTED = frozenset(
     )
 )  # fmt: skip
 _MESSAGE = 64 << 10
-#: Of the system: nobody can know its next order.
+#: The system's source of randomness: untrusted code cannot predict the order.
 _RANDOM = random.SystemRandom()
 
 
 class Sandbox:
-    """One prepared interpreter, started when it is first needed and again when it has died. One call at a time.
+    """One prepared interpreter, started when first needed and restarted after it died. Runs one source at a time.
 
-    ``walls``: those to try; the filter alone has to hold where none of them can be had.
+    ``layers``: protection to try in addition to the filter, which is enough without it.
     """
 
-    def __init__(self, *, walls: Iterable[str] = WALLS) -> None:
-        self._wanted = ",".join(walls)
+    def __init__(self, *, layers: Iterable[str] = LAYERS) -> None:
+        self._wanted = ",".join(layers)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        #: What stands around the children of the running one.
-        self.walls: list[str] = []
+        #: The protection that the running interpreter has.
+        self.layers: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -72,10 +72,10 @@ class Sandbox:
         expected: Expected = Expected.VERDICT,
         limits: Limits | None = None,
     ) -> list[CallResult]:
-        """Call ``function`` of ``source`` with each of ``calls``; a result for each, in their order.
+        """Call ``function`` of ``source`` with each of ``calls``; return a result for each, in their order.
 
-        Each result is what the call gets in a child of its own: what others left behind, and which or how many there
-        are, decides nothing. Raises SandboxUnavailable where nothing can be run; that is never the code's fault.
+        Each result is the same as if the call ran in its own child: it does not depend on other calls. Raises
+        SandboxUnavailable if nothing can be run, which is never the code's fault.
         """
         limits = limits or Limits()
         wanted = list(calls)
@@ -85,8 +85,8 @@ class Sandbox:
         if "\x00" in source or not _is_text(source):
             words = "The code contains a NUL or half of a surrogate pair. Remove it."
             return [CallResult(Status.SYNTAX_ERROR, message=words) for _ in wanted]
-        # A guest has a clock: it can leave word, by when it ends, for the child after it, and so count them. So nobody
-        # knows which of the calls comes first, or later, neither in a batch nor in children of their own.
+        # Code can pass information to the next child through the time at which it ends, and so count the children.
+        # Therefore the order of calls is random, both within a batch and for calls with their own child.
         order = _RANDOM.sample(range(len(wanted)), len(wanted))
         with self._lock:
             work = _Work(self, source, function, expected, limits)
@@ -95,7 +95,7 @@ class Sandbox:
         return [found[n] for n in range(len(wanted))]
 
     def close(self) -> None:
-        """End the prepared interpreter and whatever it runs."""
+        """Stop the prepared interpreter and whatever it runs."""
         if self._control is not None:
             self._control.close()
         if self._process is not None:
@@ -105,7 +105,7 @@ class Sandbox:
         self._process = self._control = None
 
     def start(self) -> None:
-        """Have the prepared interpreter ready. Raises SandboxUnavailable."""
+        """Start the prepared interpreter if it does not run. Raises SandboxUnavailable."""
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
@@ -117,7 +117,7 @@ class Sandbox:
         with theirs:
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                    # No site packages, no working folder on the path; the seed makes sets come in one order.
+                    # No site packages, no working folder on the path; the seed fixes the order of sets.
                     [sys.executable, "-s", "-S", "-P", "-c", _START, str(_FOLDER), str(theirs.fileno()), self._wanted],
                     env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
                     stdin=subprocess.DEVNULL,
@@ -131,15 +131,15 @@ class Sandbox:
                 ours.close()
                 raise SandboxUnavailable(f"The sandbox could not be started: {error}.") from None
         self._control = ours
-        word = self._hear(_READY)
+        word = self._next_message(_READY)
         if word is None or not word.get("ready"):
             self.close()
             why = f": {word['why']}" if word else ""
             raise SandboxUnavailable(f"The sandbox could not isolate itself, so no code runs{why}.")
-        self.walls = word["walls"]
+        self.layers = word["layers"]
 
     def _child(self, limits: Limits) -> socket.socket:
-        """The channel of a new child. Raises SandboxUnavailable."""
+        """Start a child and return its channel. Raises SandboxUnavailable."""
         self.start()
         assert self._control is not None  # noqa: S101 - started just now
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -150,17 +150,17 @@ class Sandbox:
             except OSError as error:
                 ours.close()
                 self.close()
-                raise SandboxUnavailable(f"The sandbox has ended: {error}.") from None
+                raise SandboxUnavailable(f"The sandbox stopped: {error}.") from None
         return ours
 
-    def _enough(self) -> None:
-        """Have the child stopped now."""
+    def _stop_child(self) -> None:
+        """Tell the prepared interpreter to stop the child."""
         if self._control is not None:
             with contextlib.suppress(OSError):
                 self._control.send(b"enough")
 
-    def _hear(self, seconds: float) -> dict[str, Any] | None:
-        """The prepared interpreter's next word; None when there is none in time, and then it is given up."""
+    def _next_message(self, seconds: float) -> dict[str, Any] | None:
+        """Return the prepared interpreter's next message. If none comes in time, stop it and return None."""
         assert self._control is not None  # noqa: S101
         self._control.settimeout(max(0.1, seconds))
         try:
@@ -177,10 +177,10 @@ class Sandbox:
 class _Work:
     """The calls of one source.
 
-    A child answers a batch, for a child a call costs four times as much. But a guest that knows what else it was asked
-    can tell the response it must accept from those that were made of it. So it gets one call after the other, in an
-    order that nobody knows, twice, and the first of the batch alone as well: whatever it says must not depend on what
-    came before. Where it does, each call gets a child of its own. ``Sandbox.run`` has drawn the order of all of them.
+    A child answers a whole batch, because a child for each call costs four times as much. But code that sees the other
+    responses can tell the reference, which it must accept, from the broken variants. So it gets one call after the
+    other in random order, twice, and the first call of the batch also alone: results must not depend on earlier calls.
+    If they do, each call gets its own child, in the random order that ``Sandbox.run`` chose.
     """
 
     def __init__(self, sandbox: Sandbox, source: str, function: str, expected: Expected, limits: Limits) -> None:
@@ -190,7 +190,7 @@ class _Work:
         self.until = time.monotonic() + limits.total
 
     def run(self, calls: Sequence[Call]) -> list[CallResult]:
-        """A result for each call of a batch."""
+        """Return a result for each call of a batch."""
         given_up = self._given_up()
         if given_up is not None:
             return [given_up] * len(calls)
@@ -203,7 +203,7 @@ class _Work:
         return [alone, *map(self._alone, calls[1:])]
 
     def _given_up(self) -> CallResult | None:
-        """What is said of the calls that are left, where they are not tried any more."""
+        """Return the result for the remaining calls if they are not to be tried; else None."""
         if len(self.stopped) >= MAX_STOPPED:
             last = self.stopped[-1]
             words = f"Not tried: {MAX_STOPPED} earlier calls ended like this. {last.message}".strip()
@@ -224,13 +224,15 @@ class _Work:
         return end
 
     def _twice(self, calls: Sequence[Call]) -> list[CallResult] | None:
-        """The results, as ``calls`` are ordered, of two batches that agree; None where they do not, or were stopped."""
+        """Return the results, in the order of ``calls``, of two batches that agree; None if they do not, or were
+        stopped.
+        """
         order = list(range(len(calls)))
         _RANDOM.shuffle(order)
         first = self._in_order(calls, order)
         if first is None:
             return None
-        # Another one begins: what is said of a call where nothing came before is compared with what is said later.
+        # Another call comes first, so that each result without earlier calls is compared with one after earlier calls.
         begun = order[0]
         _RANDOM.shuffle(order)
         if order[0] == begun:
@@ -247,7 +249,7 @@ class _Work:
         return [found[n] for n in range(len(calls))]
 
     def _together(self, calls: Sequence[Call]) -> tuple[list[CallResult], CallResult | None]:
-        """Run calls in one child: the results it gave, and how it ended where it did not give all."""
+        """Run calls in one child; return its results, and how it ended if some are missing."""
         request = {
             "source": self.source,
             "function": self.function,
@@ -255,13 +257,13 @@ class _Work:
             "result": self.limits.result,
             "message": self.limits.message,
         }
-        # Of calls that cannot be written none is begun.
+        # Serialised first: if one call cannot be, none is started.
         work = [json.dumps({"args": call.args, "kwargs": dict(call.kwargs)}).encode() for call in calls]
         channel = self.sandbox._child(self.limits)
         try:
             return self._listen(channel, json.dumps(request).encode(), work)
         except BaseException:
-            # The word on this child's end was not heard; it would be taken for the next one's.
+            # The report of this child's end was not read; it would be mistaken for the next child's.
             self.sandbox.close()
             raise
 
@@ -286,26 +288,26 @@ class _Work:
                 results.append(result)
                 if len(results) == len(calls):
                     break
-                # Not before: a child knows nothing of the calls that come after the one it answers.
+                # Not earlier: a child must not know the calls after the one that it answers.
                 reading.send(calls[len(results)])
             too_much = reading.too_much
             if too_much:
-                self.sandbox._enough()
-        end = self.sandbox._hear(until - time.monotonic())
+                self.sandbox._stop_child()
+        end = self.sandbox._next_message(until - time.monotonic())
         if failed is not None:
             return [failed] * len(calls), None
         if len(results) == len(calls):
             return results, None
-        return results, _blame(end, limits, too_much=too_much)
+        return results, _failure(end, limits, too_much=too_much)
 
 
 def _agree(one: CallResult, other: CallResult) -> bool:
-    """Whether two results say the same; their messages may differ."""
+    """Return whether two results are the same; their messages may differ."""
     return (one.status, one.accepted, one.value) == (other.status, other.accepted, other.value)
 
 
-def _blame(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> CallResult:
-    """Why a child did not answer, from how it ended."""
+def _failure(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> CallResult:
+    """Return why a child did not answer, from how it ended."""
     if too_much:
         return CallResult(Status.OUTPUT_LIMIT, message=f"The answer has more than {limits.result:,} bytes.")
     if end is None:
@@ -327,7 +329,7 @@ def _blame(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> Cal
 
 
 class _Reading:
-    """One channel: the work out, frames in, never more nor longer than is allowed."""
+    """One channel: sends the work and reads frames, within the limits of size and time."""
 
     def __init__(self, channel: socket.socket, until: float, limits: Limits) -> None:
         self.channel, self.until = channel, until
@@ -337,7 +339,7 @@ class _Reading:
         self.buffer = bytearray()
 
     def send(self, data: bytes) -> None:
-        """Hand over the work; a child that has ended before takes none."""
+        """Send the work; does nothing if the child has ended."""
         view = memoryview(len(data).to_bytes(4, "little") + data)
         self.channel.setblocking(False)
         while view and self._ready(write=True):
@@ -347,7 +349,7 @@ class _Reading:
                 return
 
     def frames(self) -> Iterator[Any]:
-        """Frames as they come, until the child closes, is too late, or answers more than it may."""
+        """Yield frames until the child closes the channel, or exceeds the limit of time or size."""
         while True:
             while len(self.buffer) >= 4:
                 size = int.from_bytes(self.buffer[:4], "little")
@@ -381,7 +383,7 @@ class _Reading:
 
 
 def _read_result(frame: Any, index: int, expected: Expected, limits: Limits) -> CallResult | None:
-    """What a child says of a call; None for what is not the answer that comes next."""
+    """Return the result in a frame of a child; None if it is not the next expected answer."""
     if type(frame) is not list or len(frame) != 4 or frame[0] not in (index, "load") or type(frame[0]) is bool:
         return None
     status, value, message = frame[1:]
@@ -405,7 +407,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _scrub(text: str) -> str:
-    """The text without what cannot be stored."""
+    """Replace characters that cannot be stored."""
     return text.replace("\x00", "�").encode("utf-8", "replace").decode()
 
 
@@ -430,7 +432,7 @@ def _is_text(source: str) -> bool:
 
 
 def _batches(calls: Sequence[Call]) -> Iterator[Sequence[Call]]:
-    """Calls in portions of a bounded number and size."""
+    """Yield calls in batches of limited number and size."""
     batch: list[Call] = []
     size = 0
     for call in calls:

@@ -1,4 +1,4 @@
-"""What goes into the sandbox and what comes out."""
+"""Calls of the sandbox, their limits and their results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """What became of a call. All but ``ok`` and ``sandbox_unavailable`` are the code's own fault."""
+    """How a call ended. All but ``ok`` and ``sandbox_unavailable`` are the code's own fault."""
 
     OK = "ok"
     SYNTAX_ERROR = "syntax_error"
@@ -22,12 +22,12 @@ class Status(StrEnum):
     FORBIDDEN = "forbidden"
     CRASHED = "crashed"
     NO_RESULT = "no_result"
-    #: Not the code's fault: to be tried again.
+    #: Not the code's fault; try again.
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
 
     @property
     def words(self) -> str:
-        """What happened, as a sentence for whoever wrote the code."""
+        """What happened, as a sentence for the author of the code."""
         return _WORDS[self]
 
 
@@ -52,7 +52,7 @@ _WORDS = {
 class Expected(StrEnum):
     """What the function is to return."""
 
-    #: A tuple or list of a truth value and a text.
+    #: A tuple or list of a boolean and a text.
     VERDICT = "verdict"
     #: Any JSON value.
     VALUE = "value"
@@ -60,13 +60,13 @@ class Expected(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a call may use. A batch of calls shares one allowance; when it runs out they are tried one by one."""
+    """What a call may use. A batch of calls shares one allowance; when it runs out, they are tried one by one."""
 
     #: Seconds.
     wall: float = 3.0
     cpu: int = 2
-    #: Seconds after which the calls of a source that are left are not begun any more. A job says that it lives between
-    #: two sources, and has to within ``annotator.services.jobs.jobs.HEARTBEAT_TIMEOUT``.
+    #: Seconds after which no further calls of a source are started. A job sends its heartbeat between two sources, and
+    #: must do so within ``annotator.services.jobs.jobs.HEARTBEAT_TIMEOUT``.
     total: float = 20.0
     #: Bytes of address space, the interpreter's own included.
     memory: int = 256 << 20
@@ -86,11 +86,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What became of one call.
+    """The result of one call.
 
     ``accepted`` is the verdict of an ``ok`` validator, ``value`` what an ``ok`` tool returned; ``message`` the
-    validator's message, or what went wrong (of an exception the traceback through the code's own lines). ``signal``
-    ended a child that ``crashed``.
+    validator's message, or what went wrong (for an exception, the traceback through the code's own lines). ``signal``
+    is what ended a child that ``crashed``.
     """
 
     status: Status
@@ -105,4 +105,4 @@ class CallResult:
 
 
 class SandboxUnavailable(Exception):
-    """Nothing can be run here; the text says why, and what would help."""
+    """Nothing can be run; the text says why, and what to do."""

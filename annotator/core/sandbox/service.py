@@ -1,10 +1,10 @@
-"""The sandbox as a service of its own: a server on a Unix socket, and what speaks with it.
+"""The sandbox as a separate service: a server on a Unix socket, and its client.
 
     python -m annotator.core.sandbox /run/assay/sandbox.socket
 
-For containers: the workers' own processes then never start an interpreter for untrusted code. One request and one
-answer a connection, each four bytes of length (little endian) and JSON. A few are served at once, the others wait; a
-length of nothing now and then, before an answer, says that the service lives.
+For containers, so that workers never start an interpreter for untrusted code themselves. A connection has one request
+and one answer, each with four bytes of length (little endian) and JSON. A few are served in parallel, the others wait.
+Before its answer, the service regularly sends a length of zero as a sign of life.
 """
 
 import contextlib
@@ -26,15 +26,15 @@ from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, S
 
 #: Bytes of a request or an answer.
 MAX_ANSWER_BYTES = 64 << 20
-#: Prepared interpreters, started as they are needed: code that hangs keeps one busy, not everybody. The container's
-#: memory limit holds as many at their largest.
-AT_ONCE = 3
-#: Seconds a client may take to send, or to fetch its answer.
-PATIENCE = 30.0
-#: Seconds between the signs that the service gives while an answer is under way, and without one of them, or for a
-#: connection, until a client gives up. A job that waits has to say that it lives (``annotator.services.jobs.jobs``).
-SIGN, SILENCE, CONNECT = 2.0, 10.0, 2.0
-#: Seconds a client waits beyond what its calls may take: an interpreter starts, the batches of others come first.
+#: Prepared interpreters, started when needed, so that code which hangs blocks only one. The container's memory limit
+#: must allow for all of them at their maximum.
+INTERPRETERS = 3
+#: Seconds that a client may take to send its request, or to read its answer.
+CLIENT_TIMEOUT = 30.0
+#: Seconds between signs of life, without one until a client gives up, and for a client to connect. A waiting job must
+#: send its heartbeat (``annotator.services.jobs.jobs``).
+SIGN_INTERVAL, SILENCE_LIMIT, CONNECT_TIMEOUT = 2.0, 10.0, 2.0
+#: Seconds that a client waits beyond the limits of its calls: for an interpreter to start, and for other clients.
 MARGIN = 15.0
 
 _NOTHING = bytes(4)
@@ -43,7 +43,7 @@ Free = queue.LifoQueue[Sandbox]
 
 
 class RemoteSandbox:
-    """The same as ``Sandbox``, run by a service."""
+    """A client with the interface of ``Sandbox``; the service runs the code."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -57,9 +57,9 @@ class RemoteSandbox:
         expected: Expected = Expected.VERDICT,
         limits: Limits | None = None,
     ) -> list[CallResult]:
-        """See ``Sandbox.run``. Raises SandboxUnavailable, too, when the service cannot be reached, or falls silent."""
+        """See ``Sandbox.run``. Also raises SandboxUnavailable if the service cannot be reached or stops responding."""
         limits = limits or Limits()
-        # Once the calls may begin no more, up to three children end: one for the first call, two for a batch.
+        # After the last call may start, up to three children still run: one for the first call, two for a batch.
         until = time.monotonic() + limits.total + 3 * limits.wall + MARGIN
         request = {
             "source": source,
@@ -70,38 +70,38 @@ class RemoteSandbox:
         }
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                connection.settimeout(CONNECT)
+                connection.settimeout(CONNECT_TIMEOUT)
                 connection.connect(self.path)
-                connection.settimeout(SILENCE)
+                connection.settimeout(SILENCE_LIMIT)
                 _send(connection, request)
                 while (answer := _receive(connection)) is None:
                     if time.monotonic() > until:
                         raise SandboxUnavailable("The sandbox service is busy. Try again later.")
         except TimeoutError:
-            words = f"The sandbox service has not responded for {SILENCE:g} seconds. Restart it."
+            words = f"The sandbox service has not responded for {SILENCE_LIMIT:g} seconds. Restart it."
             raise SandboxUnavailable(words) from None
         except (OSError, ValueError) as error:
-            raise SandboxUnavailable(f"The sandbox service does not answer ({error}); is it running?") from None
+            raise SandboxUnavailable(f"The sandbox service does not answer ({error}). Check that it runs.") from None
         if "unavailable" in answer:
             raise SandboxUnavailable(answer["unavailable"])
         return [CallResult(**{**one, "status": Status(one["status"])}) for one in answer["results"]]
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
 
 def serve(path: str) -> None:
-    """Answer on a Unix socket until told to stop. Raises OSError where the socket cannot be made."""
+    """Serve on a Unix socket until stopped. Raises OSError if the socket cannot be created."""
     with contextlib.suppress(FileNotFoundError):
         Path(path).unlink()
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        # The one that was used last comes first: the others need not be started.
+        # The one used last comes first, so that the others need not be started.
         free: Free = queue.LifoQueue()
-        for _ in range(AT_ONCE):
+        for _ in range(INTERPRETERS):
             free.put(stack.enter_context(Sandbox()))
         listener.bind(path)
-        # Whoever may enter the folder may ask; the folder is the workers' and ours.
+        # Access is limited by the folder, which belongs to the workers and this service.
         os.chmod(path, 0o666)  # noqa: S103
         listener.listen(64)
         while True:
@@ -111,10 +111,10 @@ def serve(path: str) -> None:
 
 def _answer(free: Free, connection: socket.socket) -> None:
     with connection, contextlib.suppress(OSError):
-        connection.settimeout(PATIENCE)
+        connection.settimeout(CLIENT_TIMEOUT)
         try:
             request = _receive(connection)
-            with _signs(connection):
+            with _signs_of_life(connection):
                 answer = _run(free, request)
         except (ValueError, TypeError, KeyError) as error:
             answer = {"unavailable": f"The sandbox service did not understand the request ({error})."}
@@ -126,13 +126,13 @@ def _answer(free: Free, connection: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def _signs(connection: socket.socket) -> Iterator[None]:
-    """Say now and then, as long as the block lasts, that the answer is under way."""
+def _signs_of_life(connection: socket.socket) -> Iterator[None]:
+    """Send signs of life until the block ends."""
     over = threading.Event()
 
     def tell() -> None:
         with contextlib.suppress(OSError):
-            while not over.wait(SIGN):
+            while not over.wait(SIGN_INTERVAL):
                 connection.sendall(_NOTHING)
 
     telling = threading.Thread(target=tell, daemon=True)
@@ -169,7 +169,7 @@ def _send(connection: socket.socket, value: Any) -> None:
 
 
 def _receive(connection: socket.socket) -> Any:
-    """The value that comes; None for a sign of life."""
+    """Return the received value; None for a sign of life."""
     size = int.from_bytes(_exactly(connection, 4), "little")
     if size > MAX_ANSWER_BYTES:
         raise ValueError("it is too long")
@@ -188,9 +188,9 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve on the socket that is named."""
+    """Serve on the socket given as the argument; return the exit code."""
     if len(arguments) != 1:
-        print("Name the socket: python -m annotator.core.sandbox PATH", file=sys.stderr)
+        print("Usage: python -m annotator.core.sandbox PATH (the path of the socket)", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     try:

@@ -1,4 +1,4 @@
-"""The sandbox of this process: one for each worker, started after its own fork, or the service that is named."""
+"""The sandbox of this process: the configured service, or one for each worker, started after its fork."""
 
 import atexit
 import os
@@ -12,9 +12,9 @@ _sandboxes: dict[int, Sandbox] = {}
 
 
 def shared_sandbox() -> Sandbox | RemoteSandbox:
-    """The service at the socket that ASSAY_SANDBOX names, else this process's own sandbox.
+    """Return the service at the socket that ASSAY_SANDBOX names, else this process's own sandbox.
 
-    A forked child never uses its parent's: their answers would mix.
+    A forked child never uses its parent's sandbox, because their answers would mix.
     """
     path = os.environ.get("ASSAY_SANDBOX")
     if path:

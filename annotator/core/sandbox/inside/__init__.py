@@ -1,1 +1,1 @@
-"""What runs on the other side: the prepared interpreter and its children. Standard library only, nothing of Assay."""
+"""What runs inside the sandbox: the prepared interpreter and its children. Only the standard library, no Assay."""

@@ -1,7 +1,7 @@
-"""What a child does once it is shut in: read its work, load the source, call the function, answer.
+"""What an isolated child does: read its work, load the source, call the function, answer.
 
-Nothing here is a wall. The source runs in this very interpreter and can change whatever it likes, its own answers
-included; that is why a batch holds one source, and why the host checks what it reads.
+Nothing here protects anything. The source runs in this interpreter and can change everything, including its own
+answers. Therefore a batch has only one source, and the host checks what it reads.
 """
 
 import errno
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any
 
-#: Where the child's only descriptor is.
+#: The child's only file descriptor.
 CHANNEL = 3
-#: How a child ends that had no memory left to say so.
+#: The exit code of a child without memory left for an answer.
 OUT_OF_MEMORY = 97
 NAME = "<validator>"
 _WORDS = 2_000
@@ -23,7 +23,7 @@ Answer = tuple[str, Any, str]
 
 
 def serve() -> None:
-    """Do the work that comes through the channel, one frame an answer. Never returns."""
+    """Do the work from the channel, with one frame for each answer. Never returns."""
     code = 0
     try:
         request = json.loads(_read_frame())
@@ -35,7 +35,7 @@ def serve() -> None:
 
 
 def _work(request: dict[str, Any]) -> None:
-    """Answer calls as they come: the host sends the next one when the one before is answered, and tells no number."""
+    """Answer calls one by one: the host sends the next call after each answer, and never the number of calls."""
     send, receive = _sender(request["result"]), _receiver()
     loaded = load(request["source"], request["function"])
     if not callable(loaded):
@@ -49,20 +49,20 @@ def _work(request: dict[str, Any]) -> None:
 
 
 def load(source: str, function: str) -> "Callable[..., Any] | Answer":
-    """The function of a source, or what went wrong."""
+    """Return the function of a source, or what went wrong."""
     try:
-        # A file may begin with a byte order mark; Python passes over it there.
+        # Like Python with files, ignore a byte order mark.
         code: CodeType = compile(source.removeprefix("\ufeff"), NAME, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, OverflowError, RecursionError) as error:
         return "syntax_error", None, _describe_syntax(error)
     except MemoryError:
-        # The parser says so of code that is nested too deeply.
+        # The parser raises this for code that is nested too deeply.
         return "syntax_error", None, "The code is too large or nested too deeply to be read."
     names: dict[str, Any] = {"__name__": "validator", "__builtins__": __builtins__}
     try:
         exec(code, names)  # noqa: S102 - that is what this process is for
     except BaseException as error:
-        return _fault(error, source, loading=True)
+        return _failure(error, source, loading=True)
     found: Callable[..., Any] | None = names.get(function)
     if found is None or not callable(found):
         return "missing_function", None, f"There is no function {function}."
@@ -76,21 +76,21 @@ def answer(
     source: str,
     longest: int,
 ) -> Answer:
-    """What one call comes to: (status, verdict or value, message)."""
+    """Make one call; return (status, verdict or value, message)."""
     try:
         return judge(function(*call["args"], **call["kwargs"]), longest)
     except BaseException as error:
-        return _fault(error, source)
+        return _failure(error, source)
 
 
 def verdict(returned: Any, longest: int) -> Answer:
-    """Exactly a tuple or list of a truth value and a text; a 1 is no truth value."""
+    """Check that the result is exactly a tuple or list of a boolean and a text; 1 is not a boolean."""
     kind = type(returned)
     if (kind is tuple or kind is list) and len(returned) == 2:
         accepted, message = returned
         if type(accepted) is bool and type(message) is str:
             if len(message) > longest:
-                return "output_limit", None, f"The message has {len(message):,} characters; {longest:,} are allowed."
+                return "output_limit", None, f"The message has {len(message):,} characters. The limit is {longest:,}."
             return "ok", accepted, message
         what = f"({_name(type(accepted))}, {_name(type(message))})"
     else:
@@ -99,7 +99,7 @@ def verdict(returned: Any, longest: int) -> Answer:
 
 
 def value(returned: Any, longest: int) -> Answer:
-    """Any value that JSON can hold."""
+    """Check that the result can be written as JSON."""
     try:
         json.dumps(returned, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -107,7 +107,7 @@ def value(returned: Any, longest: int) -> Answer:
     return "ok", returned, ""
 
 
-def _fault(error: BaseException, source: str, *, loading: bool = False) -> Answer:
+def _failure(error: BaseException, source: str, *, loading: bool = False) -> Answer:
     if isinstance(error, MemoryError):
         return "memory", None, "The code exceeded the memory limit."
     if isinstance(error, OSError) and error.errno == errno.EPERM:
@@ -126,7 +126,7 @@ def _describe_syntax(error: BaseException) -> str:
 
 
 def _traceback(error: BaseException, source: str) -> str:
-    """The source's own lines on the way to the error, then the error."""
+    """Return the traceback with only the source's own lines, then the error."""
     lines = source.split("\n")
     steps: list[str] = []
     at: TracebackType | None = error.__traceback__
@@ -170,7 +170,7 @@ def _read(count: int) -> bytes:
 
 
 def _receiver() -> Callable[[], dict[str, Any]]:
-    # Kept aside, too.
+    # Kept in variables for the same reason as in _sender.
     loads, read = json.loads, _read_frame
 
     def receive() -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _receiver() -> Callable[[], dict[str, Any]]:
 
 
 def _sender(limit: int) -> Callable[[list[Any]], None]:
-    # Kept aside: the source may put anything in their places.
+    # Kept in variables, because the source may replace the originals.
     dumps, write = json.dumps, os.write
 
     def send(frame: list[Any]) -> None:

@@ -1,7 +1,6 @@
-"""What is put around the prepared interpreter beside the filter, where the machine allows it.
+"""Protection of the prepared interpreter in addition to the filter, where the machine allows it.
 
-None of it is needed for the filter to hold: each is one more wall. Numbers are those of linux/sched.h, linux/mount.h,
-linux/prctl.h and linux/landlock.h.
+The filter does not need any of it. Numbers are from linux/sched.h, linux/mount.h, linux/prctl.h and linux/landlock.h.
 """
 
 import ctypes
@@ -23,19 +22,19 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def become_nobody() -> bool:
-    """Drop root's user for one that owns nothing. False when not root to begin with."""
+    """Change from root to a user without rights. Return False if this process is not root."""
     if os.getuid() != 0:
         return False
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)
-    # Changing the user took this away; writing one's own user map needs it.
+    # Changing the user cleared this flag; writing the process's own user map needs it.
     _libc.prctl(_PR_DUMPABLE, 1, 0, 0, 0)
     return True
 
 
 def enter_namespaces() -> bool:
-    """Go where there is no network and no other process; the caller goes on in a child. False where it is refused."""
+    """Enter namespaces without network and other processes; continue in a child. Return False if that is refused."""
     user, group = os.getuid(), os.getgid()
     if _libc.unshare(_NEW_USER | _NEW_NETWORK | _NEW_PID | _NEW_IPC | _NEW_UTS | _NEW_MOUNTS) != 0:
         return False
@@ -44,17 +43,17 @@ def enter_namespaces() -> bool:
         Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
     except OSError:
-        # No map, no name: everybody is nobody, which is what is wanted.
+        # Without a map every user is “nobody”, which is intended.
         pass
     child = os.fork()
     if child:
-        _outlive(child)
+        _wait_and_exit(child)
     _libc.prctl(_PR_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
     return True
 
 
-def _outlive(child: int) -> None:
-    """The first process of the namespaces is a child; this one only waits for its end."""
+def _wait_and_exit(child: int) -> None:
+    """Wait for the child, which is the first process of the namespaces; then exit."""
     for descriptor in range(256):
         try:
             os.close(descriptor)
@@ -66,13 +65,13 @@ def _outlive(child: int) -> None:
         os._exit(0)
 
 
-def leave_files_behind() -> bool:
-    """Make an empty, read-only folder the root of everything. Needs the namespaces. False where it is refused."""
+def enter_empty_root() -> bool:
+    """Make an empty, read-only folder the root. Needs the namespaces. Return False if that is refused."""
     pivot = _PIVOT_ROOT.get(platform.machine())
     if pivot is None or _libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None) != 0:
         return False
     flags = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
-    # Any folder serves as the place; /proc is there on every Linux.
+    # Any folder works as the mount point; /proc exists on every Linux.
     if _libc.mount(b"none", b"/proc", b"tmpfs", flags, b"size=4k") != 0:
         return False
     os.chdir("/proc")
@@ -88,7 +87,9 @@ class _Ruleset(ctypes.Structure):
 
 
 def forbid_files() -> bool:
-    """Landlock: no right to any file, TCP port, or (where known) abstract socket and signal. False without it."""
+    """Use Landlock to forbid files, TCP ports, and (in newer versions) abstract sockets and signals. Return False
+    without Landlock.
+    """
     version = _libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
     if version < 1:
         return False
@@ -105,6 +106,6 @@ def forbid_files() -> bool:
 
 
 def hide_memory() -> None:
-    """Nobody of the same user may look into this process's memory."""
+    """Prevent processes of the same user from reading this process's memory."""
     _libc.prctl(_PR_NO_NEW_PRIVS, 1, 0, 0, 0)
     _libc.prctl(_PR_DUMPABLE, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The system call filter of a child: a short list of what computing needs; everything else is refused with EPERM.
+"""The system call filter of a child: it allows a short list for computing and refuses the rest with EPERM.
 
 A classic BPF program over ``struct seccomp_data`` (linux/seccomp.h): number at 0, architecture at 4, the low half of
 argument n at 16 + 8n. A call from a foreign architecture (x32 included) kills the process.
@@ -13,8 +13,9 @@ _KILL, _ALLOW, _REFUSE = 0x80000000, 0x7FFF0000, 0x00050000 | 1
 _PROT_EXEC = 4
 _PR_SET_SECCOMP, _MODE_FILTER, _PR_SET_NO_NEW_PRIVS = 22, 2, 38
 
-#: Machine → (AUDIT_ARCH, first foreign number or 0, {name: number}). mmap and mprotect are let through unless they
-#: would make memory executable. There is no tgkill: it could signal others; nor fcntl: F_SETOWN has the kernel do so.
+#: Machine → (AUDIT_ARCH, first foreign number or 0, {name: number}). mmap and mprotect are allowed unless they
+#: would make memory executable. Without tgkill, which could signal other processes, and fcntl, because
+#: of F_SETOWN.
 _TABLES: dict[str, tuple[int, int, dict[str, int]]] = {
     "x86_64": (
         0xC000003E,
@@ -44,11 +45,11 @@ _EXECUTABLE = ("mmap", "mprotect")
 
 
 class Unsupported(Exception):
-    """This machine has no filter; the text says why."""
+    """There is no filter for this machine; the text says why."""
 
 
 def program(machine: str) -> bytes:
-    """The BPF program for a machine, eight bytes an instruction. Raises Unsupported."""
+    """Return the BPF program for a machine, eight bytes for each instruction. Raises Unsupported."""
     if machine not in _TABLES:
         raise Unsupported(f"there is no table of system calls for {machine}")
     architecture, foreign, numbers = _TABLES[machine]
@@ -75,7 +76,7 @@ class _Program(ctypes.Structure):
 
 
 class Filter:
-    """The program of this machine, made once, loaded in each child."""
+    """The program for this machine, built once and loaded in each child."""
 
     def __init__(self) -> None:
         code = program(platform.machine())
@@ -84,7 +85,7 @@ class Filter:
         self._libc = ctypes.CDLL(None, use_errno=True)
 
     def load(self) -> None:
-        """From here on this process can compute and answer, nothing else. Raises OSError."""
+        """Load the filter: from now on this process can only compute and answer. Raises OSError."""
         self._prctl(_PR_SET_NO_NEW_PRIVS, 1, 0)
         self._prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(self._program))
 

@@ -1,8 +1,8 @@
-"""The prepared interpreter: everything is imported once, then each batch gets a fresh copy of it by fork.
+"""The prepared interpreter: it imports everything once, then forks a fresh copy for each batch.
 
-Speaks with its host over a private socket that keeps messages whole. A message asks for a child and brings its channel
-along; the answer says how the child ended. The work itself goes through the channel and is never read here, so that
-no child can find another's in its memory.
+It talks to its host over a private socket with whole messages. A message requests a child and contains its channel; the
+answer says how the child ended. The work itself goes through the channel and is never read here, so that no child can
+find another child's work in its memory.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ import sys
 import time
 from typing import Any
 
-from . import guest, layers, seccomp  # noqa: TID252 - this side knows no package above its own
+from . import guest, layers, seccomp  # noqa: TID252 - nothing above this package can be imported here
 
-#: What validators and tools may import: modules that compute. They are imported before the walls are up.
+#: Modules that validators and tools may import. They are imported before the protection is active.
 MODULES: list[str] = """
 __future__ abc array ast base64 binascii bisect calendar cmath collections collections.abc colorsys contextlib copy csv
 dataclasses datetime _strptime decimal difflib enum fnmatch fractions functools gettext graphlib hashlib heapq hmac
@@ -34,56 +34,56 @@ _DESCRIPTORS = 256
 
 
 def main(control: int, wanted: str) -> None:
-    """Prepare, say so, and serve until the host is gone. ``wanted``: names of walls, with commas between."""
-    # Where the host has many files open the number is high; what guests must not have is closed by low numbers.
+    """Prepare, report it, and serve until the host is gone. ``wanted``: names of ``LAYERS``, separated by commas."""
+    # If the host has many open files, the number is high; only low numbers are closed for guests.
     host = socket.socket(fileno=os.dup(control))
     os.close(control)
     os.environ.clear()
     try:
-        walls = raise_walls(wanted.split(","))
+        active = add_layers(wanted.split(","))
         syscalls = seccomp.Filter()
-        refuse_without_filter(syscalls)
+        check_filter(syscalls)
     except (seccomp.Unsupported, OSError) as error:
         host.send(json.dumps({"ready": False, "why": str(error)}).encode())
         return
     gc.collect()
     gc.freeze()
-    host.send(json.dumps({"ready": True, "walls": walls}).encode())
+    host.send(json.dumps({"ready": True, "layers": active}).encode())
     while True:
         message, descriptors, _, _ = socket.recv_fds(host, 4096, 1)
         if not message:
             return
         if not descriptors:
-            # “Enough”, said of a child that had just ended.
+            # “Enough” for a child that had just ended.
             continue
         host.send(json.dumps(run_child(host, syscalls, json.loads(message), descriptors[0])).encode())
 
 
-def raise_walls(wanted: list[str]) -> list[str]:
-    """Import what children need, then put up what was asked for and this machine allows; the names of the walls."""
+def add_layers(wanted: list[str]) -> list[str]:
+    """Import what children need, then activate the wanted protection if possible; return the names of active layers."""
     for name in MODULES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     sys.path.clear()
-    walls = []
-    for name, raise_wall in WALLS.items():
-        if name in wanted and raise_wall():
-            walls.append(name)
+    active = []
+    for name, add_layer in LAYERS.items():
+        if name in wanted and add_layer():
+            active.append(name)
     layers.hide_memory()
-    return walls
+    return active
 
 
-#: In this order: each may need what the ones before it left.
-WALLS = {
+#: In this order, because each may need the ones before.
+LAYERS = {
     "user": layers.become_nobody,
     "namespaces": layers.enter_namespaces,
-    "root": layers.leave_files_behind,
+    "root": layers.enter_empty_root,
     "landlock": layers.forbid_files,
 }
 
 
-def refuse_without_filter(syscalls: seccomp.Filter) -> None:
-    """Load the filter in a child that then tries to open a file. Raises OSError where that is not refused."""
+def check_filter(syscalls: seccomp.Filter) -> None:
+    """Load the filter in a child that then tries to open a file. Raises OSError if that is not refused."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -103,12 +103,12 @@ def refuse_without_filter(syscalls: seccomp.Filter) -> None:
 
 
 def run_child(host: socket.socket, syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> dict[str, Any]:
-    """Fork a child for one batch and see how it ends."""
+    """Fork a child for one batch; return how it ended."""
     begin = time.monotonic()
     child = os.fork()
     if child == 0:
         try:
-            shut_in(syscalls, limits, channel)
+            restrict(syscalls, limits, channel)
             guest.serve()
         except MemoryError:
             os._exit(guest.OUT_OF_MEMORY)
@@ -128,21 +128,21 @@ def run_child(host: socket.socket, syscalls: seccomp.Filter, limits: dict[str, A
 
 
 def wait_for_end(host: socket.socket, child: int, until: float) -> bool:
-    """Whether the child ended by itself. A word from the host, or its end, ends the waiting too."""
+    """Return whether the child ended by itself. A message from the host, or its end, also ends the wait."""
     ended = os.pidfd_open(child)
     try:
         wait = max(0.0, until - time.monotonic())
         ready, _, _ = select.select([ended, host.fileno()], [], [], wait)
         if host.fileno() in ready and ended not in ready:
-            # "Enough": it answers more than it may. Nothing at all: the host is gone.
+            # “Enough”: the child answers more than allowed. An empty message: the host is gone.
             host.recv(16)
         return ended in ready
     finally:
         os.close(ended)
 
 
-def shut_in(syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> None:
-    """Leave the child its channel and what it may use, then load the filter."""
+def restrict(syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> None:
+    """Restrict the child to its channel and limits, then load the filter."""
     os.dup2(channel, guest.CHANNEL)
     os.closerange(guest.CHANNEL + 1, _DESCRIPTORS)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXCPU):
@@ -154,7 +154,7 @@ def shut_in(syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> N
     for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_NPROC, resource.RLIMIT_MEMLOCK):
         limit(kind, (0, 0))
     limit(resource.RLIMIT_NOFILE, (guest.CHANNEL + 1, guest.CHANNEL + 1))
-    # What prepared the walls is of no use to a guest.
+    # Modules that only the preparation needs.
     for name in ("ctypes", "_ctypes", "socket", "_socket", "select", "resource", "importlib", "inside.seccomp",
                  "inside.layers", "inside.zygote"):  # fmt: skip
         sys.modules.pop(name, None)

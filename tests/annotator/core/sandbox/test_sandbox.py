@@ -183,7 +183,7 @@ def test_a_machine_nobody_has_tried_is_refused():
 
 def test_this_machine_puts_up_the_walls_it_can(sandbox):
     sandbox.start()
-    assert set(sandbox.walls) <= set(host.WALLS)
+    assert set(sandbox.layers) <= set(host.LAYERS)
     assert platform.machine() in seccomp._TABLES
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from annotator.core.sandbox import Call, Expected, Limits, Sandbox, Status, host
-from annotator.core.sandbox.host import WALLS
+from annotator.core.sandbox.host import LAYERS
 from annotator.core.sandbox.inside.layers import NOBODY
 from annotator.services.dialogues import trials
 
@@ -170,11 +170,11 @@ def sandbox():
 
 
 @pytest.fixture(
-    scope="module", params=["", "user,landlock", ",".join(WALLS)], ids=["filter alone", "nobody", "all walls"]
+    scope="module", params=["", "user,landlock", ",".join(LAYERS)], ids=["filter alone", "nobody", "all layers"]
 )
 def bare(request):
     """A sandbox as root with the filter alone, as an ordinary user without namespaces, and with everything."""
-    with Sandbox(walls=request.param.split(",")) as sandbox:
+    with Sandbox(layers=request.param.split(",")) as sandbox:
         yield sandbox
 
 

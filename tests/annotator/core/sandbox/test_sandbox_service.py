@@ -96,12 +96,12 @@ def test_nonsense_is_answered_with_a_sentence_and_the_next_request_is_served(ser
 
 
 def test_without_the_service_nothing_runs(tmp_path):
-    with pytest.raises(SandboxUnavailable, match="is it running"):
+    with pytest.raises(SandboxUnavailable, match="Check that it runs"):
         RemoteSandbox(str(tmp_path / "absent")).run(SOURCE, "validate", [Call(("abc",))])
 
 
 def test_a_service_that_is_frozen_or_too_busy_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(service_module, "SILENCE", 0.2)
+    monkeypatch.setattr(service_module, "SILENCE_LIMIT", 0.2)
     path = tmp_path / "socket"
 
     def ask():
@@ -136,7 +136,7 @@ def test_signs_of_life_come_before_an_answer(monkeypatch):
             begun.wait(30)
             return [CallResult(Status.OK, accepted=True)]
 
-    monkeypatch.setattr(service_module, "SIGN", 0.001)
+    monkeypatch.setattr(service_module, "SIGN_INTERVAL", 0.001)
     free = queue.LifoQueue()
     free.put(Slow())
     ours, theirs = socket.socketpair()
