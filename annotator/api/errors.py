@@ -25,7 +25,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         return None
     details: Any = {}
     if isinstance(exception, Http404):
-        code, sentence = "not_found", _("This does not exist, or you don’t have access to it.")
+        code, sentence = "not_found", _("This doesn’t exist, or you don’t have access to it.")
     elif isinstance(exception, PermissionDenied):
         code, sentence = "denied", _("You are not allowed to do this.")
     elif isinstance(exception, ValidationError):

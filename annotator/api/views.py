@@ -30,7 +30,7 @@ from annotator.services.dialogues.listing import veil_owners
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import variant_findings
 
-NOT_FOUND = OpenApiResponse(ErrorSerializer, "It does not exist, or you can’t see it.")
+NOT_FOUND = OpenApiResponse(ErrorSerializer, "It doesn’t exist, or you can’t see it.")
 
 
 def actor(request: Request) -> User:

@@ -411,7 +411,7 @@ def revoke_invitation(*, actor: User, project: Project, public_id: str) -> None:
     with transaction.atomic():
         invitation = Invitation.objects.select_for_update().filter(project=project, public_id=public_id).first()
         if invitation is None:
-            raise Hidden(_("This invitation does not exist."))
+            raise Hidden(_("This invitation doesn’t exist."))
         if invitation.revoked_at is not None:
             return
         if not invitation.is_open(timezone.now()):

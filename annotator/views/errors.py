@@ -90,7 +90,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return refuse(request, 404, _("This page does not exist, or you don’t have access to it."), "not_found")
+    return refuse(request, 404, _("This page doesn’t exist, or you don’t have access to it."), "not_found")
 
 
 def not_allowed(request: HttpRequest) -> HttpResponse:

@@ -240,7 +240,7 @@ def guideline(request: PageRequest) -> HttpResponse:
         number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 0
         found = Guideline.objects.filter(project=project, number=number).select_related("author").first()
         if found is None:
-            raise Hidden(_("This version of the guideline does not exist."))
+            raise Hidden(_("This version of the guideline doesn’t exist."))
     else:
         found = latest_guideline(project)
     context = {

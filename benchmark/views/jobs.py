@@ -34,7 +34,7 @@ def job_list(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         job = rows.filter(public_id=request.POST.get("job", "")).first()
         if job is None:
-            raise Hidden(_("This job does not exist in the project."))
+            raise Hidden(_("This job doesn’t exist in the project."))
         cancel_job(actor=request.user, job=job)
         messages.info(request, _("The job stops at its next step."))
         return redirect("job-list", slug=project.slug)

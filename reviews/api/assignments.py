@@ -64,7 +64,7 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
     held = serializers.IntegerField()
     waiting = serializers.IntegerField(help_text=f"Items reserved for them, counted up to {lists.MANY}.")
     done = serializers.IntegerField(
-        help_text="Reviews in the last seven days (those of a blind stage after it has settled), counted up to "
+        help_text="Reviews in the last seven days (those of a blind stage after it has ended), counted up to "
         f"{lists.MANY}."
     )
     last_heard_of = serializers.DateTimeField(source="seen_at")
@@ -201,7 +201,7 @@ class Pauses(APIView):
             people = User.objects.filter(public_id=sent["person"], memberships__project=project)
             person = people.distinct().first()
             if person is None:
-                raise Invalid(_("This project has no such person."))
+                raise Invalid(_("This person is not in the project."))
         made, _created = pauses.pause(
             actor=actor(request), project=project, person=person, stage=sent["stage"], reason=sent["reason"]
         )

@@ -168,7 +168,7 @@ class Skip(APIView):
 
 
 class DialogueReviews(APIView):
-    """List the reviews of a dialogue that you may see, oldest first; in a blind stage only yours until it settles."""
+    """List the reviews of a dialogue that you may see, oldest first; in a blind stage only yours until it ends."""
 
     @extend_schema(
         responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"

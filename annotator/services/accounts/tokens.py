@@ -74,7 +74,7 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
     with transaction.atomic():
         token = ApiToken.objects.select_for_update().filter(user=actor, public_id=public_id).first()
         if token is None:
-            raise Hidden(_("This token does not exist."))
+            raise Hidden(_("This token doesn’t exist."))
         if token.revoked_at is not None:
             return token
         token.revoked_at = timezone.now()

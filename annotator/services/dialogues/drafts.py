@@ -113,7 +113,7 @@ def load_draft(*, actor: User, public_id: str, for_update: bool = False) -> Draf
     visible = Dialogue.objects.visible_to(actor)
     draft = drafts.filter(author=actor, public_id=public_id, closed_at=None, dialogue__in=visible).first()
     if draft is None:
-        raise Hidden(_("This draft does not exist. You may have submitted it in another window."))
+        raise Hidden(_("This draft doesn’t exist. You may have submitted it in another window."))
     return draft
 
 

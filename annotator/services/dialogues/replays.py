@@ -90,7 +90,7 @@ def load_replay(*, actor: User, dialogue: Dialogue, public_id: str) -> Replay:
         .first()
     )
     if replay is None:
-        raise Hidden(_("This replay does not exist, or you can’t see it."))
+        raise Hidden(_("This replay doesn’t exist, or you can’t see it."))
     return replay
 
 
@@ -139,13 +139,13 @@ def _toolset_hash(revision: Revision | None, draft: Draft | None) -> str:
 
 def _require_right(actor: User, dialogue: Dialogue, revision: Revision | None, draft: Draft | None) -> None:
     if not Dialogue.objects.visible_to(actor).filter(pk=dialogue.pk).exists():
-        raise Hidden(_("This dialogue does not exist in the project."))
+        raise Hidden(_("This dialogue doesn’t exist in the project."))
     if draft is not None and (draft.author_id != actor.pk or draft.dialogue_id != dialogue.pk):
         raise Denied(_("This draft belongs to somebody else. Replay a version of the dialogue instead."))
     if revision is not None:
         visible = Revision.objects.visible_to(actor).filter(dialogue=dialogue, pk=revision.pk)
         if not visible.exists():
-            raise Hidden(_("This revision does not exist, or you can’t see it yet."))
+            raise Hidden(_("This revision doesn’t exist, or you can’t see it yet."))
 
 
 def _read(trajectory: str | dict[str, Any] | list[Any]) -> Rounds:

@@ -258,7 +258,7 @@ def load_revision(*, actor: User, dialogue: Dialogue, public_id: str) -> Revisio
     """Return a revision that the actor may see. Raises Hidden."""
     revision = Revision.objects.visible_to(actor).filter(dialogue=dialogue, public_id=public_id).first()
     if revision is None:
-        raise Hidden(_("This revision does not exist, or you can’t see it yet."))
+        raise Hidden(_("This revision doesn’t exist, or you can’t see it yet."))
     return revision
 
 

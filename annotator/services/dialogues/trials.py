@@ -151,7 +151,7 @@ def load_trial(*, actor: User, dialogue: Dialogue, public_id: str) -> Job:
     """Return a trial of a dialogue's validators that the actor started. Raises Hidden."""
     job = load_trial_job(actor=actor, public_id=public_id)
     if job is None or job.parameters.get("dialogue") != dialogue.public_id:
-        raise Hidden(_("This trial does not exist, or you can’t see it."))
+        raise Hidden(_("This trial doesn’t exist, or you can’t see it."))
     return job
 
 

@@ -106,7 +106,7 @@ def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[s
         (one for one in variants_of(actor=actor, dialogue=dialogue) if one.dialogue.public_id == other), None
     )
     if sibling is None:
-        raise Hidden(_("This variant does not exist."))
+        raise Hidden(_("This variant doesn’t exist."))
     with transaction.atomic():
         # In the order of their keys, to avoid deadlocks.
         locked = {key: lock_dialogue(key) for key in sorted((dialogue.pk, sibling.dialogue.pk))}

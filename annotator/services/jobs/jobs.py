@@ -352,7 +352,7 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
     it has ended otherwise.
     """
     if actor is not None and not Job.objects.visible_to(actor).filter(pk=job.pk).exists():
-        raise Hidden(_("This job does not exist, or you can’t see it."))
+        raise Hidden(_("This job doesn’t exist, or you can’t see it."))
     job = Job.objects.select_related("project").get(pk=job.pk)
     if job.state == JobState.CANCELLED:
         return job

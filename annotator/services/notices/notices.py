@@ -161,7 +161,7 @@ def mark_read(*, actor: User, public_id: str) -> Notice:
     """Mark one of the actor's notices as read; a read one stays as it is. Raises Hidden."""
     notice = Notice.objects.visible_to(actor).filter(public_id=public_id).first()
     if notice is None:
-        raise Hidden(_("This notice does not exist."))
+        raise Hidden(_("This notice doesn’t exist."))
     if notice.read_at is None:
         notice.read_at = timezone.now()
         notice.save(update_fields=["read_at"])

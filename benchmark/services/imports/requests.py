@@ -180,7 +180,7 @@ def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch
     """Return one import with its job. Raises Denied or Hidden."""
     batch = list_imports(actor=actor, project=project).filter(public_id=public_id).first()
     if batch is None:
-        raise Hidden(_("This import does not exist in the project."))
+        raise Hidden(_("This import doesn’t exist in the project."))
     batch.project = project
     return batch
 

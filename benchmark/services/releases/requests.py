@@ -101,7 +101,7 @@ def load_release(*, actor: User, project: Project, public_id: str) -> Release:
     """Return one release with its job. Raises Hidden."""
     release = list_releases(actor=actor, project=project).filter(public_id=public_id).first()
     if release is None:
-        raise Hidden(_("This release does not exist in the project."))
+        raise Hidden(_("This release doesn’t exist in the project."))
     release.project = project
     return release
 

@@ -106,10 +106,10 @@ def find_round(*, actor: User, project: Project, address: str) -> Round:
     titles, protocol = stage_titles(project), current_protocol(project)
     stage = (match[1] or (_usual_stage(protocol) if protocol else "")) if match else ""
     if match is None or stage not in titles:
-        raise Hidden(_("This project has no such round."))
+        raise Hidden(_("This round doesn’t exist in the project."))
     number = int(match[2])
     if number > 1 and not StageRun.objects.filter(project=project, stage=stage, round=number).exists():
-        raise Hidden(_("This project has no such round."))
+        raise Hidden(_("This round doesn’t exist in the project."))
     return Round(stage, titles[stage], number)
 
 

@@ -94,7 +94,7 @@ def load_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPla
     require_administrator(actor=actor, project=project)
     plan = AssignmentPlan.objects.filter(project=project, public_id=public_id).select_related("actor", "job").first()
     if plan is None:
-        raise Hidden(_("This change does not exist in the project."))
+        raise Hidden(_("This change doesn’t exist in the project."))
     return plan
 
 

@@ -69,7 +69,7 @@ def read_scope(*, project: Project, number: int, policies: Sequence[str], error_
     """Return the scope of a form. Raises Hidden (no such version), Invalid (unknown policy or error type)."""
     guideline = Guideline.objects.filter(project=project, number=number).first()
     if guideline is None:
-        raise Hidden(_("The guideline has no such version."))
+        raise Hidden(_("This version of the guideline doesn’t exist."))
     known = {policy.value for policy in Policy}
     protocol = current_protocol(project)
     known_types = protocol.error_type_keys() if protocol else frozenset()
@@ -164,7 +164,7 @@ def load_change(*, actor: User, project: Project, public_id: str) -> GuidelineCh
     require_administrator(actor=actor, project=project)
     change = GuidelineChange.objects.filter(guideline__project=project, public_id=public_id).first()
     if change is None:
-        raise Hidden(_("This change does not exist."))
+        raise Hidden(_("This change doesn’t exist."))
     return change
 
 

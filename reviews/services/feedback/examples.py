@@ -152,7 +152,7 @@ def load_example(*, actor: User, project: Project, public_id: str) -> Example:
         .first()
     )
     if example is None:
-        raise Hidden(_("This project has no such example."))
+        raise Hidden(_("This example doesn’t exist in the project."))
     return example
 
 

@@ -134,7 +134,7 @@ def load_gold_item(*, actor: User, project: Project, public_id: str) -> GoldItem
     require_oversight(actor=actor, project=project)
     item = _items(project).select_related("answer", "stage_run__entry_revision").filter(public_id=public_id).first()
     if item is None:
-        raise Hidden(_("This gold item does not exist."))
+        raise Hidden(_("This gold item doesn’t exist."))
     return item
 
 
@@ -156,7 +156,7 @@ def own_results(*, actor: User, project: Project) -> list[GoldScore]:
     Raises Denied if no results are shown, Hidden for an outsider.
     """
     if not roles_in(project, actor):
-        raise Hidden(_("This project does not exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
     scores = _revealed_to(actor, project)
     if scores is None:
         raise Denied(_("Only administrators and senior reviewers of this project can see these results."))

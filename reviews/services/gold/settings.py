@@ -68,7 +68,7 @@ def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: s
     with transaction.atomic():
         item = GoldItem.objects.select_related("source").filter(project=project, public_id=public_id).first()
         if item is None:
-            raise Hidden(_("This gold item does not exist."))
+            raise Hidden(_("This gold item doesn’t exist."))
         if not item.live or not retire_with(actor=actor, dialogue_ids=[item.source_id], reason=reason):
             item.refresh_from_db(fields=["retired_by", "retired_why"])
             if (item.retired_by, item.retired_why) != (actor, reason[:500]):

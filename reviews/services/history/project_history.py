@@ -154,7 +154,7 @@ def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
     """
     roles = roles_in(project, actor)
     if not roles:
-        raise Hidden(_("This project does not exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
     rows = Event.objects.filter(Q(sealed=False) | Q(actor=actor), project=project)
     rows = rows.exclude(dialogue__in=reviewed_blind(actor, project))
     if Role.ADMINISTRATOR in roles:

@@ -319,7 +319,7 @@ def _release_if_overdue(claim: Claim, slot: Slot) -> bool:
 def _own_claim(actor: User, token: str) -> Claim:
     claim = Claim.objects.filter(token=token, person=actor).first()
     if claim is None:
-        raise Hidden(_("This claim does not exist."))
+        raise Hidden(_("This claim doesn’t exist."))
     return claim
 
 

@@ -37,10 +37,10 @@ class Eligibility(NamedTuple):
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     """Return the same, and whether the project has pauses or limits, which then have to be read."""
     if not actor.is_active:
-        raise Hidden(_("This project does not exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
     held = _lock_memberships(project.pk, actor.pk)
     if not held:
-        raise Hidden(_("This project does not exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
     _role, now, limited = held[0]
     return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited)
 

@@ -126,7 +126,7 @@ def resume(*, actor: User, project: Project, public_id: str) -> Pause:
         found = Pause.objects.select_for_update(of=("self",)).filter(project=project, public_id=public_id)
         ended = found.select_related("person").first()
         if ended is None:
-            raise Hidden(_("This project has no such pause."))
+            raise Hidden(_("This pause doesn’t exist in the project."))
         if ended.ended_at is not None:
             return ended
         ended.ended_at, ended.ended_by = timezone.now(), actor

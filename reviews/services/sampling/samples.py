@@ -17,7 +17,7 @@ from reviews.services.transitions.sealing import reviewed_blind
 MAX_DRAWS = 400
 REVIEWED_BLIND = gettext_lazy(
     "You are reviewing a dialogue of this draw blind, and the population would reveal its owner or history. "
-    "You can see it when the stage has settled."
+    "You can see it when the stage has ended."
 )
 
 
@@ -64,5 +64,5 @@ def _draw(actor: User, project: Project, public_id: str) -> Draw:
     require_role(actor=actor, project=project, roles=OVERSEERS)
     draw = Draw.objects.filter(project=project, public_id=public_id).first()
     if draw is None:
-        raise Hidden(_("This draw does not exist in the project."))
+        raise Hidden(_("This draw doesn’t exist in the project."))
     return draw

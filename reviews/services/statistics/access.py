@@ -19,7 +19,7 @@ def load_person(*, actor: User, roles: frozenset[Role], project: Project, public
     people = User.objects.filter(memberships__project=project).distinct()
     person = people.filter(public_id=public_id).first()
     if person is None or not (person.pk == actor.pk or oversees(roles)):
-        raise Hidden(_("This person does not exist in the project, or you can’t see their statistics."))
+        raise Hidden(_("This person doesn’t exist in the project, or you can’t see their statistics."))
     return person
 
 
@@ -49,4 +49,4 @@ def pair_of(*, project: Project, wanted: str, roles: frozenset[Role]) -> tuple[i
         keys = sorted(found.values_list("pk", flat=True))
         if len(keys) == 2:
             return keys[0], keys[1]
-    raise Hidden(_("This pair of people does not exist in the project, or you can’t see their figures."))
+    raise Hidden(_("This pair of people doesn’t exist in the project, or you can’t see their figures."))

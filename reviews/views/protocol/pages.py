@@ -419,7 +419,7 @@ def _version(versions: list[ProtocolVersion], number: str) -> ProtocolVersion:
     for version in versions:
         if str(version.number) == number:
             return version
-    raise Hidden(_("This version of the protocol does not exist."))
+    raise Hidden(_("This version of the protocol doesn’t exist."))
 
 
 def _grouped(changes: list[Difference]) -> list[tuple[str, list[Difference]]]:

@@ -269,7 +269,7 @@ def answer(request: PageRequest, template: str, tables: dict[str, Table], contex
         for table in tables.values():
             if table.key == wanted:
                 return as_csv(table, project=request.project.slug)
-        raise Hidden(_("This page has no such table."))
+        raise Hidden(_("This table doesn’t exist."))
     query = request.GET.copy()
     return render(
         request,

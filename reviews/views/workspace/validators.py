@@ -175,7 +175,7 @@ def _changed(request: PageRequest, bench: Workbench, constraint: str, do: str, h
         case "to_code" if held["form"]:
             form, parameters = FORMS.get(held["form"]), held["parameters"] or {}
             if form is None:
-                raise Invalid(_("This built-in validator does not exist. Choose another one."))
+                raise Invalid(_("This built-in validator doesn’t exist. Choose another one."))
             source = form.source(_read(form.key, parameters), FUNCTION)
             return _EMPTY | examples | {"code": source, "function": FUNCTION}
         case "keep" if side in examples:

@@ -92,7 +92,7 @@ def test_a_drawer_takes_the_focus_and_gives_it_back(draft_page):
 
 @pytest.mark.parametrize(
     ("button", "sentence"),
-    [("#conflict", "This job has ended already."), ("#missing", "This page does not exist")],
+    [("#conflict", "This job has ended already."), ("#missing", "This page doesn’t exist")],
 )
 def test_a_refusal_is_a_notice_and_the_page_stays(draft_page, page_problems, button, sentence):
     page_problems.allow("status of 4")

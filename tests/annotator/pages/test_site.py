@@ -511,7 +511,7 @@ def test_an_address_that_leads_nowhere(client, team, signed_in):
         client.force_login(team.annotator)
     response = client.get("/nothing/here/")
     assert response.status_code == 404
-    assert "This page does not exist, or you don’t have access to it." in words(response)
+    assert "This page doesn’t exist, or you don’t have access to it." in words(response)
 
 
 def test_what_an_outsider_may_not_see_looks_like_what_is_not_there(client, team):
@@ -598,7 +598,7 @@ def test_programs_get_errors_as_json(client, address):
     assert response.status_code == 404
     assert response.json() == {
         "error": "not_found",
-        "sentence": "This page does not exist, or you don’t have access to it.",
+        "sentence": "This page doesn’t exist, or you don’t have access to it.",
         "details": {},
     }
 
