@@ -172,7 +172,7 @@ def test_the_command_says_what_was_touched(team, dialogue, capsys):
 
 
 def test_the_command_for_a_project_that_there_is_not():
-    with pytest.raises(CommandError, match="There is no project nowhere") as ended:
+    with pytest.raises(CommandError, match="There is no project “nowhere”") as ended:
         call_command("verify_history", "--project", "nowhere")
     assert ended.value.returncode == 2
 

@@ -305,10 +305,10 @@ def test_what_somebody_works_on_is_not_revised(team: Team, run_import: RunImport
 
     assert counters(batch) == (2, 0, 0, 0, 2, 0)
     said = {entry["id"]: entry["message"] for entry in report_of(batch)}
-    assert "at work on claimed" in said["claimed"]
-    assert "page Assignments (“Open to everybody”)" in said["claimed"]
-    assert "has been reviewed" in said["reviewed"]
-    assert "Let its review end first" in said["reviewed"]
+    assert "Somebody has claimed claimed" in said["claimed"]
+    assert "open it to everyone on the Assignments page" in said["claimed"]
+    assert "has reviews in its current cycle" in said["reviewed"]
+    assert "Finish its review first" in said["reviewed"]
     assert "“reopen”" in said["reviewed"]
     assert not Revision.objects.filter(batch=batch.job).exists()
 
@@ -365,7 +365,7 @@ def test_who_works_on_a_dialogue_does_not_wait_for_an_import_that_leaves_it_as_i
     assert [getattr(outcome, "verdict", outcome) for outcome in outcomes] == ["approve"]
     assert counters(batch) == (2, 0, 1, 0, 1, 0)
     [entry] = report_of(batch)
-    assert "at work on claimed" in entry["message"]
+    assert "Somebody has claimed claimed" in entry["message"]
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
