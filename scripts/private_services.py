@@ -18,7 +18,8 @@ from scripts.environment import Stop, last_lines, run_quietly
 from scripts.supervisor import end_with_parent, last_log_lines
 
 START_SECONDS = 30.0
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The first is Chromium without its windows: pages are the same, and tests take a fifth less time."""
 
 
 def find_chromium() -> Path | None:
