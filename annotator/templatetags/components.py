@@ -16,8 +16,8 @@ from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
+from django.utils.translation import get_language, ngettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext_lazy
 
 from annotator.core.comparison import Effort, Part, word_diff
 from annotator.core.graph import Count
@@ -67,6 +67,11 @@ def badge(text: object, tone: str = "neutral", icon_name: str = "") -> str:
 @register.simple_tag
 def tag(kind: str, value: object, text: str = "") -> str:
     """Return the tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces its label."""
+    return _tag(get_language(), kind, value, text)
+
+
+@lru_cache(maxsize=1024)
+def _tag(_language: str | None, kind: str, value: object, text: str) -> str:
     label = label_of(kind, value)
     return _badge(escape(text or _(label.text)), label.tone, label.icon)
 

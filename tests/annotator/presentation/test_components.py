@@ -9,6 +9,7 @@ from django import forms
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.utils.safestring import mark_safe
+from django.utils.translation import override
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.icons import ICONS
 from annotator.presentation.components.jinja import macros
 from annotator.presentation.components.json_text import pretty_json
-from annotator.presentation.components.labels import LABELS, label_of
+from annotator.presentation.components.labels import LABELS, Label, label_of
 from benchmark.models import ReleaseState
 from reviews.models import ClaimState, SlotState, Verdict
 
@@ -155,3 +156,16 @@ def test_a_change_in_one_piece_spells_both_texts(before: str, after: str) -> Non
     )
     assert html.unescape(re.sub(r"<ins>.*?</ins>|</?del>", "", shown)) == before
     assert html.unescape(re.sub(r"<del>.*?</del>|</?ins>", "", shown)) == after
+
+
+def test_a_tag_is_in_the_language_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LABELS["policy"], "first", Label("Monday"))
+    for language, word in (("de", "Montag"), ("en", "Monday")):
+        with override(language):
+            assert word in render('{% tag "policy" "first" %}')
+
+
+def test_a_form_that_saves_itself_escapes_its_addresses() -> None:
+    source = '<form {% autosave url "#x" anchor %}>'
+    assert "<b>" not in render(source, url="<b>", anchor='"<b>')
+    assert "data-anchor" not in render(source, url="/x/", anchor=None)
