@@ -155,5 +155,5 @@ if __name__ == "__main__":
     ratings(times)
     overlaps(times)
     shares_right(times)
-    print("\n| audit of a tenth of 1,000 items | one stratum | nine, of unlike error rates |\n|---|---|---|")
+    print("\n| audit of a tenth of 1,000 items | one stratum | nine, with different error rates |\n|---|---|---|")
     audits(times)

@@ -108,7 +108,7 @@ def near_duplicate_finding(
     if severity == "off":
         return None
     message = (
-        f"What the user says is {similarity:.0%} the same as in “{cut(other)}”. Change it, or delete one of the two."
+        f"The user’s messages are {similarity:.0%} the same as in “{cut(other)}”. Change them, or delete one of the two."
     )
     return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))
 

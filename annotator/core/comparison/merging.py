@@ -43,7 +43,7 @@ def merge(
     """Three-way merge by content path. Without conflicts the document is valid when its sources are.
 
     ``choices`` decides conflicts: {anchor: "mine" | "theirs" | {"value": …} | {"absent": True}}; choices for other
-    places are ignored. Choices that cannot stand together (dependencies in a circle, no task left) leave their
+    places are ignored. Choices that cannot be combined (dependencies in a cycle, no task left) leave their
     conflicts open. Raises ValueError for a choice that is none of these, SchemaProblem for a value that no document
     may hold.
     """

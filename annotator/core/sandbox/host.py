@@ -111,7 +111,7 @@ class Sandbox:
         self.close()
         if not sys.platform.startswith("linux"):
             raise SandboxUnavailable(
-                "Validators run only on Linux, because the sandbox needs it. Use the container set-up instead."
+                "Validators run only on Linux, because the sandbox needs it. Use the container setup instead."
             )
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:

@@ -32,10 +32,10 @@ class Status(StrEnum):
 
 
 _WORDS = {
-    Status.OK: "The function answered.",
+    Status.OK: "The function returned.",
     Status.SYNTAX_ERROR: "The code is not valid Python.",
     Status.IMPORT_ERROR: "The code imports a module that is not available. Use common modules of the standard library.",
-    Status.MISSING_FUNCTION: "The code defines no function of that name.",
+    Status.MISSING_FUNCTION: "The code does not define this function.",
     Status.BAD_RETURN_TYPE: "The function did not return True or False and a message.",
     Status.EXCEPTION: "The code raised an exception.",
     Status.TIMEOUT_CPU: "The code exceeded the CPU time limit.",

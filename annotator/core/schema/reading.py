@@ -88,7 +88,7 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
         seen.add(constraint["id"])
         validator = constraint["validator"]
         if validator and (validator["code"] is None) == (validator["form"] is None):
-            message = "A validator is either Python code or a built-in form. Keep one of “code” and “form”."
+            message = "A validator is either Python code or a built-in validator. Keep one of “code” and “form”."
             yield Problem(f"/constraints/{c}/validator", message)
         if validator and validator["code"] is not None:
             codes.add(validator["code"])

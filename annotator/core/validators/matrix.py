@@ -121,7 +121,7 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
             )
         else:
             warnings.append(
-                f"{row.title}: rejected, although this constraint is not about that. The validator checks too much."
+                f"{row.title}: rejected, although this does not affect the constraint. The validator checks too much."
             )
     if own and all(verdict is True for verdict in own):
         errors.append(f"It accepts every response that breaks its constraint ({len(own)} tried).")

@@ -82,7 +82,7 @@ def _send_all(due: Sequence[Digest], *, now: datetime) -> int:
             try:
                 count += send(digest, server=server, now=now)
             except _GONE as error:
-                _LOG.warning("the mail server went away in the middle; the other mails wait: %s", error)
+                _LOG.warning("lost the connection to the mail server; the other mails wait: %s", error)
                 break
     finally:
         with suppress(Exception):

@@ -57,7 +57,7 @@ _WEEKDAYS = "一二三四五六日"
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _WILD = WildFormat()
 _AS_WILD = (
-    "The record has the field names of wild and is read by them, as a dialogue of {}. If "
+    "The record has the field names of wild, so it is read with them, as a dialogue of {}. If "
     "it is one of WildToolBench, choose the format wild."
 )
 _OTHER_MESSAGES = (

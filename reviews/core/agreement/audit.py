@@ -29,7 +29,7 @@ class Stratum:
         if not 0 <= self.errors <= self.audited <= self.population:
             raise ValueError(
                 f"Stratum {self.name or 'without a name'}: {self.errors} errors in {self.audited} audited of "
-                f"{self.population} cannot be."
+                f"{self.population} is impossible."
             )
 
 

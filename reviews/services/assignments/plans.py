@@ -64,7 +64,7 @@ def make_plan(
     if action not in PlanAction.values:
         raise Invalid(_("Choose one of these actions: %(actions)s.") % {"actions": ", ".join(PlanAction.values)})
     if len(reason) > 500 or "\x00" in reason:
-        raise Invalid(_("The reason can have at most 500 characters and no NUL characters."))
+        raise Invalid(_("The reason may have at most 500 characters and no NUL character."))
     if not slots:
         raise Invalid(_("No items selected. Select items in the list, or all items that match the filters."))
     if len(slots) > MAX_SLOTS:
