@@ -22,7 +22,7 @@ SHOWN = {
     for name in NAMES
     if "200" in (EXPECTED[name, "GET"][role] for role in ("administrator", "annotator", "colleague"))
     and not name.startswith("account_")
-    and name not in ("healthz", "api-schema", "demo-sign-in", "invitation")
+    and name not in ("healthz", "api-schema", "demo-sign-in", "invitation", "javascript-catalog")
 }
 #: Parameters that hold words, places in a dialogue or keys, of which any may be sent.
 FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job"}
