@@ -180,7 +180,7 @@ def samples() -> dict[str, Any]:
         "code": _CODE,
         "guideline": (
             "# Labelling\n\nA task is **clarify** when the user has not said something the tool *requires*.\n\n"
-            "- Ask for everything that is missing in one question.\n- Do not ask for what the user has already said.\n\n"
+            "- Ask for everything that is missing in one question.\n- Don’t ask for what the user already said.\n\n"
             "> When in doubt, escalate.\n\n"
             "| policy | calls |\n|---|---|\n| `single_tool` | one |\n| `multi_tool` | more |\n"
         ),

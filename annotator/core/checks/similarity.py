@@ -107,9 +107,7 @@ def near_duplicate_finding(
     severity = default_severity(_NEAR_DUPLICATE, stage, chosen)
     if severity == "off":
         return None
-    message = (
-        f"The user’s messages are {similarity:.0%} the same as in “{cut(other)}”. Change them, or delete one of the two."
-    )
+    message = f"The user’s messages are {similarity:.0%} the same as in “{cut(other)}”. Change them, or delete one."
     return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))
 
 
