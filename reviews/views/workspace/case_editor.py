@@ -11,7 +11,7 @@ from annotator.core.constraints.anchoring import nearest, sentences
 from annotator.core.constraints.taxonomy import find_category
 from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.editing.scope import line_ends
-from annotator.core.forms.fields import fields
+from annotator.core.forms.fields import MAX_FIELDS, fields
 from annotator.core.forms.parameters import first_tools, parameter_fields, read_first_tools, read_parameter_form
 from annotator.core.forms.values import shown
 from annotator.core.schema.toolsets import CompiledToolset
@@ -34,7 +34,8 @@ def case_editor(bench: Workbench, selected: Any) -> dict[str, Any]:
     if selected.type == "call":
         tool = bench.toolset.tools.get(selected.data["name"])
         known = tool is not None and isinstance(selected.data["arguments"], dict)
-        return {"tool": tool, "fields": fields(tool.parameters, selected.data["arguments"]) if tool and known else None}
+        found = fields(tool.parameters, selected.data["arguments"]) if tool and known else None
+        return {"tool": tool, "fields": found, "fields_cut": found is not None and len(found) >= MAX_FIELDS}
     held = selected.data or {}
     if selected.type == "unsolved_set":
         return {
