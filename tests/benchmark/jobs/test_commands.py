@@ -274,7 +274,7 @@ class TestImport:
         monkeypatch.setattr(os, "fsync", full)
         file = candidate_file(candidates(1))
         done = manage_here("import_dialogues", file, "--project", team.project.slug, "--format", "neutral")
-        assert_refused(done, "The server’s disk is full. Make room")
+        assert_refused(done, "The server’s disk is full. Free some space")
 
     @pytest.mark.any_database
     def test_a_database_that_cannot_be_used(

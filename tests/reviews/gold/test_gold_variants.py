@@ -98,7 +98,7 @@ def test_a_command_retires_what_was_made_before_an_update(team: Team, capsys: py
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"retired": 3}
     assert GoldItem.objects.get(retired_at=None) == elsewhere
     assert {english, chinese} <= set(Dialogue.objects.shown_to(team.annotators[5]))
-    with pytest.raises(Stop, match="no project nowhere"):
+    with pytest.raises(Stop, match="no project “nowhere”"):
         call_command("retire_gold_items", "--project", "nowhere")
 
 

@@ -178,7 +178,7 @@ def test_a_stratum_nobody_audited_leaves_the_whole_unknown() -> None:
 
 
 def test_impossible_audits_are_refused() -> None:
-    with pytest.raises(ValueError, match="Stratum ann: 3 errors in 2 audited of 10 cannot be"):
+    with pytest.raises(ValueError, match="Stratum ann: 3 errors in 2 audited of 10 is impossible"):
         Stratum("ann", 10, 2, 3)
 
 
