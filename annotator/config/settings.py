@@ -415,7 +415,7 @@ SPECTACULAR_SETTINGS = {
 TIME_ZONE = "UTC"
 USE_TZ = True
 LANGUAGE_CODE = "en"
-#: Translations: a folder in locale/ for each language besides English. The browser's settings choose the language.
+#: Translations: a folder in locale/ for each language other than English. The browser's settings choose the language.
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGES = [
     (code, name)

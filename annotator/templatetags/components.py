@@ -67,11 +67,11 @@ def badge(text: object, tone: str = "neutral", icon_name: str = "") -> str:
 @register.simple_tag
 def tag(kind: str, value: object, text: str = "") -> str:
     """Return the tag of a coded value: ``{% tag "policy" task.policy %}``; ``text`` replaces its label."""
-    return _tag(get_language(), kind, value, text)
+    return _tag(get_language(), kind, "" if value is None else str(value), text)
 
 
 @lru_cache(maxsize=1024)
-def _tag(_language: str | None, kind: str, value: object, text: str) -> str:
+def _tag(_language: str | None, kind: str, value: str, text: str) -> str:
     label = label_of(kind, value)
     return _badge(escape(text or _(label.text)), label.tone, label.icon)
 

@@ -2,8 +2,8 @@
 
 The code itself runs elsewhere (``Runner``); this module draws the conclusions. Validators judge every final response
 first, then the step checker says which calls take place, and only these run. A call that a constraint refuses does not
-run: the model gets the feedback instead. Tools keep nothing between calls: the published code loads a tool's source
-anew for each call, and so does this.
+run: the model gets the feedback instead. Tools keep nothing between calls: like the published code, this loads a tool's
+source again for each call.
 """
 
 import json

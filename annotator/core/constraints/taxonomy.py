@@ -19,9 +19,9 @@ class Category(ABC, Generic[P]):
 
     id: ClassVar[str]
     dimension: ClassVar[Dimension]
-    #: Pairs (first, second) by which native files name the category, besides (dimension, id).
+    #: Pairs (first, second) by which native files name the category, in addition to (dimension, id).
     labels: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: What judging needs besides the round: validator code, or the toolset.
+    #: What judging needs in addition to the round: validator code, or the toolset.
     needs: ClassVar[Literal["", "validator", "toolset"]] = ""
     model: type[P]
 

@@ -165,6 +165,13 @@ def test_a_tag_is_in_the_language_of_the_page(monkeypatch: pytest.MonkeyPatch) -
             assert word in render('{% tag "policy" "first" %}')
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [(["a"], "[&#x27;a&#x27;]"), (1, "1"), (True, "True"), (None, "Policy not annotated")]
+)
+def test_a_tag_shows_any_value_of_a_document(value: object, shown: str) -> None:
+    assert shown in render('{% tag "policy" value %}', value=value)
+
+
 def test_a_form_that_saves_itself_escapes_its_addresses() -> None:
     source = '<form {% autosave url "#x" anchor %}>'
     assert "<b>" not in render(source, url="<b>", anchor='"<b>')

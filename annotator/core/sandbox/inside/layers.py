@@ -43,7 +43,7 @@ def enter_namespaces() -> bool:
         Path("/proc/self/uid_map").write_text(f"{NOBODY} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{NOBODY} {group} 1")
     except OSError:
-        # Without a map every user is “nobody”, which is intended.
+        # Without a map, the child runs as the system user “nobody”, which is intended.
         pass
     child = os.fork()
     if child:
