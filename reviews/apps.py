@@ -8,7 +8,7 @@ class ReviewsConfig(AppConfig):
         # Importing these modules registers their kinds of jobs.
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
-        from annotator.services.projects import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK, ROLE_GRANTED
+        from annotator.services.members import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK, ROLE_GRANTED
         from reviews.services.assignments.member_removal import describe_claims, release_claims, retire_tests
         from reviews.services.cycles import migration  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages

@@ -22,7 +22,8 @@ def prepare() -> dict[str, Any]:
 
     from annotator.models import Project, Role, User
     from annotator.services.accounts.tokens import create_token
-    from annotator.services.projects import create_project, grant_role
+    from annotator.services.members import grant_role
+    from annotator.services.projects import create_project
     from reviews.services.protocols.versions import adopt_preset
 
     project = Project.objects.filter(slug=SLUG).first() or create_project(actor=None, name="Bench", slug=SLUG)

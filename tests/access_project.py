@@ -15,7 +15,7 @@ from django.utils import timezone
 from annotator.core.schema import canonical, content_hash
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
 from annotator.services.accounts.tokens import create_token
-from annotator.services.projects import create_invitation
+from annotator.services.members import create_invitation
 from benchmark.models import ImportBatch, Release
 from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
 from reviews.services.assignments.plans import make_plan

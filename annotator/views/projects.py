@@ -18,7 +18,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Guideline, Invitation, Project, Role, User
 from annotator.presentation.markdown import render_markdown
-from annotator.services import projects
+from annotator.services import members, projects
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.accounts.accounts import SESSION_KEY
 from annotator.services.dialogues.revisions import latest_guideline
@@ -119,7 +119,7 @@ def member_list(request: PageRequest) -> HttpResponse:
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
             try:
-                __, secret = projects.create_invitation(
+                __, secret = members.create_invitation(
                     actor=request.user,
                     project=project,
                     roles=form.cleaned_data["roles"],
@@ -143,13 +143,13 @@ def member_list(request: PageRequest) -> HttpResponse:
         "form": form,
         "people": [(user, [(role, role in held) for role in Role]) for user, held in people.items()],
         "invitations": _open_invitations(project) if is_admin else [],
-        "days": projects.INVITATION_DAYS,
+        "days": members.INVITATION_DAYS,
     }
     return render(request, "annotator/member_list.html", context, status=status)
 
 
 def _open_invitations(project: Project) -> list[tuple[Invitation, list[str]]]:
-    rows = projects.open_invitations(project=project).select_related("created_by")
+    rows = members.open_invitations(project=project).select_related("created_by")
     return [(invitation, _labels(invitation)) for invitation in rows]
 
 
@@ -170,21 +170,21 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     held = roles_in(project, user)
     if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):
         left = frozenset() if action == "deactivate" else held - {Role(role)}
-        lost_work = projects.lost_work(project=project, user=user, left=left)
+        lost_work = members.lost_work(project=project, user=user, left=left)
         if action in ("deactivate", "end") and held and (lost_work or not left):
             context = {"person": user, "action": action, "role": role, "lost_work": lost_work, "leaves": not left}
             if role in Role.values:
                 context["label"] = Role(role).label.lower()
             return render(request, "annotator/member_leave.html", context)
     if action == "deactivate":
-        projects.deactivate_person(actor=request.user, project=project, user=user)
+        members.deactivate_person(actor=request.user, project=project, user=user)
         messages.success(request, _("Removed %(person)s from the project. Their work is kept.") % {"person": user})
     elif role in Role.values and action == "grant":
-        projects.grant_role(actor=request.user, project=project, user=user, role=Role(role))
+        members.grant_role(actor=request.user, project=project, user=user, role=Role(role))
         names = {"person": user, "role": Role(role).label.lower()}
         messages.success(request, _("%(person)s now has the role “%(role)s”.") % names)
     elif role in Role.values and action == "end":
-        projects.end_role(actor=request.user, project=project, user=user, role=Role(role))
+        members.end_role(actor=request.user, project=project, user=user, role=Role(role))
         names = {"person": user, "role": Role(role).label.lower()}
         messages.success(request, _("%(person)s no longer has the role “%(role)s”.") % names)
     else:
@@ -196,7 +196,7 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
 @require_POST
 def invitation_revoke(request: PageRequest, public_id: str) -> HttpResponse:
     """Close an invitation's link."""
-    projects.revoke_invitation(actor=request.user, project=request.project, public_id=public_id)
+    members.revoke_invitation(actor=request.user, project=request.project, public_id=public_id)
     messages.success(request, _("Invitation revoked."))
     return redirect("member-list", slug=request.project.slug)
 
@@ -206,10 +206,10 @@ def invitation_revoke(request: PageRequest, public_id: str) -> HttpResponse:
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """The page behind an invitation link: join, or sign in or up first."""
     if request.method == "POST" and isinstance(request.user, User):
-        project = projects.accept_invitation(actor=request.user, secret=secret)
+        project = members.accept_invitation(actor=request.user, secret=secret)
         messages.success(request, _("You joined %(project)s.") % {"project": project.name})
         return redirect(project)
-    found = projects.find_invitation(secret)
+    found = members.find_invitation(secret)
     here = reverse("invitation", args=[secret])
     if request.method == "POST":
         if "sign_in" in request.POST:

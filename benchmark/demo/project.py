@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict
 from annotator.models import Project, Role, User
-from annotator.services import projects
+from annotator.services import members, projects
 from annotator.services.jobs import jobs
 from benchmark.demo import constrained_cases, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
@@ -116,7 +116,7 @@ def _make_people() -> dict[str, User]:
             for membership in member["memberships"]:
                 if membership["project"] == entry["slug"]:
                     for role in membership["roles"]:
-                        projects.grant_role(
+                        members.grant_role(
                             actor=None, project=project, user=people[member["username"]], role=Role(role)
                         )
     project = Project.objects.get(slug=SLUG)

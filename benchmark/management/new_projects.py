@@ -6,7 +6,8 @@ from django.utils.text import slugify
 
 from annotator.core.wording import counted
 from annotator.models import Membership, Project, Role, User
-from annotator.services.projects import create_project, grant_role
+from annotator.services.members import grant_role
+from annotator.services.projects import create_project
 from benchmark.management.base import Stop
 from reviews.services.protocols.versions import adopt_preset
 

@@ -24,8 +24,8 @@ from annotator.services.accounts.attempts import (
     forget_attempts,
 )
 from annotator.services.accounts.sign_in import is_known_device, remember_device
+from annotator.services.members import accept_invitation, find_invitation
 from annotator.services.notices.addresses import absolute_url
-from annotator.services.projects import accept_invitation, find_invitation
 
 #: The session's key of an invitation's secret, between opening its link and creating an account.
 SESSION_KEY = "invitation"

@@ -10,7 +10,7 @@ from annotator.core.schema import content_hash, load_text
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, Invalid
 from annotator.models import Project, Role, User
-from annotator.services import projects
+from annotator.services import members, projects
 from annotator.services.dialogues.creation import write_dialogues
 from annotator.services.dialogues.revisions import check_settings, ensure_toolset_revision
 from reviews.core.simulation import TOOLS, SimulationModel
@@ -38,10 +38,10 @@ def set_up(*, model: SimulationModel, preset: str, slug: str) -> Simulation:
     )
     administrator = _user("administrator")
     users = {person.name: _user(person.name) for person in model.people}
-    projects.grant_role(actor=None, project=project, user=administrator, role=Role.ADMINISTRATOR)
+    members.grant_role(actor=None, project=project, user=administrator, role=Role.ADMINISTRATOR)
     for person in model.people:
         role = Role.SENIOR_REVIEWER if person.expert else Role.ANNOTATOR
-        projects.grant_role(actor=administrator, project=project, user=users[person.name], role=role)
+        members.grant_role(actor=administrator, project=project, user=users[person.name], role=role)
     project = projects.change_project(
         actor=administrator,
         project=project,

@@ -22,7 +22,7 @@ from django.utils import timezone
 from annotator import tasks
 from annotator.core import concurrency
 from annotator.models import ApiToken, Attempts, Invitation, Role, User
-from annotator.services import projects
+from annotator.services import members
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts import accounts, attempts, password_mails, tokens
 from tests.factories import make_user
@@ -52,7 +52,7 @@ def link(team):
 
 
 def invite(team, *roles):
-    return projects.create_invitation(
+    return members.create_invitation(
         actor=team.administrator, project=team.project, roles=[str(role.value) for role in roles or [Role.ANNOTATOR]]
     )[1]
 
@@ -554,11 +554,11 @@ def test_links_that_do_not_work_are_one_page(client, team, fault):
     secret = invite(team)
     invitation = Invitation.objects.get()
     if fault == "used":
-        projects.accept_invitation(actor=team.outsider, secret=secret)
+        members.accept_invitation(actor=team.outsider, secret=secret)
     elif fault == "expired":
         Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     elif fault == "revoked":
-        projects.revoke_invitation(actor=team.administrator, project=team.project, public_id=invitation.public_id)
+        members.revoke_invitation(actor=team.administrator, project=team.project, public_id=invitation.public_id)
     else:
         secret = "made-up"
     for response in (client.get(f"/invitation/{secret}/"), client.post(f"/invitation/{secret}/", {"sign_up": ""})):

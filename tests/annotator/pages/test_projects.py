@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import Guideline, Invitation, Project, Role
-from annotator.services import projects
+from annotator.services import members, projects
 from annotator.services.access.permissions import roles_in
 from tests.factories import give_role, make_project, make_team, make_user
 
@@ -213,7 +213,7 @@ def test_settings_that_are_not_kept(admin, team, fields, sentence):
 
 
 def test_members_see_each_other_and_only_administrators_the_rest(client, team):
-    projects.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"], note="for Olena")
+    members.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"], note="for Olena")
     client.force_login(team.annotator)
     page = words(client.get(url(team, "people")))
     assert all(str(person) in page for person in (team.administrator, *team.annotators, *team.seniors))
@@ -233,17 +233,17 @@ def test_an_invitations_link_is_shown_once_and_leads_to_the_sites_address(admin,
     assert link.startswith("https://assay.example.org/invitation/")
     assert "no-store" in response["Cache-Control"]
     secret = link.split("/")[-2]
-    assert projects.find_invitation(secret).roles == ["annotator", "senior_reviewer"]
+    assert members.find_invitation(secret).roles == ["annotator", "senior_reviewer"]
     assert secret not in words(admin.get(url(team, "people")))
     assert secret not in str(list(Invitation.objects.values()))
 
 
 def test_open_invitations_are_listed_however_many_were_used_since(admin, team):
-    projects.create_invitation(
+    members.create_invitation(
         actor=team.administrator, project=team.project, roles=["annotator"], note="the old open one"
     )
     for n in range(3):
-        projects.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"], note=f"no {n}")
+        members.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"], note=f"no {n}")
     Invitation.objects.filter(note="no 0").update(accepted_at=timezone.now())
     Invitation.objects.filter(note="no 1").update(revoked_at=timezone.now())
     Invitation.objects.filter(note="no 2").update(expires_at=timezone.now() - timedelta(days=1))
@@ -266,7 +266,7 @@ def test_open_invitations_are_listed_however_many_were_used_since(admin, team):
 
 
 def test_an_invitation_is_revoked(admin, team):
-    invitation, _ = projects.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"])
+    invitation, _ = members.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"])
     path = url(team, "invitations", invitation.public_id, "revoke")
     assert admin.post(path)["Location"] == url(team, "people")
     assert admin.post(path)["Location"] == url(team, "people")
@@ -328,7 +328,7 @@ def test_the_page_of_people_costs_the_same_however_many_there_are(admin, team):
     few = cost(admin, url(team, "people"))
     for n in range(20):
         give_role(team.project, make_user(f"more{n}"), Role.ANNOTATOR, Role.SENIOR_REVIEWER)
-        projects.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"])
+        members.create_invitation(actor=team.administrator, project=team.project, roles=["annotator"])
     assert cost(admin, url(team, "people")) == few <= 10
 
 

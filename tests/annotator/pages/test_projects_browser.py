@@ -6,7 +6,7 @@ import pytest
 from playwright import sync_api as playwright
 
 from annotator.models import Invitation, Role
-from annotator.services import projects
+from annotator.services import members, projects
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts import tokens
 from tests.factories import give_role, make_project, make_team
@@ -47,7 +47,7 @@ def team():
 @pytest.fixture
 def link(team):
     """The path of an open invitation."""
-    _, secret = projects.create_invitation(
+    _, secret = members.create_invitation(
         actor=team.administrator, project=team.project, roles=["annotator", "senior_reviewer"], note="for Olena"
     )
     return f"/invitation/{secret}/"

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotator import tasks
 from annotator.models import Event, Role
-from annotator.services import projects
+from annotator.services import members
 from annotator.services.history.events import EventLine, append_event, append_events, broken_links, chain_problems
 from annotator.services.integrity.checkpoints import checkpoint_problems, write_checkpoint, write_checkpoints
 from tests.factories import make_dialogue, make_team
@@ -25,7 +25,7 @@ NOW = timedelta(seconds=-60)  # nothing is too young
 def dialogue(team):
     """A dialogue with three events, in a project with one of its own."""
     dialogue = make_dialogue(team.project, external_id="d-one")
-    projects.grant_role(actor=team.administrator, project=team.project, user=team.outsider, role=Role.ANNOTATOR)
+    members.grant_role(actor=team.administrator, project=team.project, user=team.outsider, role=Role.ANNOTATOR)
     happen(team, dialogue, 3)
     return dialogue
 

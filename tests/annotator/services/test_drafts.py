@@ -8,7 +8,7 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Draft, StepState
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.revisions import lock_dialogue, revise
-from annotator.services.projects import end_role
+from annotator.services.members import end_role
 from tests.factories import changed, make_dialogue, make_document, make_team
 from tests.racing import overlap, race
 

@@ -14,7 +14,7 @@ from annotator.models import ApiToken, Draft, DraftStep, Invitation, PeriodicTas
 from annotator.services.accounts.tokens import create_token, revoke_token
 from annotator.services.dialogues.drafts import edit_draft, open_draft, undo
 from annotator.services.jobs import jobs, retention
-from annotator.services.projects import create_invitation
+from annotator.services.members import create_invitation
 from benchmark.models import ImportBatch
 from benchmark.services.imports.requests import may_repeat, start_import
 from benchmark.services.stored_files import full_path

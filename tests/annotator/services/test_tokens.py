@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken, Event, Role, User
-from annotator.services import projects
+from annotator.services import members
 from annotator.services.accounts import attempts, tokens
 from tests.factories import give_role, make_team, make_user
 from tests.racing import overlap, race
@@ -147,9 +147,9 @@ def test_the_last_role_takes_the_tokens_with_it():
     team, other = make_team(), make_team()
     give_role(other.project, team.annotator, Role.ANNOTATOR)
     secret = make(team.annotator)[1]
-    projects.deactivate_person(actor=team.administrator, project=team.project, user=team.annotator)
+    members.deactivate_person(actor=team.administrator, project=team.project, user=team.annotator)
     assert tokens.find_live_token(secret) is not None
-    projects.deactivate_person(actor=other.administrator, project=other.project, user=team.annotator)
+    members.deactivate_person(actor=other.administrator, project=other.project, user=team.annotator)
     give_role(other.project, team.annotator, Role.ANNOTATOR)
     assert tokens.find_live_token(secret) is None
 

@@ -5,7 +5,7 @@ import pytest
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Role
 from annotator.services.history.events import broken_links
-from annotator.services.projects import end_role, grant_role
+from annotator.services.members import end_role, grant_role
 from reviews.models import ClaimState, Priority, Slot, SlotState
 from reviews.services.assignments import lists
 from reviews.services.assignments.changes import hand_over, prioritise, reassign

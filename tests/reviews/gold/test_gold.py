@@ -13,7 +13,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Role, User
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.history.events import broken_links
-from annotator.services.projects import end_role, grant_role
+from annotator.services.members import end_role, grant_role
 from reviews.core.gold import is_due
 from reviews.models import (
     AgreementPending,

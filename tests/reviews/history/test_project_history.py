@@ -20,7 +20,7 @@ from annotator.core.schema import content_hash
 from annotator.core.schema.exact_json import dumps
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Job, Revision, Role, ToolsetRevision, User
-from annotator.services import projects
+from annotator.services import members, projects
 from annotator.services.accounts import tokens
 from annotator.services.database.filters import UnknownFilter
 from annotator.services.dialogues.revisions import ensure_toolset_revision
@@ -69,10 +69,10 @@ def test_every_setting_tells_before_and_after(team: Team) -> None:
     for text in ("# One", "# Two"):
         seen = project.guidelines.count()
         projects.publish_guideline(actor=ada, project=project, text=text, note="Dates.", seen=seen)
-    projects.grant_role(actor=ada, project=project, user=team.annotator, role=Role.SENIOR_REVIEWER)
-    projects.end_role(actor=ada, project=project, user=team.annotator, role=Role.SENIOR_REVIEWER)
-    invitation, _ = projects.create_invitation(actor=ada, project=project, roles=["annotator"], note="For Eve")
-    projects.revoke_invitation(actor=ada, project=project, public_id=invitation.public_id)
+    members.grant_role(actor=ada, project=project, user=team.annotator, role=Role.SENIOR_REVIEWER)
+    members.end_role(actor=ada, project=project, user=team.annotator, role=Role.SENIOR_REVIEWER)
+    invitation, _ = members.create_invitation(actor=ada, project=project, roles=["annotator"], note="For Eve")
+    members.revoke_invitation(actor=ada, project=project, public_id=invitation.public_id)
     token, secret = tokens.create_token(actor=team.annotator, name="nightly", expires_at=None)
     tokens.revoke_token(actor=team.annotator, public_id=token.public_id)
     adopt_c3(team, cross_check_reviewers=1)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Notice, Role, User
-from annotator.services.projects import end_role
+from annotator.services.members import end_role
 from reviews.models import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
 from reviews.services.assignments.changes import free_claim, hand_over, prioritise, reassign
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip

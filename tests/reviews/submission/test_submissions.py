@@ -16,7 +16,7 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Revision, Role
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.history.events import broken_links
-from annotator.services.projects import end_role
+from annotator.services.members import end_role
 from reviews.core.protocols import load_preset
 from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from reviews.services.queue.claims import claim_slot, expire_overdue, heartbeat, release
