@@ -17,7 +17,6 @@ from annotator.presentation.graph_pairs import GraphPair, pair_graphs
 from reviews.core.protocols import Protocol
 from reviews.models import Slot
 from reviews.services.adjudication.dispute_rows import DisputeRow, add_steps, dispute_row, shown
-from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.protocols.versions import parse
 from reviews.services.submission.rulings import (
     Dispute,
@@ -28,7 +27,7 @@ from reviews.services.submission.rulings import (
     settle_document,
     with_value,
 )
-from reviews.services.submission.waivers import live_waivers
+from reviews.services.submission.waivers import check_for_stage, live_waivers
 
 #: Places on one page. Each has about ten form fields, and its texts are compared word by word.
 ROWS_PER_PAGE = 100

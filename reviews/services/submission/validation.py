@@ -25,11 +25,10 @@ from reviews.core.protocols import Protocol, Stage, StageKind
 from reviews.core.protocols import Verdict as PureVerdict
 from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
-from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.queue.slot_work import Work, branch_of
 from reviews.services.submission.checklists import Answers, Notes, read_answers, read_notes, require_grounds
 from reviews.services.submission.rulings import RulingLine, capital, read_rulings, settle_document
-from reviews.services.submission.waivers import live_waivers, waive
+from reviews.services.submission.waivers import check_for_stage, live_waivers, waive
 
 MAX_REASON = 4000
 MAX_NOTE = 1000

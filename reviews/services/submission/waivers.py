@@ -1,6 +1,7 @@
-"""Waivers: reasons why a warning does not matter."""
+"""Findings before a submission, and waivers: reasons why a warning does not matter."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -8,12 +9,13 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotator.core.checks import Finding
 from annotator.errors import Invalid
-from annotator.models import Dialogue, User, Waiver
+from annotator.models import Dialogue, Project, ToolsetRevision, User, Waiver
 from annotator.services.database.compiled import compiled
-from annotator.services.dialogues.revisions import hold_dialogue
+from annotator.services.dialogues.revisions import check_document, hold_dialogue
+from reviews.core.protocols import Stage
 from reviews.models import Slot
-from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.slot_work import Work
 
@@ -25,6 +27,16 @@ HIDDEN_REASON = gettext_lazy("Waived by a colleague. You can see the reason when
 
 #: (check, anchor, hash of the value it is about)
 Key = tuple[str, str, str]
+
+
+def check_for_stage(
+    document: dict[str, Any], toolset: ToolsetRevision, *, project: Project, stage: Stage
+) -> list[Finding]:
+    """Return the findings before submission; those of validators that a later stage checks are only notes."""
+    found = check_document(document, toolset, project=project, stage="submit")
+    if not stage.validators_are_checked_later:
+        return found
+    return [replace(one, severity="info") if one.check.startswith("validator.") else one for one in found]
 
 
 def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dict[Key, str]:

@@ -18,10 +18,9 @@ from annotator.services.dialogues.drafts import open_draft
 from annotator.services.dialogues.revisions import as_stored
 from reviews.core.protocols import Outcome, Stage
 from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
-from reviews.services.protocols.stage_checks import check_for_stage
 from reviews.services.queue.slot_work import Work, load_slot_work
 from reviews.services.submission.review_forms import read_form
-from reviews.services.submission.waivers import live_waivers
+from reviews.services.submission.waivers import check_for_stage, live_waivers
 
 
 @dataclass
