@@ -14,7 +14,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.releases.freezing import where_released
         from benchmark.services.releases.requests import archive_problems
         from reviews.services.gold.creation import PUBLIC_IN
-        from reviews.services.gold.shown_version import FOUND_ON_IMPORT
+        from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT
 
         BEFORE_STORING.append(forget_outdated)
         PROJECT_RECORDS.append(archive_problems)

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 #: What the author said of it, each in a place of its own.
 WORDS = ("yakreason", "yakwaiver", "yaknote")
-#: Addresses of one dialogue, of its versions and of the work on it, and the lists that name its owner.
+#: Addresses of one dialogue, of its revisions and of the work on it, and the lists that name its owner.
 NAMING = [name for name in NAMES if {"public_id", "slot"} & {*VARIABLES[name]} or name.endswith("dialogue-list")]
 
 
@@ -97,7 +97,7 @@ def read(scene: Scene, person: User) -> dict[str, str]:
     client, out = Client(raise_request_exception=False), {}
     client.force_login(person)
     paths = [reverse(name, kwargs={one: ids.get(one, "none") for one in VARIABLES[name]}) for name in NAMING]
-    paths += [f"/work/{ids['slot']}/?panel={panel}" for panel in ("versions", "comments", "findings", "edit")]
+    paths += [f"/work/{ids['slot']}/?panel={panel}" for panel in ("revisions", "comments", "findings", "edit")]
     for path in paths:
         response: Any = client.get(path)
         if response.status_code == 200:
@@ -122,7 +122,7 @@ def test_whoever_may_review_reads_no_name_and_no_reason(scene: Scene) -> None:
         page = pages[f"/p/{scene.team.project.slug}/dialogues/{scene.item.public_id}/"]
         # The author's name in that dialogue is the same at every place.
         assert len(set(re.findall(r"Colleague ([0-9a-f]{4})", page))) == 1
-    panel = read(scene, scene.reader)[f"/work/{scene.claim.slot.public_id}/?panel=versions"]
+    panel = read(scene, scene.reader)[f"/work/{scene.claim.slot.public_id}/?panel=revisions"]
     assert "Colleague" in panel
     assert "don’t see each other’s names or reviews" in panel
 

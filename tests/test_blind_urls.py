@@ -36,7 +36,7 @@ WORDS = {
 }
 #: Panels and filters of pages: (name of the address, query).
 QUERIES = (
-    *(("workspace", f"panel={panel}") for panel in ("findings", "comments", "versions", "edit", "graph", "history")),
+    *(("workspace", f"panel={panel}") for panel in ("findings", "comments", "revisions", "edit", "graph", "history")),
     ("dialogue", "panel=comments"),
     ("dialogue-list", "q=zebravalue"),
     ("api-dialogue-list", "q=zebravalue"),

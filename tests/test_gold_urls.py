@@ -226,7 +226,7 @@ def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
 @pytest.mark.any_database
 @pytest.mark.parametrize("given", ["Meant so.", ""], ids=["author has waived such", "author has waived nothing"])
 def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """For the person who gets the item, their colleagues, and the author of the version that the error replaces.
+    """For the person who gets the item, their colleagues, and the author of the revision that the error replaces.
 
     That person reads the reason as their own: so it is one that they gave, or one that anybody might give.
     """
@@ -255,7 +255,7 @@ def test_a_planted_errors_waiver_reads_as_any_other(monkeypatch: pytest.MonkeyPa
     }  # fmt: skip
     names = [name for name in NAMES if not {*VARIABLES[name]} - {*ids} and "{" not in name]
     paths = [reverse(name, kwargs={one: ids[one] for one in VARIABLES[name]}) for name in names]
-    paths += [f"/work/{ids['slot']}/?panel={panel}" for panel in ("findings", "edit", "versions")]
+    paths += [f"/work/{ids['slot']}/?panel={panel}" for panel in ("findings", "edit", "revisions")]
     for person in (team.annotator, team.annotators[1], team.annotators[3]):
         client = Client(raise_request_exception=False)
         client.force_login(person)

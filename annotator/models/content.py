@@ -31,7 +31,7 @@ class Toolset(models.Model):
 
 
 class ToolsetRevision(models.Model):
-    """An immutable version of a toolset: the canonical text of ``{"tools": […]}`` and its hash."""
+    """An immutable revision of a toolset: the canonical text of ``{"tools": […]}`` and its hash."""
 
     toolset = models.ForeignKey(Toolset, on_delete=models.PROTECT, related_name="revisions")
     #: Denormalised from the toolset: imports look revisions up by (project, hash).
@@ -53,7 +53,7 @@ class ToolsetRevision(models.Model):
         return f"{self.toolset} r{self.number}"
 
     def tools(self) -> list[dict[str, Any]]:
-        """The tools of this version."""
+        """The tools of this revision."""
         tools: list[dict[str, Any]] = load_text(self.content)["tools"]
         return tools
 

@@ -165,7 +165,7 @@ def _settle(scenario: Scenario, dialogue: Dialogue) -> None:
         place.anchor: {
             "choice": "left",
             "reason_kind": ERROR_TYPES.get(dialogue.external_id, "other"),
-            "reason": "The version under review is correct.",
+            "reason": "The revision under review is correct.",
         }
         for place in dispute.discrepancies
     }
@@ -223,7 +223,7 @@ def _make_gold_with_errors(scenario: Scenario, source: Dialogue, document: dict[
             actor=scenario.administrator, project=scenario.project, source=source, stage=CROSS, document=document
         )
     except Invalid:
-        # The expert preferred this version, so it has no error.
+        # The expert preferred this revision, so it has no error.
         return False
     return True
 

@@ -214,7 +214,7 @@ def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -
 
 
 def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
-    """Raise Invalid for checklist answers and notes on a task that is in none of the versions.
+    """Raise Invalid for checklist answers and notes on a task that is in none of the documents.
 
     A page may still send answers on a task that was removed, which are ignored; a program has misspelt the task's id.
     """

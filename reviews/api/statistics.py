@@ -120,7 +120,7 @@ class AuditSerializer(serializers.Serializer[Any]):
 
 
 class AccuracySerializer(serializers.Serializer[Any]):
-    """Agreement of finished items with their verified version."""
+    """Agreement of finished items with their verified revision."""
 
     finished = serializers.IntegerField()
     verified = serializers.IntegerField()

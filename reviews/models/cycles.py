@@ -115,7 +115,7 @@ class StageRun(models.Model):
     #: In a stage with rounds (where ``round`` is the number of the draw): how often the item was reviewed there before;
     #: null elsewhere.
     looks = models.PositiveSmallIntegerField(null=True)
-    #: In such a stage: whether this version was already reviewed there without conflict.
+    #: In such a stage: whether this revision was already reviewed there without conflict.
     seen = models.BooleanField(default=False, db_default=False)
     #: The stage run that escalated the item.
     escalated_from = models.ForeignKey(

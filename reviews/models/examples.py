@@ -17,12 +17,12 @@ class ExampleQuerySet(models.QuerySet["Example"]):
 
 
 class Example(models.Model):
-    """A verified version of a dialogue, or one of its tasks, with a note on what it shows. Never changed."""
+    """A verified revision of a dialogue, or one of its tasks, with a note on what it shows. Never changed."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="examples", db_index=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="examples")
-    #: The version that was verified when it was marked; later corrections do not change the example.
+    #: The revision that was verified when it was marked; later corrections do not change the example.
     revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: Id of the task; blank for the whole dialogue.
     task = models.CharField(max_length=100, blank=True)

@@ -40,7 +40,7 @@ class GoldItem(models.Model):
     stage = models.CharField(max_length=40)
     #: What people see; its ``gold_role`` is ``GoldRole.GOLD``.
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+")
-    #: The verified dialogue it was made from, and its verified version.
+    #: The verified dialogue it was made from, and its verified revision.
     source = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False)
     answer = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+", db_index=False)
     #: The run of all its slots; it never settles.

@@ -51,7 +51,7 @@ class Review(models.Model):
     seen_author = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: The submitted version: always with a fix, and with an escalation if the reviewer changed something.
+    #: The submitted revision: always with a fix, and with an escalation if the reviewer changed something.
     made_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
@@ -59,7 +59,7 @@ class Review(models.Model):
     guideline = models.ForeignKey(
         Guideline, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
     )
-    #: {task id: {"policy": …, "information": …}} in the submitted version, used for agreement.
+    #: {task id: {"policy": …, "information": …}} in the submitted revision, used for agreement.
     labels = models.JSONField(default=dict)
     #: {task id, or "dialogue" for the whole: {checklist item key: true | false | null}}
     checklist = models.JSONField(default=dict)

@@ -76,7 +76,7 @@ class Slot(models.Model):
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     holder = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False)
-    #: How many rounds in a row just before this one approved the same version; nobody approves it twice.
+    #: How many rounds in a row just before this one approved the same revision; nobody approves it twice.
     confirms = models.PositiveSmallIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

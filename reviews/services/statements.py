@@ -115,7 +115,7 @@ _NOT_BESIDE_OWN = (
     "AND (o.reserved_for_id IS NULL OR o.reserved_for_id = %s)) = 0"
 )
 _NOT_IN_CYCLE = "(SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.holder_id = %s) = 0"
-#: Nobody approves the same version twice in a row.
+#: Nobody approves the same revision twice in a row.
 _NOT_CONFIRMED = (
     "(s.confirms = 0 OR (SELECT count(*) FROM reviews_slot o WHERE o.cycle_id = s.cycle_id AND o.stage = s.stage "
     "AND o.round >= s.round - s.confirms AND o.round < s.round AND o.holder_id = %s) = 0)"

@@ -1,4 +1,4 @@
-"""Dialogues of a project: the list, one dialogue with its history, and the changes between two versions."""
+"""Dialogues of a project: the list, one dialogue with its history, and the changes between two revisions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +40,7 @@ from reviews.services.queue.claims import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
 from reviews.views.comment_context import comment_context
-from reviews.views.workspace.revision_pages import version_name
+from reviews.views.workspace.revision_pages import revision_name
 
 _CHOICES = {
     "left": gettext_lazy("the first reviewer’s version"),
@@ -102,7 +102,7 @@ def _options(labels: Mapping[str, str]) -> list[tuple[str, str]]:
 @require_safe
 @takes("revision", "at")
 def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show the newest version of a dialogue, or an earlier one, with its findings and history."""
+    """Show the newest revision of a dialogue, or an earlier one, with its findings and history."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     return render_dialogue(request, dialogue, wanted=request.GET.get("revision", ""))
 
@@ -134,7 +134,7 @@ def render_dialogue(
             "marks": bool(request.roles & OVERSEERS),
             "revision": revision,
             "is_head": is_head,
-            "version": version_name(revision),
+            "revision_name": revision_name(revision),
             "may_mark": dialogue.status == DialogueStatus.VERIFIED and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
@@ -155,7 +155,7 @@ def render_dialogue(
 @project_page
 @require_POST
 def match_variant(request: PageRequest, public_id: str) -> HttpResponse:
-    """Record that the newest versions of the dialogue and of another variant match."""
+    """Record that the newest revisions of the dialogue and of another variant match."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     posted = request.POST
     seen = (posted.get("revision", ""), posted.get("variant_revision", ""))
@@ -216,7 +216,7 @@ def _session_decision(review: Review) -> str:
 @require_safe
 @takes("a", "b")
 def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show the changes between two versions of a dialogue."""
+    """Show the changes between two revisions of a dialogue."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     revisions = list(
         Revision.objects.visible_to(request.user)

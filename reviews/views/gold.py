@@ -235,13 +235,13 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
 def _document(request: PageRequest, name: str) -> dict[str, Any]:
     text = request.POST.get(name, "")
     if len(text) > _MAX_DOCUMENT:
-        raise Invalid(_("The changed version is longer than 2 MB."))
+        raise Invalid(_("The changed dialogue is longer than 2 MB."))
     try:
         document = load_text(text)
     except ValueError as error:
-        raise Invalid(_("The changed version is not valid JSON: %(error)s.") % {"error": error}) from None
+        raise Invalid(_("The changed dialogue is not valid JSON: %(error)s.") % {"error": error}) from None
     if not isinstance(document, dict):
-        raise Invalid(_("The changed version must be a whole dialogue: a JSON object."))
+        raise Invalid(_("The changed dialogue must be a whole dialogue: a JSON object."))
     return document
 
 

@@ -46,7 +46,7 @@ class BrowserWindow:
         expect(self.page.locator("#i-head")).to_be_focused()
 
     def open_panel(self, name: str) -> None:
-        """Open one of the inspector's panels: Edit, Findings, Comments, Tools, Versions."""
+        """Open one of the inspector's panels: Edit, Findings, Comments, Tools, Revisions."""
         self.inspector.get_by_role("link", name=name, exact=True).click()
         expect(self.inspector.locator("[aria-current=page]")).to_have_text(name)
 

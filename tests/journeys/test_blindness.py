@@ -31,7 +31,7 @@ def test_a_second_reviewer_sees_nothing_of_the_first(window_of, team):
     other = open_workspace(window_of, team, second)
     slot_url = other.page.url
     listing, own = f"/p/{team.project.slug}/dialogues/", f"/p/{team.project.slug}/dialogues/{dialogue.public_id}/"
-    pages = [slot_url, *(f"{slot_url}?panel={name}" for name in ("findings", "comments", "versions")), own]
+    pages = [slot_url, *(f"{slot_url}?panel={name}" for name in ("findings", "comments", "revisions")), own]
     pages += [f"{own}changes/", listing, f"{listing}?q=zebra", f"/p/{team.project.slug}/", "/"]
     for reader in (other, window_of(team.administrator)):
         for address in pages if reader is other else pages[4:8]:
@@ -40,7 +40,7 @@ def test_a_second_reviewer_sees_nothing_of_the_first(window_of, team):
             assert "zebra" not in text.lower(), address
             if address == own:
                 assert str(first) not in text, address
-                assert len(re.findall(r"Version \d", reader.page.locator("#vers + ol").inner_text())) == 1
+                assert len(re.findall(r"Revision \d", reader.page.locator("#vers + ol").inner_text())) == 1
     other.page.goto(slot_url)
     other.open_place(ANSWER)
     with other.saving():

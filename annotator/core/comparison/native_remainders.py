@@ -1,4 +1,4 @@
-"""The remainder of a native record kept with a version: nobody decides on it, it follows the part it was kept for."""
+"""The remainder of a native record kept with a revision: nobody decides on it, it follows the part it was kept for."""
 
 from collections.abc import Iterator
 from typing import Any

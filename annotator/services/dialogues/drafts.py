@@ -185,7 +185,7 @@ def reset_draft(*, actor: User, draft: Draft) -> Draft:
 def rebase_draft(
     *, actor: User, draft: Draft, onto: Revision, choices: dict[str, str] | None = None, otherwise: str = ""
 ) -> tuple[Draft, list[MergeConflict]]:
-    """Merge the draft with a newer revision of its branch: three-way, from its base version.
+    """Merge the draft with a newer revision of its branch: three-way, from its base revision.
 
     ``choices``: {anchor: "mine" | "theirs"}; ``otherwise``: the choice for all other conflicts. If undecided conflicts
     remain, returns them and stores nothing. Undoing the merge restores the base, so that it has to be merged again.

@@ -141,7 +141,7 @@ def _require_right(actor: User, dialogue: Dialogue, revision: Revision | None, d
     if not Dialogue.objects.visible_to(actor).filter(pk=dialogue.pk).exists():
         raise Hidden(_("This dialogue doesn’t exist in the project."))
     if draft is not None and (draft.author_id != actor.pk or draft.dialogue_id != dialogue.pk):
-        raise Denied(_("This draft belongs to somebody else. Replay a version of the dialogue instead."))
+        raise Denied(_("This draft belongs to somebody else. Replay a revision of the dialogue instead."))
     if revision is not None:
         visible = Revision.objects.visible_to(actor).filter(dialogue=dialogue, pk=revision.pk)
         if not visible.exists():

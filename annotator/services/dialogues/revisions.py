@@ -23,7 +23,7 @@ from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 
-#: Edit a document before it is stored: (document, previous version) → document (see `apps`).
+#: Edit a document before it is stored: (document, previous revision) → document (see `apps`).
 BEFORE_STORING: list[Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = []
 
 
@@ -131,7 +131,7 @@ def create_revision(
     if toolset_revision is None:
         raise ValueError("a first revision needs a toolset")
     if parent is not None and (text, toolset_revision.pk) == (parent.content, parent.toolset_revision_id):
-        raise Conflict(_("Nothing was changed, so there is no new version to save."))
+        raise Conflict(_("Nothing was changed, so there is no new revision to save."))
     revision = Revision(
         dialogue=dialogue,
         parent=parent,
@@ -292,7 +292,7 @@ def revise(
 ) -> Revision:
     """Write a new head on the main branch. The caller holds the lock. Raises Conflict if the head is not ``seen``."""
     if dialogue.head_id != seen.pk:
-        raise Conflict(_("The dialogue has a newer version than the one you edited. Merge your changes with it."))
+        raise Conflict(_("The dialogue has a newer revision than the one you edited. Merge your changes with it."))
     revision = create_revision(
         actor=actor,
         dialogue=dialogue,

@@ -122,7 +122,7 @@ def start_trials(
 
 
 def start_trials_of(*, actor: User, revision: Revision, constraint: str = "", texts: Sequence[str] = ()) -> Job | None:
-    """Start trials for a version of a dialogue that the actor sees. Raises Invalid if nothing can be tried."""
+    """Start trials for a revision of a dialogue that the actor sees. Raises Invalid if nothing can be tried."""
     document = revision.document()
     if document["kind"] != "constrained":
         raise Invalid(_("Only constrained cases have validators."))

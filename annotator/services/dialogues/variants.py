@@ -1,7 +1,7 @@
 """Language variants: their shared parts must be equal, and a change of text in one marks the others until somebody
 confirms that they say the same.
 
-Nothing is stored when a variant changes: whether two agree follows from their newest versions, so edits of one never
+Nothing is stored when a variant changes: whether two agree follows from their newest revisions, so edits of one never
 wait for edits of another. A disagreement is a finding of both: see ``variant_findings``.
 """
 
@@ -95,9 +95,9 @@ def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
 
 
 def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[str, str]) -> VariantMatch:
-    """Record that the newest versions of two variants say the same.
+    """Record that the newest revisions of two variants say the same.
 
-    ``other``: the public id of the other dialogue. ``seen``: the public ids of the versions that the actor saw. Raises
+    ``other``: the public id of the other dialogue. ``seen``: the public ids of the revisions that the actor saw. Raises
     Denied, Hidden, Conflict if one has changed since, and Invalid if a shared part differs.
     """
     project = dialogue.project

@@ -1,4 +1,4 @@
-"""Checks that stored versions are unchanged, by their own checksums and by those in the history.
+"""Checks that stored revisions are unchanged, by their own checksums and by those in the history.
 
 The history has the content hash of each import, review and outcome, and the toolset hash of each import. So a change in
 the database is detected even if its checksum was changed too.
@@ -19,26 +19,26 @@ _HASH, _TOOLSET = "content_hash", "toolset_hash"
 def toolset_problems(project: Project) -> Iterable[str]:
     """Yield a sentence for each changed toolset of a project."""
     there: set[str] = set()
-    versions = ToolsetRevision.objects.filter(project=project).order_by("pk")
+    revisions = ToolsetRevision.objects.filter(project=project).order_by("pk")
     columns = ("toolset__name", "number", _HASH, "content")
-    for name, number, stored, text in versions.values_list(*columns).iterator(_TEXTS):
+    for name, number, stored, text in revisions.values_list(*columns).iterator(_TEXTS):
         if content_hash(text) != stored:
-            yield f"toolset {name}: version {number} does not match its checksum"
+            yield f"toolset {name}: revision {number} does not match its checksum"
         there.add(stored)
     # A failed import removes the toolsets that it added, unless something uses them.
     added = Event.objects.filter(project=project, dialogue=None, kind="toolset.added", actor__isnull=False)
     for after in added.order_by("pk").values_list("after", flat=True):
         if after.get("sha256") not in there:
-            yield f"toolset {after['toolset']}: no version has the content that was added"
+            yield f"toolset {after['toolset']}: no revision has the content that was added"
     imported = Event.objects.filter(project=project, dialogue=None, kind="toolset.imported")
     for after in imported.order_by("pk").values_list("after", flat=True):
         for toolset in after["toolsets"]:
             if toolset["sha256"] not in there:
-                yield f"toolset {toolset['name']}: no version has the content that was imported"
+                yield f"toolset {toolset['name']}: no revision has the content that was imported"
 
 
 def content_problems(dialogues: Sequence[int]) -> Iterable[str]:
-    """Yield a sentence for each version of dialogues that was changed or removed.
+    """Yield a sentence for each revision of dialogues that was changed or removed.
 
     All hashes of their events are in memory, so pass some hundred dialogues at a time.
     """
@@ -56,18 +56,18 @@ def content_problems(dialogues: Sequence[int]) -> Iterable[str]:
     rows = revisions.values_list(*columns, f"toolset_revision__{_HASH}")
     for dialogue, external_id, gold_role, public_id, stored, text, toolset in rows.iterator(_TEXTS):
         named.pop((dialogue, stored), None)
-        # A gold item has the events of another dialogue but not all of its versions.
+        # A gold item has the events of another dialogue but not all of its revisions.
         if gold_role != GoldRole.GOLD:
             toolsets[dialogue, stored].add(toolset)
             names[dialogue] = external_id
         if content_hash(text) != stored:
-            yield f"dialogue {external_id}: version {public_id} does not match its checksum"
+            yield f"dialogue {external_id}: revision {public_id} does not match its checksum"
     for (dialogue, _), (number, kind) in named.items():
-        # An import cancelled meanwhile removes its events together with its versions.
+        # An import cancelled meanwhile removes its events together with its revisions.
         event = Event.objects.filter(dialogue=dialogue, number=number).select_related("dialogue").first()
         if event is not None and event.dialogue is not None:
             name = event.dialogue.external_id
-            yield f"dialogue {name}: no version has the content recorded by event {number} ({kind})"
+            yield f"dialogue {name}: no revision has the content recorded by event {number} ({kind})"
     for (dialogue, content, toolset), (number, kind) in with_toolset.items():
         if toolset not in toolsets.get((dialogue, content), {toolset}):
             yield f"dialogue {names[dialogue]}: the toolset is not the one recorded by event {number} ({kind})"

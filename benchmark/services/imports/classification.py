@@ -95,7 +95,7 @@ class _Known:
     batch_id: int | None
     published: bool
     archived: bool
-    #: (content hash, toolset hash): of the head, of the last imported version, of what this import has added.
+    #: (content hash, toolset hash): of the head, of the last imported revision, of what this import has added.
     content: tuple[str, str]
     group: str = ""
     language: str = ""
@@ -138,7 +138,7 @@ class _WorkedOn:
         return (
             f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and "
             "everything else are replaced by those of the record, and its review starts again. "
-            "Earlier versions and reviews stay in its history."
+            "Earlier revisions and reviews stay in its history."
         )
 
 
@@ -148,7 +148,7 @@ def work_done_on(keys: Iterable[int]) -> dict[int, str]:
     """
     keys = list(keys)
     drafts = Draft.objects.filter(dialogue__in=keys, closed_at=None, version__gt=0)
-    # A version that no import added, including sealed ones of blind stages.
+    # A revision that no import added, including sealed ones of blind stages.
     edited = Revision.objects.filter(dialogue__in=keys, parent__isnull=False, batch=None)
     reviewed = Review.objects.filter(dialogue__in=keys)
     verified = Dialogue.objects.filter(pk__in=keys, status=DialogueStatus.VERIFIED)

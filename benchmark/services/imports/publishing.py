@@ -128,7 +128,7 @@ def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revisio
     """Raise Conflict if the dialogue has changed since its record was read."""
     name = dialogue.external_id
     if dialogue.head_id != revision.parent_id:
-        raise Conflict(f"{name} has a newer version than when its record was read. Import again.")
+        raise Conflict(f"{name} has a newer revision than when its record was read. Import again.")
     worked_on = work_done_on([dialogue.pk])
     if worked_on and not (batch.reopen and name in named_before(batch, [name])):
         what = worked_on[dialogue.pk]

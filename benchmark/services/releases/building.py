@@ -265,7 +265,7 @@ def _require_whole(text: str, known: str, what: str) -> None:
 
 
 def _place(item: Item) -> tuple[str, str]:
-    """Return the rank among its variants: by the language of the released version, English first."""
+    """Return the rank among its variants: by the language of the released revision, English first."""
     # The dialogue's current language may differ, and a rebuilt archive has to be the same.
     return _LANGUAGES.get(item.language, "2" + item.language), item.external_id
 

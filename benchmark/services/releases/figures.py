@@ -26,7 +26,7 @@ NOTES = {
         "other: Assay's own definition."
     ),
     "accuracy": (
-        "The share of finished dialogues whose version after a stage equals the verified "
+        "The share of finished dialogues whose revision after a stage equals the verified "
         "one. Rejected ones count as wrong, unfinished ones are left out. Wilson intervals, "
         "95 %."
     ),

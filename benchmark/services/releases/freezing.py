@@ -70,7 +70,7 @@ def what_differs(release: Release) -> str:
             revision = held.pop(candidate.pk, None)
             more += revision is None
             other += revision not in (None, cycles[candidate.pk].revision)
-    counts = ((more, "more"), (len(held), "fewer"), (other, "in another version"))
+    counts = ((more, "more"), (len(held), "fewer"), (other, "in another revision"))
     return ", ".join(f"{counted(count, 'dialogue')} {how}" for count, how in counts if count)
 
 

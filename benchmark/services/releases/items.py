@@ -92,9 +92,9 @@ class Item:
 
 
 def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:
-    """Return the line that sets the layout of a version: its own, or that of the latest imported one before it.
+    """Return the line that sets the layout of a revision: its own, or that of the latest imported one before it.
 
-    ``dialogue`` and ``number``: the fields of the outer query with the version's dialogue and number.
+    ``dialogue`` and ``number``: the fields of the outer query with the revision's dialogue and number.
     """
     lines = NativeLine.objects.filter(
         native_format=native_format, revision__dialogue=OuterRef(dialogue), revision__number__lte=OuterRef(number)

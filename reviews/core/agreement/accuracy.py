@@ -1,6 +1,6 @@
 """Computes accuracy after each stage, and how many items were revised in which round.
 
-Accuracy is agreement with the verified version. Errors that the verified version still contains are estimated by
+Accuracy is agreement with the verified revision. Errors that the verified revision still contains are estimated by
 ``reviews.core.agreement.audit``.
 """
 

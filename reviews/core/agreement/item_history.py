@@ -14,7 +14,7 @@ VERIFIED = "verified"
 
 
 class Closeness(StrEnum):
-    """How a version of an item compares with the verified one."""
+    """How a revision of an item compares with the verified one."""
 
     #: Same content.
     RIGHT = "right"
@@ -24,7 +24,7 @@ class Closeness(StrEnum):
 
 
 def closeness(document: Document, verified: Document) -> Closeness:
-    """Compare the meaning of two versions, regardless of white space, order of steps and ids."""
+    """Compare the meaning of two revisions, regardless of white space, order of steps and ids."""
     found = discrepancies(document, verified)
     if not found:
         return Closeness.RIGHT

@@ -61,7 +61,7 @@ class SubmittedReview:
     """One reviewer's part of a stage run."""
 
     verdict: str
-    #: The version the reviewer approved: the submitted one, or else the one seen. Both raters saw the author's labels.
+    #: The revision the reviewer approved: the submitted one, or else the one seen. Both raters saw the author's labels.
     document: Document
 
 
@@ -113,7 +113,7 @@ def count_units(units: Sequence[Unit]) -> dict[str, PatternCounts]:
 
 
 def _overlaps(documents: Sequence[Document]) -> Iterator[Unit]:
-    """Compare versions' calls and edges, task by task, with the pairs of more than two added up.
+    """Compare revisions' calls and edges, task by task, with the pairs of more than two added up.
 
     Calls are the same if tool and arguments are, regardless of ids and order; a call that occurs twice counts twice.
     Edges are the same if kind and both ends are, with the ends as ``align`` matches them.

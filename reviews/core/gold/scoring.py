@@ -1,7 +1,7 @@
 """Compares a review of a gold item with the known answer.
 
-Places are those of ``core.comparison.discrepancies``, relative to the answer: a difference of the shown version is an
-error; a difference of the submitted version is an error that is left.
+Places are those of ``core.comparison.discrepancies``, relative to the answer: a difference of the shown revision is an
+error; a difference of the submitted revision is an error that is left.
 """
 
 from collections.abc import Iterable
@@ -79,7 +79,7 @@ class Score:
 
 
 def errors_in(shown: Document, answer: Document) -> list[Discrepancy]:
-    """Return the places where the shown version differs in meaning from the answer."""
+    """Return the places where the shown revision differs in meaning from the answer."""
     return discrepancies(answer, shown)
 
 

@@ -21,7 +21,7 @@ ANY = "any"
 class StageKind(StrEnum):
     #: The author reviews the item alone.
     SELF_CHECK = "self_check"
-    #: Colleagues review the author's version, independently of one another.
+    #: Colleagues review the author's revision, independently of one another.
     CROSS_CHECK = "cross_check"
     #: A senior reviewer settles disputes and reviews a sample of the other items.
     EXPERT = "expert"
@@ -61,7 +61,7 @@ class Outcome(StrEnum):
     RESTART = "restart"
     #: Settled by an expert: the stage that escalated the item repeats. An item that was not escalated goes on.
     RETURN = "return"
-    #: Approved, but the stage needs more approvals in a row: another person reviews the same version. Results from a
+    #: Approved, but the stage needs more approvals in a row: another person reviews the same revision. Results from a
     #: stage's ``consecutive``, never from a table.
     CONFIRM = "confirm"
 
@@ -166,13 +166,13 @@ class Stage(_Part):
     kind: StageKind = Field(title=_("Type"))
     #: How many independent reviews an item gets here.
     reviewers: int = Field(default=1, ge=1, le=9, title=_("Independent reviewers"))
-    #: How many people, one after the other, must approve the same version; a change restarts the count.
+    #: How many people, one after the other, must approve the same revision; a change restarts the count.
     consecutive: int = Field(
         default=1,
         ge=1,
         le=5,
         title=_("Approvals in a row"),
-        description=_("How many people, one after the other, must approve the same version."),
+        description=_("How many people, one after the other, must approve the same revision."),
     )
     eligible: Eligible
     #: Whether reviews stay hidden from everybody else until all are submitted.

@@ -178,7 +178,7 @@ def _outcome_problems(
         yield Problem(pointer, "No self-check comes before this stage, so items can’t be sent back to their author.")
     for combination in decided:
         if outcome is Outcome.PASS and Verdict.APPROVE not in combination.verdicts:
-            yield Problem(pointer, f"After {combination}, nobody has approved the version that would pass.")
+            yield Problem(pointer, f"After {combination}, nobody has approved the revision that would pass.")
         if outcome is Outcome.PASS_WITH_FIX:
             if not combination.fixes:
                 yield Problem(pointer, f"After {combination}, there is no fix that could pass.")

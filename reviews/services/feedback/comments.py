@@ -30,7 +30,7 @@ from reviews.services.queue.slot_work import Work
 MAX_TEXT = 4000
 #: Comments of one person on one dialogue.
 MAX_COMMENTS = 100
-#: Other versions, and own drafts, in which a missing place is searched.
+#: Other revisions, and own drafts, in which a missing place is searched.
 MAX_LOOKED_AT = 10
 #: Markdown characters that are removed in plain text.
 _MARKS = re.compile(r"\*\*|`+")
@@ -75,7 +75,7 @@ def read_threads(
 ) -> list[Thread]:
     """Return the comments as threads: open ones first, then resolved ones, each in order of time.
 
-    ``document``: what is shown. ``compared``: the submitted version, if a draft is shown; comments are about that.
+    ``document``: what is shown. ``compared``: the submitted revision, if a draft is shown; comments are about that.
     """
     compared = document if compared is None else compared
     hash_at = cache(partial(_hash_at, compared))
@@ -238,7 +238,7 @@ def _add(
 def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
     """Return the hash of the value at an anchor; blank if only the actor's draft has it.
 
-    If the version does not have the place, search others that the actor may see, because their page may show one of
+    If the revision does not have the place, search others that the actor may see, because their page may show one of
     them. Raises Invalid for a place that none of the newest has.
     """
     if about := _hash_at(revision.document(), anchor):

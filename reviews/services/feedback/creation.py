@@ -32,13 +32,13 @@ def report_ruling(
 ) -> list[int]:
     """Tell the authors what an expert changed, and reviewers where they were overruled; return these people.
 
-    ``revision``: the expert's version. Each person gets one feedback with the rulings that concern them.
+    ``revision``: the expert's revision. Each person gets one feedback with the rulings that concern them.
     """
     rejected, entry = review.verdict == Verdict.REJECT, run.entry_revision
     rulings, overruled = list(review.rulings.all()), _overruled(review, run, revision)
     created: list[int] = []
     if rejected or revision.content_hash != entry.content_hash:
-        opening = _("A dispute about your dialogue was settled. The result differs from your version.")
+        opening = _("A dispute about your dialogue was settled. The result differs from your revision.")
         if rejected:
             opening = _("A dispute about your dialogue was settled. The dialogue was rejected.")
         before = entry.document()
@@ -72,12 +72,12 @@ def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, t
         elif rejected and one.verdict in (Verdict.APPROVE, Verdict.FIX):
             out[one.person_id] = opening + _("The dialogue was rejected, although you had approved it."), against
         elif against:
-            out[one.person_id] = opening + _("The result differs from your version."), against
+            out[one.person_id] = opening + _("The result differs from your review."), against
     return out
 
 
 def _contradicted(document: dict[str, Any], settled: Revision, rulings: list[Ruling]) -> list[Ruling]:
-    """Return the rulings at places where the settled version differs from ``document``."""
+    """Return the rulings at places where the settled revision differs from ``document``."""
     differing = AnchorIndex(one.anchor for one in discrepancies(settled.document(), document)) if rulings else None
     return [one for one in rulings if differing and differing.touching(one.anchor) is not None]
 

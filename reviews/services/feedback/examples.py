@@ -35,7 +35,7 @@ def mark_example(
     stages: Sequence[str] = (),
     policies: Sequence[str] = (),
 ) -> Example:
-    """Mark the verified version of a dialogue, or one of its tasks, as an example.
+    """Mark the verified revision of a dialogue, or one of its tasks, as an example.
 
     ``stages`` and ``policies``: where it is shown; empty means everywhere. Raises Denied, Conflict for a dialogue that
     is not verified or already an example, Invalid for unknown keys.
@@ -161,7 +161,7 @@ def fitting_examples(
 ) -> list[Example]:
     """Return the examples for a stage: those for one of these policies, then those for all, then the others.
 
-    ``without``: the dialogue under review, because its verified version would reveal the answer.
+    ``without``: the dialogue under review, because its verified revision would reveal the answer.
     """
     found = visible_examples(actor=actor, project=project).exclude(dialogue=without)
     fits = [one for one in found[:MAX_EXAMPLES] if not one.stages or stage in one.stages]

@@ -1,6 +1,6 @@
 """Copies the history of a verified dialogue up to a stage into a gold item.
 
-Versions, reviews, comments and events get new keys and hashes; people, texts and times are the same.
+Revisions, reviews, comments and events get new keys and hashes; people, texts and times are the same.
 """
 
 from collections.abc import Mapping
@@ -24,44 +24,44 @@ JOINED = "dialogue.joined_variants"
 def copy_history(*, dialogue: Dialogue, cycle: Cycle, run: StageRun, text: str) -> tuple[StageRun, dict[int, Revision]]:
     """Give ``dialogue`` the history that ``cycle`` had when ``run`` opened.
 
-    Returns its own open run of that stage, and {key of a version: its copy}. ``text``: canonical content of the shown
-    version, in place of the one that entered the run.
+    Returns its own open run of that stage, and {key of a revision: its copy}. ``text``: canonical content of the shown
+    revision, in place of the one that entered the run.
     """
-    versions = _copy_versions(dialogue, run, text)
+    revisions = _copy_revisions(dialogue, run, text)
     own = Cycle.objects.create(
         dialogue=dialogue,
         project_id=cycle.project_id,
         protocol_id=cycle.protocol_id,
         number=1,
-        entry_revision=versions.get(cycle.entry_revision_id, versions[run.entry_revision_id]),
+        entry_revision=revisions.get(cycle.entry_revision_id, revisions[run.entry_revision_id]),
         created_at=cycle.created_at,
     )
-    runs, reviews = _copy_runs(dialogue, own, cycle, run, versions)
-    seen = _versions(run)
-    hashes = {entry_version(run).content_hash: versions[seen[0].pk].content_hash}
-    hashes |= {revision.content_hash: versions[revision.pk].content_hash for revision in seen}
+    runs, reviews = _copy_runs(dialogue, own, cycle, run, revisions)
+    seen = _revisions(run)
+    hashes = {imported_revision(run).content_hash: revisions[seen[0].pk].content_hash}
+    hashes |= {revision.content_hash: revisions[revision.pk].content_hash for revision in seen}
     _copy_events(dialogue, cycle, run, reviews, hashes)
     _copy_comments(dialogue, cycle, run, runs)
-    _copy_replays(dialogue, cycle, run, versions)
-    return runs[run.pk], versions
+    _copy_replays(dialogue, cycle, run, revisions)
+    return runs[run.pk], revisions
 
 
-def copy_matches(versions: Mapping[int, Revision], *, until: datetime) -> None:
+def copy_matches(revisions: Mapping[int, Revision], *, until: datetime) -> None:
     """Copy the matches between variants that were recorded before ``until``.
 
-    ``versions``: {key of a version: its copy}, of all variants.
+    ``revisions``: {key of a revision: its copy}, of all variants.
     """
-    known = VariantMatch.objects.filter(first__in=versions, second__in=versions, created_at__lte=until)
+    known = VariantMatch.objects.filter(first__in=revisions, second__in=revisions, created_at__lte=until)
     VariantMatch.objects.bulk_create(
-        _again(match, first=versions[match.first_id], second=versions[match.second_id]) for match in known
+        _again(match, first=revisions[match.first_id], second=revisions[match.second_id]) for match in known
     )
 
 
-def _versions(run: StageRun) -> list[Revision]:
-    """Return the versions that existed when the run opened, from the start of its cycle, oldest first: those that led
-    to the version that entered the run, and what reviewers made in earlier stages.
+def _revisions(run: StageRun) -> list[Revision]:
+    """Return the revisions that existed when the run opened, from the start of its cycle, oldest first: those that led
+    to the revision that entered the run, and what reviewers made in earlier stages.
 
-    Older versions would appear without the reviews and events that made them.
+    Older revisions would appear without the reviews and events that made them.
     """
     chain: dict[int, Revision] = {}
     revision: Revision | None = run.entry_revision
@@ -73,20 +73,20 @@ def _versions(run: StageRun) -> list[Revision]:
     return sorted([*chain.values(), *made.exclude(pk__in=chain)], key=lambda one: one.pk)
 
 
-def entry_version(run: StageRun) -> Revision:
-    """Return the version that was imported."""
+def imported_revision(run: StageRun) -> Revision:
+    """Return the revision that was imported."""
     revision = run.cycle.entry_revision
     while revision.parent is not None:
         revision = revision.parent
     return revision
 
 
-def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
-    """Return {key of a version: its copy}."""
+def _copy_revisions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Revision]:
+    """Return {key of a revision: its copy}."""
     out: dict[int, Revision] = {}
-    first = entry_version(run)
-    for number, original in enumerate(_versions(run), 1):
-        # The first version looks imported, even if it was edited before.
+    first = imported_revision(run)
+    for number, original in enumerate(_revisions(run), 1):
+        # The first revision looks imported, even if it was edited before.
         origin = original if out else first
         # Two reviewers may have made the same fix; the other's copy would reveal a planted error.
         content = text if original.content_hash == run.entry_revision.content_hash else original.content
@@ -95,8 +95,8 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
             shown = (content, parent.content) != (original.content, original.parent.content)
             if shown and same_content(load_text(content), parent.document()):
                 sentence = _(
-                    "Versions %(one)s and %(other)s of the item would have the same content. Ordinary dialogues have "
-                    "no such versions, so the item would stand out. Plant another error."
+                    "Revisions %(one)s and %(other)s of the item would have the same content. Ordinary dialogues have "
+                    "no such revisions, so the item would stand out. Plant another error."
                 )
                 raise Invalid(sentence % {"one": parent.number, "other": number}, field="document")
         out[original.pk] = Revision.objects.create(
@@ -118,26 +118,26 @@ def _copy_versions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, Re
 
 
 def _copy_runs(
-    dialogue: Dialogue, own: Cycle, cycle: Cycle, run: StageRun, versions: dict[int, Revision]
+    dialogue: Dialogue, own: Cycle, cycle: Cycle, run: StageRun, revisions: dict[int, Revision]
 ) -> tuple[dict[int, StageRun], dict[str, str]]:
     """Return {key of a run up to ``run``: its copy} and {public id of an earlier review: its copy's}."""
     runs: dict[int, StageRun] = {}
     reviews: dict[str, str] = {}
-    shown = versions[run.entry_revision_id]
+    shown = revisions[run.entry_revision_id]
     for original in StageRun.objects.filter(cycle=cycle, pk__lte=run.pk).order_by("pk"):
         last = original.pk == run.pk
         runs[original.pk] = copy = _again(
             original,
             cycle=own,
-            entry_revision=shown if last else versions.get(original.entry_revision_id, shown),
-            exit_revision=None if last else versions.get(original.exit_revision_id or 0, shown),
+            entry_revision=shown if last else revisions.get(original.entry_revision_id, shown),
+            exit_revision=None if last else revisions.get(original.exit_revision_id or 0, shown),
             escalated_from=runs.get(original.escalated_from_id or 0),
         )
         if last:
             copy.state, copy.outcome, copy.settled_at, copy.discrepancy_count = StageRunState.OPEN, "", None, None
         copy.save(force_insert=True)
         if not last:
-            _copy_reviews(dialogue, own, original, copy, versions, reviews)
+            _copy_reviews(dialogue, own, original, copy, revisions, reviews)
     return runs, reviews
 
 
@@ -146,13 +146,13 @@ def _copy_reviews(
     own: Cycle,
     original: StageRun,
     copy: StageRun,
-    versions: dict[int, Revision],
+    revisions: dict[int, Revision],
     reviews: dict[str, str],
 ) -> None:
     for review in Review.objects.filter(stage_run=original).select_related("slot").order_by("pk"):
-        seen, made = versions.get(review.seen_revision_id), versions.get(review.made_revision_id or 0)
+        seen, made = revisions.get(review.seen_revision_id), revisions.get(review.made_revision_id or 0)
         if seen is None or (made is None and review.verdict == "fix"):
-            # It belongs to an abandoned branch, whose versions are not shown.
+            # It belongs to an abandoned branch, whose revisions are not shown.
             continue
         slot = _again(
             review.slot, stage_run=copy, dialogue=dialogue, cycle=own, protocol_id=own.protocol_id, revision=seen
@@ -247,12 +247,12 @@ def _copy_comments(dialogue: Dialogue, cycle: Cycle, run: StageRun, runs: Mappin
         copy.save(force_insert=True)
 
 
-def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, versions: Mapping[int, Revision]) -> None:
-    """Copy the replays that everyone could read when the run opened; a version with a planted error has none."""
-    ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=versions, draft=None, trajectory__isnull=True)
+def _copy_replays(dialogue: Dialogue, cycle: Cycle, run: StageRun, revisions: Mapping[int, Revision]) -> None:
+    """Copy the replays that everyone could read when the run opened; a revision with a planted error has none."""
+    ran = Replay.objects.filter(dialogue=cycle.dialogue_id, revision__in=revisions, draft=None, trajectory__isnull=True)
     ran = ran.filter(record__isnull=False, created_at__lte=run.opened_at).select_related("job", "revision")
     for replay in ran.order_by("pk"):
-        shown = versions[replay.revision_id or 0]
+        shown = revisions[replay.revision_id or 0]
         if replay.revision is not None and shown.content_hash == replay.revision.content_hash:
             # Without a requester, who would otherwise find the copy among their jobs.
             job = _again(replay.job, requester=None, public_id=new_public_id())

@@ -1,6 +1,6 @@
-"""Creates gold items from verified dialogues: the answer is the verified version.
+"""Creates gold items from verified dialogues: the answer is the verified revision.
 
-People see the version that originally entered the stage, or the verified version with an error that an administrator
+People see the revision that originally entered the stage, or the verified revision with an error that an administrator
 plants. It is a separate dialogue with the history that the verified one had when it entered the stage: in every list,
 search and page it looks like an ordinary waiting item. People who may be tested can't see the verified dialogue until
 the item is retired. Variants in other languages have the same answer: each becomes an item too, so that the group looks
@@ -29,7 +29,7 @@ from reviews.core.gold import errors_in, reason_against_gold
 from reviews.core.protocols import Stage
 from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, Review, StageRun, StageRunState
 from reviews.services.gold.copied_history import copy_history, copy_matches
-from reviews.services.gold.shown_version import (
+from reviews.services.gold.shown_dialogue import (
     UntriedValidators,
     copy_waivers,
     create_shown_dialogue,
@@ -66,8 +66,8 @@ def make_gold_item(
 ) -> GoldItem:
     """Create a gold item for a stage from a verified dialogue, and one from each of its variants in other languages.
 
-    ``document``: the verified version with a planted error; without it, the item shows the version that entered the
-    stage. ``variants``: with a planted error, what the others show, by public id; by default their verified version.
+    ``document``: the verified revision with a planted error; without it, the item shows the revision that entered the
+    stage. ``variants``: with a planted error, what the others show, by public id; by default their verified revision.
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
@@ -102,8 +102,8 @@ def _make(
             if origin.source.pk in texts:
                 require_invisible_to_checks(origin.answer, origin.source, text)
             dialogue = create_shown_dialogue(origin.source, origin.run, text)
-            gold_run, versions = copy_history(dialogue=dialogue, cycle=origin.cycle, run=origin.run, text=text)
-            copies |= versions
+            gold_run, revisions = copy_history(dialogue=dialogue, cycle=origin.cycle, run=origin.run, text=text)
+            copies |= revisions
             describe_item(dialogue, gold_run.entry_revision)
             copy_waivers(dialogue, origin.source, gold_run.entry_revision)
             flag_newcomer(dialogue)
@@ -142,7 +142,7 @@ def _item(actor: User, origin: GoldOrigin, stage: Stage, run: StageRun, *, plant
 class Preview:
     """The gold items that would be created from a dialogue."""
 
-    #: The shown and the verified version of the dialogue itself, then of its variants.
+    #: The shown and the verified revision of the dialogue itself, then of its variants.
     origins: list[GoldOrigin]
     #: People who may be tested on it.
     people: list[User]
@@ -264,18 +264,18 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
 
 
 def _planted(origins: Sequence[GoldOrigin], source: Dialogue, given: Mapping[str, dict[str, Any]]) -> dict[int, str]:
-    """Return the shown version of each dialogue, as canonical text: the given one, else the verified one."""
+    """Return the shown revision of each dialogue, as canonical text: the given one, else the verified one."""
     shown = {}
     for origin in origins:
         answer = origin.answer.document()
         try:
             shown[origin.source.pk] = read_document(given.get(origin.source.public_id, answer))
         except SchemaProblem as problem:
-            sentence = _("The changed version of %(id)s can’t be saved: %(problem)s")
+            sentence = _("The changed dialogue %(id)s can’t be saved: %(problem)s")
             details = {"id": origin.source.external_id, "problem": problem}
             raise Invalid(sentence % details, field="document") from None
         if origin.source.pk == source.pk and not errors_in(shown[source.pk], answer):
-            sentence = _("The changed version has the same content as the verified version. Add an error.")
+            sentence = _("The changed dialogue has the same content as the verified revision. Add an error.")
             raise Invalid(sentence, field="document")
     for origin in origins:
         if difference := shared_difference(shown[source.pk], shown[origin.source.pk]):

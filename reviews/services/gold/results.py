@@ -179,7 +179,7 @@ def _revealed_to(person: User, project: Project) -> QuerySet[GoldScore] | None:
 
 
 def suggest(*, project: Project, stage: str) -> list[Dialogue]:
-    """Return verified dialogues that were fixed in the stage or later: their original versions have real errors.
+    """Return verified dialogues that were fixed in the stage or later: their original revisions have real errors.
 
     Excludes dialogues that can't become an item because of their later history or that of a variant.
     """

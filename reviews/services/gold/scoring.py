@@ -29,7 +29,7 @@ def score_review(*, review: Review, seen: Revision, made: Revision | None) -> Go
 
 
 def compare(*, item: GoldItem, review: Review, seen: Revision, made: Revision | None) -> Score:
-    """Compare the review with the item's answer. ``made``: the submitted version, if it differs from the one seen."""
+    """Compare the review with the item's answer. ``made``: the submitted revision, if it differs from the one seen."""
     return score(
         shown=seen.document(),
         answer=item.answer.document(),

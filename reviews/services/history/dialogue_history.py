@@ -158,7 +158,7 @@ _OUTCOMES = {
     "back_to_author": gettext_noop("sent back to the author"),
     "restart": gettext_noop("restarted"),
     "return": gettext_noop("settled, returned to the stage that escalated it"),
-    "confirm": gettext_noop("approved; somebody else checks the same version"),
+    "confirm": gettext_noop("approved; somebody else checks the same revision"),
     "not_drawn": gettext_noop("not drawn for the random sample"),
 }
 

@@ -1,6 +1,6 @@
 """Checks that reviews, stages, cycles and dialogues match the history.
 
-Each of these rows repeats values of an event: a verdict, an outcome, a state, the newest version. Events are chained
+Each of these rows repeats values of an event: a verdict, an outcome, a state, the newest revision. Events are chained
 and rows are not, so this finds rows that were changed or added in the database.
 """
 
@@ -142,7 +142,7 @@ def _compare(
             if not gold:
                 yield f"{name.format(key)} is missing or unfinished; event {number} recorded it"
         elif said[:-1] != row[:-1] or (not gold and said[-1] != row[-1] and (said[-1] is None or said[-1] in contents)):
-            # Content that no version has is reported where versions are compared.
+            # Content that no revision has is reported where revisions are compared.
             yield f"{name.format(key)} differs from event {number}"
     if not gold:
         yield from (f"{name.format(key)} has no event" for key in rows)
@@ -153,9 +153,9 @@ def _status_problems(said: _Recorded, status: str, content: str, head: str | Non
     if status not in _POSSIBLE_STATUSES[state]:
         yield f"its status differs from event {number}" if number else "its status differs from its first one"
     if said.head is not None and head != said.head[1] and said.head[1] in contents:
-        yield f"its newest version differs from event {said.head[0]}"
+        yield f"its newest revision differs from event {said.head[0]}"
     if content != head:
-        yield "it is listed with the checksum of another version"
+        yield "it is listed with the checksum of another revision"
 
 
 def _reviews(keys: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:

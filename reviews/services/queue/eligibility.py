@@ -92,7 +92,7 @@ def refusal(
         return _("This item is reserved for somebody else. An administrator can reassign it.")
     if stage.kind is not StageKind.SELF_CHECK:
         if slot.revision_author_id == person.pk:
-            return _("A version can’t be reviewed by its author. Leave it to a colleague.")
+            return _("A revision can’t be reviewed by its author. Leave it to a colleague.")
         if slot.owner_id == person.pk and stage.eligible.author is AuthorRule.NOT_AUTHOR:
             return _("A dialogue can’t be reviewed by its owner. Leave it to a colleague.")
     others = [one for one in (held_in_cycle(person, slot) if held is None else held) if one.slot_id != slot.pk]

@@ -13,7 +13,7 @@ from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.queue.order import QueuePositions, in_common_queue
 from reviews.services.statements import Queue
 
-#: How a person was involved in a dialogue: wrote a version or a comment, got a notice about it, owns it, or had it
+#: How a person was involved in a dialogue: wrote a revision or a comment, got a notice about it, owns it, or had it
 #: replayed.
 _INVOLVEMENTS: tuple[tuple[type[Model], str, str], ...] = (
     (Revision, "dialogue", "author"),

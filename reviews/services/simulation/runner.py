@@ -73,7 +73,7 @@ class Simulation:
     users: dict[str, User]
     records: list[ReviewRecord] = field(default_factory=list)
     draws: int = 0
-    #: Hashes of versions that have warnings to waive.
+    #: Hashes of revisions that have warnings to waive.
     warned: set[str] = field(default_factory=set)
     _cycles: dict[int, int] = field(default_factory=dict)
 

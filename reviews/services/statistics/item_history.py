@@ -170,7 +170,7 @@ def _exit(run: StageRun) -> Revision:
 
 
 class _Comparison:
-    """Compares an item's versions with the verified one; reads documents only if hashes differ."""
+    """Compares an item's revisions with the verified one; reads documents only if hashes differ."""
 
     def __init__(self, record: _ItemRecord, verified: Revision | None) -> None:
         self._record = record

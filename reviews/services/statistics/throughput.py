@@ -181,7 +181,7 @@ def read_error_types(
 ) -> list[ErrorTypeCount]:
     """Return how often each error type was named, the most frequent first.
 
-    For one person: errors named by them, or (``received``) in versions that they wrote. ``hide_answers``: for people
+    For one person: errors named by them, or (``received``) in revisions that they wrote. ``hide_answers``: for people
     who must not know gold items, without errors in reviews of known answers, which seem to wait in their stage.
     """
     protocol = current_protocol(project)
@@ -308,7 +308,7 @@ def _unseen(project: Project, protocol: Protocol) -> dict[str, int]:
 
 
 def _confirmed(project: Project, protocol: Protocol) -> dict[str, int]:
-    """Return how many approvals the current versions of items in progress have, by stage with approvals in a row."""
+    """Return how many approvals the current revisions of items in progress have, by stage with approvals in a row."""
     stages = [stage.key for stage in protocol.stages if stage.consecutive > 1]
     slots = Slot.objects.filter(project=project, stage__in=stages, state__in=[SlotState.OPEN, SlotState.CLAIMED])
     return dict(slots.values_list("stage").annotate(Sum("confirms")).order_by()) if stages else {}

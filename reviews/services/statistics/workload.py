@@ -8,7 +8,7 @@ Keys:
     day      the day of the submission in the project's time zone
     time     seconds of activity, in steps of 1 below a minute, 5 below ten minutes, else 30; 0 means unknown
     named    an error type, once for each error or ruling of the reviewer
-    received an error type, once for each error named in a version that this person wrote
+    received an error type, once for each error named in a revision that this person wrote
 """
 
 from collections import Counter as Tally
@@ -133,7 +133,7 @@ def _of_errors(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:
     for review, stage, person, author, kind in found:
         yield review, ("named", stage, person, kind)
         yield review, ("received", stage, author or "", kind)
-    # A ruling decides between two versions and itself says whose was wrong, whoever wrote the version that was
+    # A ruling decides between two revisions and itself says whose was wrong, whoever wrote the revision that was
     # reviewed.
     ruled = reviews.filter(rulings__isnull=False).values_list(
         "pk", "stage_run__stage", "person__pseudonym", "rulings__reason_kind"

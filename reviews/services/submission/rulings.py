@@ -1,4 +1,4 @@
-"""Rulings on a dispute: two versions, a ruling for every place that differs, and the resulting document."""
+"""Rulings on a dispute: two revisions, a ruling for every place that differs, and the resulting document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,11 +61,11 @@ class RulingLine:
 
 @dataclass(frozen=True)
 class Side:
-    """One version, without the name of its author: an expert weighs reasons, not people."""
+    """One revision, without the name of its author: an expert weighs reasons, not people."""
 
     title: str
     document: dict[str, Any]
-    #: Null for the version before the review.
+    #: Null for the revision before the review.
     review: Review | None = None
 
     @property
@@ -79,9 +79,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Dispute:
-    """What an expert has to settle. ``base``: the version that both sides started from; ``more``: further reviews.
+    """What an expert has to settle. ``base``: the revision that both sides started from; ``more``: further reviews.
 
-    The right side is the first version that differs from that of the first reviewer.
+    The right side is the first revision that differs from that of the first reviewer.
     """
 
     base: dict[str, Any]
@@ -92,7 +92,7 @@ class Dispute:
 
     @cached_property
     def aligned(self) -> dict[str, Any]:
-        """Return the right version with the step ids that the disputed places use."""
+        """Return the right revision with the step ids that the disputed places use."""
         return align(self.left.document, self.right.document)
 
     @cached_property
@@ -136,7 +136,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
     settled by another expert.
 
     Two reviewers: one on each side. More: the first, and the next one with a different version. One reviewer: the
-    previous version on the left, theirs on the right. The caller has checked that the actor holds the slot.
+    previous revision on the left, theirs on the right. The caller has checked that the actor holds the slot.
     """
     run = slot.stage_run.disputed_run
     if run is None:
@@ -175,7 +175,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
 
 
 def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
-    """Return a version with the parts of its native record that storing removed; a ruling may undo that edit."""
+    """Return a revision with the parts of its native record that storing removed; a ruling may undo that edit."""
     document = made.document()
     whole = with_remainder_of(document, base.document())
     return whole if whole != document and _is_changed_by_storing(made.public_id, base.public_id) else document
@@ -183,9 +183,9 @@ def _as_written(made: Revision, base: Revision) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def _is_changed_by_storing(made_id: str, base_id: str) -> bool:
-    """Return whether only storing removed what the version lacks of the native record.
+    """Return whether only storing removed what the revision lacks of the native record.
 
-    Cached, because this takes seconds for a long dialogue and versions do not change.
+    Cached, because this takes seconds for a long dialogue and revisions do not change.
     """
     made, base = (Revision.objects.get(public_id=one) for one in (made_id, base_id))
     return as_stored(with_remainder_of(made.document(), base.document()), base) == made.content

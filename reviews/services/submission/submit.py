@@ -74,7 +74,7 @@ def submit_review(
     """Submit the actor's review of a slot that they have claimed.
 
     ``claim``: the actor's claim, if the caller has loaded it with its slot; else both are looked up by the token.
-    Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the version under review as it is.
+    Content: ``document`` (whole), else ``draft``, else the actor's open draft, else the revision under review as it is.
     ``verdict`` may be blank in a self-check and in a dispute. ``checklist``: {task id or "dialogue":
     {item: true | false | null}}, ``notes``: the same with texts. ``named_errors``: [{kind, anchor, note}]. ``rulings``:
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
@@ -143,7 +143,7 @@ def _already_submitted(review: Review, sent: str) -> Review:
     raise Conflict(
         _(
             "You have already submitted this review with the verdict “%(verdict)s”. A submitted review can’t be "
-            "changed, so your new version was not saved."
+            "changed, so your new revision was not saved."
         )
         % {"verdict": review.get_verdict_display()},
         review={
@@ -184,7 +184,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         return _already_submitted(Review.objects.get(slot=slot), sent)
     seconds = _end_claim(actor, roles, slot, claim, now)
     if not run.blind and dialogue.head_id != seen.pk:
-        raise Conflict(_("This dialogue has a newer version than the one you reviewed. Merge your changes with it."))
+        raise Conflict(_("This dialogue has a newer revision than the one you reviewed. Merge your changes with it."))
     _close_draft(actor, slot, submission, now)
     if has_form:
         ReviewDraft.objects.filter(slot=slot, person=actor).delete()
@@ -295,7 +295,7 @@ def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, no
     An expired or released claim still counts while nobody else has the slot.
     """
     if slot.state == SlotState.CANCELLED:
-        raise _TooLate(_("The review of this item was restarted from another version. Your draft is kept."))
+        raise _TooLate(_("The review of this item was restarted from another revision. Your draft is kept."))
     if slot.state == SlotState.HIDDEN:
         raise Hidden(_("This item doesn’t exist."))
     if slot.holder_id not in (None, actor.pk) or slot.reserved_for_id not in (None, actor.pk):
@@ -344,7 +344,7 @@ def _submit_draft(draft_id: int, version: int, now: datetime) -> Change:
 def _make_revision(
     actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, submission: Submission, title: str
 ) -> Revision | None:
-    """Store the submitted version if it differs, also one that is rejected or escalated, for the expert."""
+    """Store the submitted revision if it differs, also one that is rejected or escalated, for the expert."""
     if not submission.changed:
         return None
     moves_head = submission.verdict == Verdict.FIX

@@ -87,12 +87,12 @@ def prepare(
     reason: str,
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
 ) -> Submission:
-    """Read and check a submission. Raises Invalid with what to fix, Conflict for a draft of another version."""
+    """Read and check a submission. Raises Invalid with what to fix, Conflict for a draft of another revision."""
     stage, seen = protocol.stage(slot.stage), slot.revision
     if draft is None and document is None:
         draft = open_draft_of(actor, slot)
     if draft is not None and draft.base_id != seen.pk:
-        raise Conflict(_("Your draft is based on another version than the one under review. Merge them first."))
+        raise Conflict(_("Your draft is based on another revision than the one under review. Merge them first."))
     text = _text(seen, draft, document)
     lines = read_rulings(rulings)
     if lines and stage.kind is not StageKind.EXPERT:
@@ -137,7 +137,7 @@ def open_draft_of(actor: User, slot: Slot) -> Draft | None:
 
 
 def _text(seen: Revision, draft: Draft | None, document: dict[str, Any] | None) -> str:
-    """Return the canonical text to submit: the given document, else the draft, else the version under review."""
+    """Return the canonical text to submit: the given document, else the draft, else the revision under review."""
     if document is None:
         if draft is None or draft.content == seen.content:
             return seen.content
@@ -206,7 +206,7 @@ def waive_found(
     *, actor: User, work: Work, key: tuple[str, str, str], reason: str, document: dict[str, Any] | None = None
 ) -> Waiver:
     """Waive a warning (check, anchor, value hash) about what will be submitted: the document given, else the draft,
-    else the version under review. Raises Conflict if there is no such warning, and what ``waive`` raises.
+    else the revision under review. Raises Conflict if there is no such warning, and what ``waive`` raises.
     """
     slot = work.slot
     draft = open_draft_of(actor, slot) if document is None else None
@@ -244,7 +244,7 @@ def _some(named_errors: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, An
 
 
 class _Anchored(dict[str, str]):
-    """Anchor → hash of its value in the submitted document, or else in the version under review; each hashed once."""
+    """Anchor → hash of its value in the submitted document, or else in the revision under review; each hashed once."""
 
     def __init__(self, document: dict[str, Any], seen: Revision) -> None:
         self.document, self.seen = document, seen

@@ -68,7 +68,7 @@ def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, 
 def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] | None = None) -> int:
     """Waive every warning about what will be submitted with one reason, and return their number.
 
-    ``document``: as it will be submitted; without it, the version under review. Raises Invalid without a reason.
+    ``document``: as it will be submitted; without it, the revision under review. Raises Invalid without a reason.
     """
     reason = _reason(reason)
     dialogue, seen = slot.dialogue, slot.revision

@@ -88,7 +88,7 @@ class Workbench:
 
     @cached_property
     def changed(self) -> bool:
-        """Return whether the draft, as it would be stored, differs from the version under review."""
+        """Return whether the draft, as it would be stored, differs from the revision under review."""
         seen = self.work.slot.revision
         if self.draft.content_hash() == seen.content_hash:
             return False
@@ -99,12 +99,12 @@ class Workbench:
 
     @property
     def outdated(self) -> bool:
-        """Return whether the draft is based on another version than the one it has to be submitted on."""
+        """Return whether the draft is based on another revision than the one it has to be submitted on."""
         return self.draft.base_id != (self.work.slot.revision_id if self.work.blind else self.dialogue.head_id)
 
     @property
     def onto(self) -> Revision:
-        """Return the version to merge a stale draft with: the newest; in a blind stage the one under review."""
+        """Return the revision to merge a stale draft with: the newest; in a blind stage the one under review."""
         head = self.work.slot.revision if self.work.blind else self.dialogue.head
         assert head is not None  # noqa: S101 - a dialogue under review has a head
         return head

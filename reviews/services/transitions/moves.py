@@ -76,7 +76,7 @@ def open_run(
 ) -> StageRun:
     """Open a stage for the dialogue: a new round with a slot for each reviewer.
 
-    ``confirms``: how many people in a row have just approved this version in this stage. ``for_owner``: reserve a
+    ``confirms``: how many people in a row have just approved this revision in this stage. ``for_owner``: reserve a
     self-check for the owner in its first round too.
     """
     run = _new_run(context, stage, revision, StageRunState.OPEN, entered_as, escalated_from)
@@ -142,7 +142,7 @@ def end_cycle(context: CycleContext, state: CycleState, revision: Revision | Non
 
 
 def verify(context: CycleContext, revision: Revision) -> None:
-    """End the cycle with this content as the verified version."""
+    """End the cycle with this content as the verified revision."""
     end_cycle(context, CycleState.VERIFIED, revision)
     context.set_status(DialogueStatus.VERIFIED, "")
     context.journal.event(
@@ -210,7 +210,7 @@ _MOVES: dict[Outcome, Callable[[CycleContext, StageRun, Revision], None]] = {
 
 
 def pool(context: CycleContext, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
-    """Put the dialogue in the stage's pool. ``seen``: this version was already reviewed there without conflict."""
+    """Put the dialogue in the stage's pool. ``seen``: this revision was already reviewed there without conflict."""
     _new_run(context, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
     context.set_status(DialogueStatus.POOLED, stage.key)
     context.journal.count(f"pooled:{stage.key}")

@@ -55,7 +55,7 @@ def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> chart
         lines.append(charts.Line(_("Ignoring messages"), [_mark(one.without_messages) for one in points]))
     figures = "; ".join(f"{one.title} {_percent(one.figure.value)}" for one in points)
     description = _(
-        "Share of %(items)s items that matched the verified version: %(figures)s. Error bars show 95 %% intervals."
+        "Share of %(items)s items that matched the verified revision: %(figures)s. Error bars show 95 %% intervals."
     )
     return charts.curve(
         name,

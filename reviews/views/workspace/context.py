@@ -59,7 +59,7 @@ PANELS = {
     "findings": gettext_lazy("Findings"),
     "comments": gettext_lazy("Comments"),
     "tools": gettext_lazy("Tools"),
-    "versions": gettext_lazy("Versions"),
+    "revisions": gettext_lazy("Revisions"),
     "examples": gettext_lazy("Examples"),
 }
 STEP_TYPES = [("clarification", gettext_lazy("Add a clarification")), ("answer", gettext_lazy("Add an answer"))]
@@ -150,7 +150,7 @@ def workbench_context(
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,
-        "versions": _versions(request, bench) if panel == "versions" else [],
+        "revisions": _revisions(request, bench) if panel == "revisions" else [],
     }
     if isinstance(selected, StepView):
         task = next(task for task in bench.view.tasks if selected in task.steps)
@@ -182,7 +182,7 @@ def _observation_kind(request: PageRequest, selected: Any) -> str:
     return "text" if kind and chosen == "text" and selected.data.get("observation") is None else kind
 
 
-def _versions(request: PageRequest, bench: Workbench) -> list[Revision]:
+def _revisions(request: PageRequest, bench: Workbench) -> list[Revision]:
     rows = bench.dialogue.revisions.visible_to(request.user).defer("content").select_related("author").order_by("-pk")
     blind = {bench.dialogue.pk} if bench.work.blind else set()
     return veil(rows[:30], actor=request.user, blind=blind, words=["message"])

@@ -53,7 +53,7 @@ _reading = require_http_methods(["GET", "HEAD", "POST"])
 @_reading
 @takes("revision", *_TREE)
 def decision_tree(request: PageRequest, public_id: str, task: str) -> HttpResponse:
-    """Show a task of a dialogue's newest version, or of the one named. Trying a trajectory (POST) changes nothing."""
+    """Show a task of a dialogue's newest revision, or of the one named. Trying a trajectory (POST) changes nothing."""
     revision, context = revision_page(request, public_id, _("Decision tree"))
     context["keep"] = {"revision": request.GET["revision"]} if request.GET.get("revision") else {}
     home = context["home"]

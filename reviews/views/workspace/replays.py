@@ -24,7 +24,7 @@ from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Slot, SlotState
 from reviews.views.workspace.graph import open_bench
-from reviews.views.workspace.revision_pages import version_name
+from reviews.views.workspace.revision_pages import revision_name
 
 #: Earlier replays that a page lists.
 _LISTED = 8
@@ -34,7 +34,7 @@ _LISTED = 8
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes("revision")
 def dialogue_replay(request: PageRequest, public_id: str) -> HttpResponse:
-    """Replay the newest version of a dialogue, or the one named; show the last run of the same content."""
+    """Replay the newest revision of a dialogue, or the one named; show the last run of the same content."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     wanted = request.GET.get("revision", "")
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
@@ -139,8 +139,8 @@ def _problems(refused: DomainError | None) -> list[dict[str, str]]:
 
 def _name_of(revision: Revision | None, dialogue: Dialogue) -> str:
     if revision is None or revision.pk == dialogue.head_id:
-        return _("the newest version")
-    return version_name(revision)
+        return _("the newest revision")
+    return revision_name(revision)
 
 
 def _again(request: PageRequest, dialogue: Dialogue, found: Replay) -> str:

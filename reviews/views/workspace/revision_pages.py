@@ -1,4 +1,4 @@
-"""Pages about one part of a version: the decision tree of a task, a validator."""
+"""Pages about one part of a revision: the decision tree of a task, a validator."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -12,15 +12,15 @@ from annotator.services.dialogues.revisions import load_revision_or_head
 from annotator.views.pages import PageRequest
 
 
-def version_name(revision: Revision) -> str:
-    """Return what pages call a version; one without a number is sealed until its stage ends."""
+def revision_name(revision: Revision) -> str:
+    """Return what pages call a revision; one without a number is sealed until its stage ends."""
     if revision.number:
-        return _("version %(number)s") % {"number": revision.number}
-    return _("your version, not visible to others yet")
+        return _("revision %(number)s") % {"number": revision.number}
+    return _("your revision, not visible to others yet")
 
 
 def revision_page(request: PageRequest, public_id: str, title: str) -> tuple[Revision, dict[str, Any]]:
-    """Return the version named in the URL, or the newest, and the context of the page's head. Raises Hidden."""
+    """Return the revision named in the URL, or the newest, and the context of the page's head. Raises Hidden."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
     wanted = request.GET.get("revision", "")
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
@@ -34,6 +34,6 @@ def revision_page(request: PageRequest, public_id: str, title: str) -> tuple[Rev
             (dialogue.external_id, home),
             (title, ""),
         ],
-        "fixed": "" if revision.pk == dialogue.head_id else version_name(revision),
+        "fixed": "" if revision.pk == dialogue.head_id else revision_name(revision),
         "newest": request.path,
     }

@@ -1,4 +1,4 @@
-"""From a draft to a verdict: the form of the review, the submit page, and the merge with a newer version."""
+"""From a draft to a verdict: the form of the review, the submit page, and the merge with a newer revision."""
 
 import json
 from collections.abc import Mapping
@@ -121,7 +121,7 @@ def _submit_url(request: PageRequest, bench: Workbench) -> str:
 @login_required
 @require_http_methods(["GET", "POST"])
 def merge(request: PageRequest, slot: str) -> HttpResponse:
-    """Merge the draft with a newer version of its dialogue."""
+    """Merge the draft with a newer revision of its dialogue."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     if not bench.outdated:
         return redirect("workspace", slot=slot)

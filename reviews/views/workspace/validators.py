@@ -51,7 +51,7 @@ _EMPTY: Document = {"code": None, "function": None, "form": None, "parameters": 
 @require_safe
 @takes("revision", "job", "form")
 def validator(request: PageRequest, public_id: str, constraint: str) -> HttpResponse:
-    """Show the validator of a constraint in a dialogue's newest version, or in the one named; read-only."""
+    """Show the validator of a constraint in a dialogue's newest revision, or in the one named; read-only."""
     revision, context = revision_page(request, public_id, _("Validator"))
     context |= {"back": f"{context['home']}#{dom_id(f'/constraints/{constraint}')}", "editable": False}
     return _page(request, revision.document(), constraint, context)

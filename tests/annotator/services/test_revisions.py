@@ -161,7 +161,7 @@ def test_what_was_not_seen_is_not_overwritten(team, dialogue):
         )
 
     revise("One.")
-    with pytest.raises(Conflict, match="newer version"):
+    with pytest.raises(Conflict, match="newer revision"):
         revise("Two.")
 
 

@@ -275,7 +275,7 @@ def test_what_is_changed_while_an_import_runs_stays_as_it_is(
     monkeypatch.setattr(runner, "publish", edit_first)
     batch = run_import([candidate("a", document=changed(make_document("a")))], revise=True)
     assert counters(batch) == (1, 0, 0, 0, 1, 0)
-    assert "newer version" in report_of(batch)[0]["message"]
+    assert "newer revision" in report_of(batch)[0]["message"]
     assert current(Dialogue.objects.get())["tasks"][0]["steps"][-1]["text"] == "By hand."
 
 

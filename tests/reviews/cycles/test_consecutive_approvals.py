@@ -91,8 +91,8 @@ def test_a_change_begins_the_count_anew(team: Team) -> None:
     item = item_of(team)
     say(a, item, "approve")
     say(b, item, "fix")
-    # The author of the version cannot approve it; a person who approved another one can.
-    assert "A version can’t be reviewed by its author" in refused(b, item)
+    # The author of the revision cannot approve it; a person who approved another one can.
+    assert "A revision can’t be reviewed by its author" in refused(b, item)
     say(a, item, "approve")
     say(c, item, "fix")
     say(d, item, "approve")
@@ -163,7 +163,7 @@ def test_what_an_expert_changes_is_looked_at_by_others(team: Team) -> None:
     assert item.stage == "data"
     assert item.head is not None
     assert item.head.author == team.senior
-    assert "A version can’t be reviewed by its author" in refused(team.senior, item)
+    assert "A revision can’t be reviewed by its author" in refused(team.senior, item)
     say(b, item, "approve")
     say(c, item, "approve")
     assert item.stage == "validators"
@@ -205,7 +205,7 @@ def test_async_goes_on_until_a_reviewer_finds_nothing() -> None:
     item = item_of(team)
     say(a, item, "fix")
     assert (item.stage, item.status) == ("verification", DialogueStatus.IN_REVIEW)
-    assert "A version can’t be reviewed by its author" in refused(a, item)
+    assert "A revision can’t be reviewed by its author" in refused(a, item)
     say(b, item, "fix")
     say(a, item, "fix")
     say(c, item, "approve")

@@ -189,7 +189,7 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     run = StageRun.objects.get(cycle__dialogue=item, stage="cross_check", state="open")
     assert run.round == 2
     assert Slot.objects.filter(stage_run=run, state="open").count() == 3
-    with pytest.raises(Conflict, match="restarted from another version"):
+    with pytest.raises(Conflict, match="restarted from another revision"):
         submit_review(actor=team.annotators[2], slot=claim.slot, token=claim.token, verdict="approve")
     event = Event.objects.get(dialogue=item, kind="cycle.migrated")
     assert (event.before["protocol"], event.after["protocol"], event.after["action"]) == (1, 2, "restart")

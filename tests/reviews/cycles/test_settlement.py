@@ -225,7 +225,7 @@ def test_back_to_the_author(team: Team) -> None:
 
 
 def test_the_author_reads_what_was_proposed_in_what_is_sent_back(team: Team, client: Client) -> None:
-    """The item continues from their own version, so the fix is shown next to it."""
+    """The item continues from their own revision, so the fix is shown next to it."""
     adopt(team, 2, [ANY | {"outcome": "back_to_author"}])
     item = cross_check(team, make_item(team, "cross_check"), "fix", "escalate", first="Proposed.")
     slot = claim_slot(actor=team.annotator, slot=open_slot(item)).slot

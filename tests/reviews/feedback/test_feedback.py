@@ -42,7 +42,7 @@ def test_reviewers_hear_where_they_were_overruled(team: Team) -> None:
         team.annotators[2]: [MESSAGE, TEXT]
     }
     notice = Notice.objects.get(subject=said[team.annotators[2]].public_id)
-    words = "A dispute about a dialogue that you reviewed was settled. The result differs from your version."
+    words = "A dispute about a dialogue that you reviewed was settled. The result differs from your review."
     assert notice.text.endswith(words)
     [told] = list_feedback(actor=team.annotators[2], project=team.project).rows
     assert [named_error.note for named_error in told.named_errors] == ["As observed."] * 2

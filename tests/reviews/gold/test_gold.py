@@ -144,7 +144,7 @@ def test_who_was_told_of_the_verified_dialogue_is_not_tested(team: Team, monkeyp
 
 @pytest.mark.parametrize(
     ("document", "said"),
-    [(None, "has the same content as the verified version"), ({"kind": "multi_turn"}, "can’t be saved")],
+    [(None, "has the same content as the verified revision"), ({"kind": "multi_turn"}, "can’t be saved")],
 )
 def test_a_planted_error_must_be_one(team: Team, document: dict[str, Any] | None, said: str) -> None:
     source = verified(team)

@@ -184,7 +184,7 @@ ADDRESSES = [
     "/work/{slot}/?panel=findings",
     "/work/{slot}/?panel=comments",
     "/work/{slot}/?panel=tools",
-    "/work/{slot}/?panel=versions",
+    "/work/{slot}/?panel=revisions",
     "/work/{slot}/submit/?verdict=approve",
     "/work/{slot}/settle/",
     "/work/{slot}/merge/",
@@ -328,7 +328,7 @@ def test_figures_leave_out_what_became_of_the_answers(team: Team) -> None:
 
 
 def test_an_error_that_was_mended_before_the_stage_is_not_planted(team: Team) -> None:
-    """The version with the fix would equal the one before it, which never happens in an ordinary dialogue."""
+    """The revision with the fix would equal the one before it, which never happens in an ordinary dialogue."""
     item = make_item(team, "self_check_multi")
     came = current(item)
     claim_and_submit(team.annotator, item, "fix", document=changed(came))
@@ -336,7 +336,7 @@ def test_an_error_that_was_mended_before_the_stage_is_not_planted(team: Team) ->
         claim_and_submit(person, item, "approve")
     item.refresh_from_db()
     for error in (came, changed(came, f"  {came['tasks'][0]['steps'][-1]['text']} ")):
-        with pytest.raises(Invalid, match="Versions 1 and 2 of the item would have the same content"):
+        with pytest.raises(Invalid, match="Revisions 1 and 2 of the item would have the same content"):
             make_gold(team, item, document=error)
     made = make_gold(team, item, document=changed(came, "It rains."))
     contents = [one.content for one in Revision.objects.filter(dialogue=made.dialogue)]
@@ -409,7 +409,7 @@ def test_the_work_of_experts_on_answers_is_not_counted_for_annotators(team: Team
 
 
 def test_it_has_every_version_that_reviewers_of_an_earlier_blind_stage_made(team: Team) -> None:
-    """Versions that were not used are listed for an ordinary dialogue, too."""
+    """Revisions that were not used are listed for an ordinary dialogue, too."""
     protocol = current_protocol(team.project)
     assert protocol is not None
     single, multi, check, expert = protocol.stages

@@ -361,13 +361,13 @@ def test_content_that_was_changed_in_the_database_shows(
         call_command("verify_history")
     problem, *others = json.loads(capsys.readouterr().out.splitlines()[-1])["problems"]
     assert [other.rpartition("d-one: ")[2] for other in others] == (
-        ["it is listed with the checksum of another version."] if with_checksum else []
+        ["it is listed with the checksum of another revision."] if with_checksum else []
     )
     if with_checksum:
-        assert problem.endswith("dialogue d-one: no version has the content recorded by event 2 (review.submitted).")
+        assert problem.endswith("dialogue d-one: no revision has the content recorded by event 2 (review.submitted).")
     else:
         assert problem.endswith(" does not match its checksum.")
-        assert ": dialogue d-one: version " in problem
+        assert ": dialogue d-one: revision " in problem
 
 
 def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> None:
@@ -390,8 +390,8 @@ def test_a_row_that_repeats_the_history_and_was_changed_shows(team: Team) -> Non
         (run, {"exit_revision": made}, f"{round_} differs from event"),
         (run.cycle, {"state": "superseded", "ended_at": timezone.now()}, "cycle 1 differs from event"),
         (item, {"status": "verified"}, "its status differs from event"),
-        (item, {"head": made, "content_hash": made.content_hash}, "its newest version differs from event"),
-        (item, {"content_hash": "0" * 64}, "it is listed with the checksum of another version"),
+        (item, {"head": made, "content_hash": made.content_hash}, "its newest revision differs from event"),
+        (item, {"content_hash": "0" * 64}, "it is listed with the checksum of another revision"),
     ):  # fmt: skip
         with transaction.atomic():
             type(row).objects.filter(pk=row.pk).update(**change)
@@ -418,7 +418,7 @@ def test_tools_that_were_changed_in_the_database_show(team: Team) -> None:
     unguard("annotator_toolsetrevision")
     tools = ToolsetRevision.objects.get(project=team.project)
     ToolsetRevision.objects.filter(pk=tools.pk).update(content=tools.content.replace("city", "town"))
-    assert list(history_problems(team.project)) == ["toolset weather: version 1 does not match its checksum"]
+    assert list(history_problems(team.project)) == ["toolset weather: revision 1 does not match its checksum"]
 
 
 def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -> None:
@@ -435,8 +435,8 @@ def test_tools_that_were_changed_together_with_their_checksum_show(team: Team) -
     imported = Dialogue.objects.get(external_id="d-one").head.toolset_revision.toolset  # type: ignore[union-attr]
     assert list(history_problems(team.project)) == [
         "dialogue d-one: the toolset is not the one recorded by event 1 (dialogue.imported)",
-        "toolset ferries: no version has the content that was added",
-        f"toolset {imported.name}: no version has the content that was imported",
+        "toolset ferries: no revision has the content that was added",
+        f"toolset {imported.name}: no revision has the content that was imported",
     ]
 
 

@@ -194,7 +194,7 @@ def test_owner_and_author_do_not_cross_check_their_own(team: Team) -> None:
     with pytest.raises(Denied, match="A dialogue can’t be reviewed by its owner"):
         claim_slot(actor=team.annotator, slot=open_slot(item))
     Slot.objects.filter(dialogue=item).update(owner=None, revision_author=team.annotator)
-    with pytest.raises(Denied, match="A version can’t be reviewed by its author"):
+    with pytest.raises(Denied, match="A revision can’t be reviewed by its author"):
         claim_slot(actor=team.annotator, slot=open_slot(item))
     assert claim_next(actor=team.annotator, project=team.project) is None
 

@@ -85,7 +85,7 @@ def test_the_curve_of_four_items(team: Team) -> None:
     rulings = [
         {"anchor": "/tasks/t1/steps/s1/text", "choice": "left", "reason_kind": "answer_wrong", "reason": "As it was."}
     ]
-    # Right from the beginning: the expert rules for the version under review.
+    # Right from the beginning: the expert rules for the revision under review.
     escalated(team, "", rulings=rulings)
     # Wrong until the expert.
     escalated(team, "", rulings=[rulings[0] | {"choice": "right"}])

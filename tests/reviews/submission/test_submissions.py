@@ -179,7 +179,7 @@ def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Di
     release(actor=team.annotator, token=claim.token)
     claim_and_submit(team.annotators[1], item, document=changed(current(item), "First."))
     item = make_again(team, item)
-    with pytest.raises(Conflict, match="based on another version"):
+    with pytest.raises(Conflict, match="based on another revision"):
         submit(team, held(team, item), "fix", draft=draft)
 
 
@@ -201,7 +201,7 @@ def test_in_a_blind_stage_too_the_page_that_merges_is_open_to_whoever_is_sent_th
     submit_page, merge_page = (reverse(f"workspace-{page}", args=[slot]) for page in ("submit", "merge"))
     refused = client.post(submit_page, {"verdict": "fix", "seen": 1})
     assert "Merge them first" in refused.content.decode()
-    assert "Your draft is based on an older version" in client.get(f"/work/{slot}/").content.decode()
+    assert "Your draft is based on an older revision" in client.get(f"/work/{slot}/").content.decode()
     assert client.get(merge_page).status_code == 200
     assert client.post(merge_page).status_code == 302
     assert client.post(submit_page, {"verdict": "fix", "seen": 2}).status_code == 302
@@ -529,7 +529,7 @@ def test_a_refused_submission_changes_nothing(team: Team, item: Dialogue) -> Non
 
 
 def merging(team: Team, places: int) -> tuple[Slot, Draft]:
-    """A draft and a newer version that both have changed so many places."""
+    """A draft and a newer revision that both have changed so many places."""
     document = make_document("x")
     item = make_dialogue(team.project, document)
     begin(team.project, [item])
@@ -617,7 +617,7 @@ def test_nobody_merges_with_a_version_that_came_in_after_they_chose(client: Clie
     Slot.objects.filter(pk=slot.pk).update(revision=newer)
     answer = client.post(merge_page, choices(page, "theirs") | {"onto": onto})
     assert answer.status_code == 409
-    assert "a newer version was saved in the meantime" in answer.content.decode()
+    assert "a newer revision was saved in the meantime" in answer.content.decode()
     assert values_of(draft) == [1]
     assert client.post(merge_page, choices(page, "theirs") | {"onto": newer.public_id}).status_code == 302
     assert values_of(draft) == [3]

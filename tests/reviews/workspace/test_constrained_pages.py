@@ -143,7 +143,7 @@ def test_every_part_has_its_editor(client: Client, team: Team, at: str, words: s
     assert words in inspector
     assert "Add a task" not in page
     assert "panel=graph" not in page
-    for panel in ("findings", "comments", "tools", "versions", "graph"):
+    for panel in ("findings", "comments", "tools", "revisions", "graph"):
         text_of(client.get(url, {"at": at, "panel": panel}))
 
 

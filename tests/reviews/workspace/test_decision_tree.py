@@ -227,7 +227,7 @@ def test_whoever_is_no_member_finds_nothing(team: Team) -> None:
 
 
 def test_a_blind_colleagues_revision_has_no_tree_for_others(team: Team) -> None:
-    """A second reviewer sees the tree of the version under review, and never that of the first one's fix."""
+    """A second reviewer sees the tree of the revision under review, and never that of the first one's fix."""
     item = make_item(team, "cross_check", make_document() | {"env_info": "The user is called Zebra."})
     document = changed(current(item))
     document["tasks"][0]["steps"][0]["arguments"]["city"] = "Zebra"
@@ -236,7 +236,7 @@ def test_a_blind_colleagues_revision_has_no_tree_for_others(team: Team) -> None:
     own = visit(team.annotators[1], address(item), revision=sealed.public_id)
     assert own.status_code == 200
     assert "Zebra" in own.words
-    assert "your version, not visible to others yet" in own.words
+    assert "your revision, not visible to others yet" in own.words
     for person in (team.annotator, team.annotators[2], team.senior, team.administrator):
         assert visit(person, address(item), revision=sealed.public_id).status_code == 404
         assert "Zebra" not in visit(person, address(item)).words
@@ -260,7 +260,7 @@ def test_an_older_revision_keeps_to_itself(team: Team) -> None:
     assert "Legal paths 1" in visit(team.annotator, address(item)).words
     page = visit(team.annotator, address(item), revision=first.public_id)
     assert "Legal paths 3" in page.words
-    assert "This is version 1. Show the newest version" in page.words
+    assert "This is revision 1. Show the newest revision" in page.words
     assert f"?revision={first.public_id}&amp;path=s0" in page.content.decode()
     own = client_of(team.annotator).get(
         f"/p/{team.project.slug}/dialogues/{item.public_id}/", {"revision": first.public_id}

@@ -217,7 +217,7 @@ def test_the_replay_of_a_version_is_for_all_and_a_custom_or_drafted_one_for_ones
     assert last_replay(actor=one, dialogue=dialogue, draft=draft) == own
     with pytest.raises(DomainError, match="somebody else"):
         start_replay(actor=other, dialogue=dialogue, draft=draft)
-    # A sealed version, and whatever was run of it, is its author's alone.
+    # A sealed revision, and whatever was run of it, is its author's alone.
     sealed = create_revision(
         actor=one,
         dialogue=dialogue,

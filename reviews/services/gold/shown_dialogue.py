@@ -12,7 +12,7 @@ from annotator.models import Dialogue, Revision, Waiver
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 from reviews.models import StageRun
-from reviews.services.gold.copied_history import entry_version
+from reviews.services.gold.copied_history import imported_revision
 
 
 class UntriedValidators(Exception):
@@ -22,7 +22,7 @@ class UntriedValidators(Exception):
         self.document = document
 
 
-#: Each returns what the jobs after an import find in such an original version, besides the checks; None: nothing.
+#: Each returns what the jobs after an import find in such an original revision, besides the checks; None: nothing.
 FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 
 
@@ -49,7 +49,7 @@ def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -
 
 def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     """Create a dialogue like the source was when it entered the stage; its content follows."""
-    came = entry_version(run).created_at
+    came = imported_revision(run).created_at
     before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
     return Dialogue.objects.create(
         project=source.project,
@@ -69,7 +69,7 @@ def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogu
 
 
 def describe_item(dialogue: Dialogue, head: Revision) -> None:
-    """Set the dialogue's fields for lists and pages from this version, with the checks' findings."""
+    """Set the dialogue's fields for lists and pages from this revision, with the checks' findings."""
     document = head.document()
     findings = check_document(document, head.toolset_revision, project=dialogue.project, stage="save")
     findings += [found for ask in FOUND_ON_IMPORT if (found := ask(head)) is not None]
@@ -80,9 +80,9 @@ def describe_item(dialogue: Dialogue, head: Revision) -> None:
 
 
 def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
-    """Waive the warnings of the shown version, as in an ordinary dialogue, with the reasons given for the verified one.
+    """Waive the shown revision's warnings, as in an ordinary dialogue, with the reasons given for the verified one.
 
-    The author of the replaced version reads waivers of a planted error as their own, so these use their words or a
+    The author of the replaced revision reads waivers of a planted error as their own, so these use their words or a
     neutral reason.
     """
     given = {
