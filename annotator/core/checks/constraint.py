@@ -8,7 +8,6 @@ from typing import ClassVar
 from annotator.core.checks.case_context import CaseContext
 from annotator.core.checks.context import Context
 from annotator.core.checks.registry import Check, register
-from annotator.core.constraints.case import title
 from annotator.core.constraints.feasibility import MAX_UNKNOWN
 from annotator.core.constraints.replay import Status
 from annotator.core.constraints.taxonomy import find_category
@@ -147,8 +146,7 @@ class Reference(CaseCheck):
                     ),
                     owed[position].owed,
                 )
-                name = title(context.case_data, position)
-                message = f"The reference trajectory violates {name}. {told}".strip()
+                message = f"The reference trajectory violates this constraint. {told}".strip()
                 anchor = context.constraint_anchor(position)
                 yield self.found(context, anchor, context.document["reference_trajectory"], message)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from annotator.core.constraints.case import Case, title
+from annotator.core.constraints.case import Case
 from annotator.core.constraints.sentence_claims import named_tools, read_claim
 from annotator.core.findings import Finding
 from annotator.core.schema.value_words import cut
@@ -82,29 +82,28 @@ def anchor_findings(case: Case) -> Iterator[Finding]:
         yield case.finding(ID, 0, told)
     for i, constraint in enumerate(case.constraints):
         quote = constraint.anchor or constraint.text or ""
-        name = title(case, i)
         spans = find_spans(prompt, quote)
         if len(spans) > 1:
             or_more = " or more" if len(spans) == MAX_SPANS else ""
-            told = f"The system prompt states {name} {len(spans)}{or_more} times. State it once."
+            told = f"The system prompt states this constraint {len(spans)}{or_more} times. State it once."
             yield case.finding(ID, i, told)
         elif not spans:
-            yield case.finding(ID, i, _missing(name, prompt, quote))
+            yield case.finding(ID, i, _missing(prompt, quote))
         elif constraint.anchor and constraint.text and _differs(constraint.anchor, constraint.text):
             told = (
-                f"{name[:1].upper()}{name[1:]} reads “{cut(constraint.text)}”, but the system prompt says "
+                f"This constraint reads “{cut(constraint.text)}”, but the system prompt says "
                 f"“{cut(constraint.anchor)}”. Make them agree."
             )
             yield case.finding(ID, i, told)
 
 
-def _missing(name: str, prompt: str, quote: str) -> str:
+def _missing(prompt: str, quote: str) -> str:
     near = nearest(prompt, quote) if quote.strip() else None
     if near is None:
-        return f"The system prompt does not state {name}. Add it, or mark the span that states it."
+        return "The system prompt does not state this constraint. Add it, or mark the span that states it."
     found = cut(prompt[near.start : near.end])
     return (
-        f"The system prompt does not state {name} in these words. The nearest text is "
+        f"The system prompt does not state this constraint in these words. The nearest text is "
         f"“{found}”. Make them agree, or mark the span that states it."
     )
 

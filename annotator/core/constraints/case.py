@@ -42,7 +42,7 @@ class Case:
         return [parameters_of(constraint) for constraint in self.constraints]
 
     def finding(self, check: str, position: int, message: str, severity: Severity = "error") -> Finding:
-        """Return a finding at one constraint."""
+        """Return a finding at one constraint. Pages name its place before the message, so the message does not."""
         constraint = self.constraints[position]
         content = constraint.model_dump(mode="json", exclude={"extra"})
         return Finding(check, severity, f"/constraints/{position}", message, value_hash(content))
@@ -56,9 +56,3 @@ def parameters_of(constraint: Constraint) -> Parameters | None:
         return read_parameters(constraint)
     except SchemaProblem:
         return None
-
-
-def title(case: Case, position: int) -> str:
-    """Return how a sentence names a constraint: its number from 1 and its category."""
-    category = case.constraints[position].category or "no category"
-    return f"constraint {position + 1} ({category})"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations, islice
 
 from annotator.core.constraints.behavior import OrderChains, ParallelBounds, ParallelGroups
-from annotator.core.constraints.case import Case, title
+from annotator.core.constraints.case import Case
 from annotator.core.constraints.demands import Demands, read_demands
 from annotator.core.constraints.model import Parameters
 from annotator.core.constraints.resource import CallBounds, CallsPerTool, RoundBounds
@@ -55,7 +55,7 @@ def _bounds(case: Case) -> Iterator[Finding]:
                 if above(low, high):
                     wants = f"requires at least {getattr(one, low_name)}{_unit(units[0])}"
                     allows = f"allows at most {high}{_unit(units[1])}"
-                    yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
+                    yield _pair(case, i, j, wants, allows)
 
 
 def _resources(case: Case) -> Iterator[Finding]:
@@ -64,25 +64,26 @@ def _resources(case: Case) -> Iterator[Finding]:
             # Every round but the final response makes a call.
             if above(rounds.min_round - 1, calls.max_callTimes):
                 wants = f"requires {rounds.min_round} rounds, so at least {rounds.min_round - 1} calls"
-                yield case.finding(ID, max(i, j), _pair(case, j, i, wants, f"allows {calls.max_callTimes}"))
+                yield _pair(case, j, i, wants, f"allows {calls.max_callTimes}")
             if calls.min_callTimes and above(2, rounds.max_round):
                 wants, allows = "requires a tool call", "leaves no round for a call beside the final response"
-                yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
+                yield _pair(case, i, j, wants, allows)
         for j, bounds in case.of(ParallelBounds):
             if above(bounds.min_parallelCallTypes, calls.max_callTimes):
                 wants = f"requires {bounds.min_parallelCallTypes} parallel calls"
-                yield case.finding(ID, max(i, j), _pair(case, j, i, wants, f"allows {calls.max_callTimes} in total"))
+                yield _pair(case, j, i, wants, f"allows {calls.max_callTimes} in total")
             for k, rounds in case.of(RoundBounds):
                 most, last = bounds.max_parallelCallTypes, rounds.max_round
                 if bounds.unit == "num" and isinstance(most, int) and isinstance(last, int):
                     room = most * max(0, last - 1)
                     if calls.min_callTimes > room:
-                        with_ = f"{title(case, j)} and {title(case, k)}"
+                        later = max(i, j, k)
                         told = (
-                            f"{_capital(title(case, i))} requires {calls.min_callTimes} calls, but {with_} leave "
-                            f"room for {room}. Change one of them."
+                            f"{_name(case, i, later)} requires {calls.min_callTimes} calls, but "
+                            f"{_name(case, j, later)} and {_name(case, k, later)} leave room for {room}. "
+                            "Change one of them."
                         )
-                        yield case.finding(ID, max(i, j, k), told)
+                        yield case.finding(ID, later, _capital(told))
 
 
 def _orders(case: Case) -> Iterator[Finding]:
@@ -102,12 +103,13 @@ def _orders(case: Case) -> Iterator[Finding]:
                 clash = next((pair for pair in combinations(sorted(set(group)), 2) if _ordered(order, *pair)), None)
                 # With another group of its own, the tool can be called without this one.
                 if clash and all(set(clash) <= set(other) for name in clash for other in parallel.of(name)):
+                    later = max(i, j)
                     told = (
-                        f"{_capital(title(case, i))} puts one of {named(clash)} in an earlier round than the "
-                        f"other, but {title(case, j)} allows both only in one round. Neither can be called "
-                        "without violating one of them."
+                        f"{_name(case, i, later)} puts one of {named(clash)} in an earlier round than the other, but "
+                        f"{_name(case, j, later)} allows both only in one round. Neither can be called without "
+                        "violating one of them."
                     )
-                    yield case.finding(ID, max(i, j), told)
+                    yield case.finding(ID, later, _capital(told))
 
 
 def _groups(case: Case) -> Iterator[Finding]:
@@ -124,7 +126,7 @@ def _groups(case: Case) -> Iterator[Finding]:
                 size = len(set(group)) if kinds else len(group)
                 if alone and above(size, most):
                     wants, allows = f"requires {named(group)} in parallel", f"allows at most {most}"
-                    yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
+                    yield _pair(case, i, j, wants, allows)
             for j, per_tool in case.of(CallsPerTool):
                 for name, times in Counter(group).items():
                     most = per_tool.max_calls_per_tool.get(name, "inf")
@@ -133,7 +135,7 @@ def _groups(case: Case) -> Iterator[Finding]:
                             f"requires {counted(times, 'call')} of {name} in parallel",
                             f"allows at most {most}",
                         )
-                        yield case.finding(ID, max(i, j), _pair(case, i, j, wants, allows))
+                        yield _pair(case, i, j, wants, allows)
 
 
 def _responses(case: Case) -> Iterator[Finding]:
@@ -145,12 +147,11 @@ def _responses(case: Case) -> Iterator[Finding]:
         for j, other in read[n:]:
             told = _clash(one, other) or _clash(other, one)
             if told and i == j:
-                yield case.finding(
-                    ID, i, f"{_capital(title(case, i))} contradicts itself: {told}. Change one of its parts."
-                )
+                yield case.finding(ID, i, f"This constraint contradicts itself: {told}. Change one of its parts.")
             elif told:
-                pair = f"{_capital(title(case, i))} and {title(case, j)}"
-                yield case.finding(ID, j, f"{pair} contradict each other: {told}. Change one of them.")
+                yield case.finding(
+                    ID, j, f"This constraint contradicts {_name(case, i, j)}: {told}. Change one of them."
+                )
 
 
 _NAMES = {"json": "JSON", "markdown": "Markdown", "table": "a table", "bullets": "a list of bullets"}
@@ -206,10 +207,19 @@ def _circle(needs: dict[str, set[str]]) -> list[str]:
         walk.append(following)
 
 
-def _pair(case: Case, one: int, other: int, wants: str, allows: str) -> str:
+def _pair(case: Case, one: int, other: int, wants: str, allows: str) -> Finding:
     if one == other:
-        return f"{_capital(title(case, one))} {wants}, but {allows}. Change one of the bounds."
-    return f"{_capital(title(case, one))} {wants}, but {title(case, other)} {allows}. Change one of them."
+        return case.finding(ID, one, f"This constraint {wants}, but {allows}. Change one of the bounds.")
+    later = max(one, other)
+    told = f"{_name(case, one, later)} {wants}, but {_name(case, other, later)} {allows}. Change one of them."
+    return case.finding(ID, later, _capital(told))
+
+
+def _name(case: Case, position: int, later: int) -> str:
+    """Return how a finding at the constraint ``later`` names a constraint."""
+    if position == later:
+        return "this constraint"
+    return f"constraint {position + 1} ({case.constraints[position].category or 'no category'})"
 
 
 def _capital(text: str) -> str:

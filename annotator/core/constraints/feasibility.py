@@ -17,7 +17,6 @@ from annotator.core.constraints.case import (
     SCENARIOS,
     SINGLE_HOP,
     Case,
-    title,
 )
 from annotator.core.constraints.contradictions import contradictions
 from annotator.core.constraints.resource import CallBounds, CallsPerTool, RoundBounds
@@ -65,8 +64,8 @@ def feasibility_findings(case: Case) -> list[Finding]:
 def _unreadable(case: Case) -> Iterator[Finding]:
     for i, constraint in enumerate(case.constraints):
         for problem in constraint_problems(constraint):
-            place = f" ({problem.pointer})" if problem.pointer.count("/") > 1 else ""
-            yield case.finding("constraint.unreadable", i, f"Constraint {i + 1}{place}: {problem.message}")
+            below = f"{problem.pointer}: " if problem.pointer.count("/") > 1 else ""
+            yield case.finding("constraint.unreadable", i, below + problem.message)
 
 
 def _scenario(case: Case) -> Iterator[Finding]:
@@ -212,8 +211,7 @@ def _unknown_tools(case: Case) -> Iterator[Finding]:
         for name in islice(unknown, MAX_UNKNOWN):
             meant = closest(name, case.tools)
             hint = f" Did you mean {meant}?" if meant else ""
-            told = f"{title(case, i).capitalize()} names {name}, but the case has no such tool.{hint}"
-            yield case.finding("constraint.unknown_tool", i, told)
+            yield case.finding("constraint.unknown_tool", i, f"The case has no tool {name}.{hint}")
 
 
 def _wording(case: Case) -> Iterator[Finding]:

@@ -20,11 +20,11 @@ def set_argument(edit: Edit) -> str:
         key = parts[-1]
         index = len(container) if key == "-" else position(key, len(container))
         if index < 0:
-            edit.refuse(f"{edit.words(join(parts[:-1]))}: the list has no item {key[:40]}.")
+            edit.refuse(f"The list has no item {key[:40]}.")
         container[index : index + 1] = [value]
         return join((*parts[:-1], str(index)))
     if not isinstance(container, dict):
-        edit.refuse(f"{edit.words(join(parts[:-1]))} is not an object, so it can't have arguments of its own.")
+        edit.refuse("This value is not an object, so it can't have arguments of its own.", join(parts[:-1]))
     if not parts[-1]:
         edit.refuse("Give the argument a name.")
     container[parts[-1]] = edit.as_text(value) if isinstance(value, str) else value

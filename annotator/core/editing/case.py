@@ -26,7 +26,7 @@ def set_value(edit: Edit) -> str:
     parts = edit.parts()
     field = _text_field(parts)
     if not field:
-        return edit.refuse(f"{edit.words()} can't be set as text.")
+        return edit.refuse("This place can't be set as text.")
     _known(edit, parts)
     value = edit.value()
     if value is None and field in _REQUIRED:
@@ -72,7 +72,7 @@ def set_json(edit: Edit) -> str:
     parts = edit.parts()
     field = _json_field(parts)
     if not field:
-        return edit.refuse(f"{edit.words()} can't be set as JSON.")
+        return edit.refuse("This place can't be set as JSON.")
     _known(edit, parts)
     if "text" not in edit.op:
         return edit.put(edit.anchor, edit.value())

@@ -57,7 +57,7 @@ A constrained case has no tasks. Of these it knows set and set_language, and bes
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from annotator.core.comparison import describe, from_pointer
+from annotator.core.comparison import from_pointer
 from annotator.core.comparison.anchors import Document
 from annotator.core.editing import arguments, case, case_parts, shaping, steps, tasks, values
 from annotator.core.editing.problems import EditProblem
@@ -139,5 +139,4 @@ def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = 
     except SchemaProblem as problem:
         first = problem.problems[0]
         anchor = from_pointer(edit.document, first.pointer)
-        words = describe(edit.document, anchor)
-        raise EditProblem(anchor, f"{words[:1].upper()}{words[1:]}: {first.message}") from None
+        raise EditProblem(anchor, first.message) from None

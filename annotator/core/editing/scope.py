@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
-from annotator.core.comparison import AnchorMissing, describe, resolve, split
+from annotator.core.comparison import AnchorMissing, resolve, split
 from annotator.core.comparison.anchors import Document, below, find, join
 from annotator.core.comparison.placing import copied, put
 from annotator.core.editing.json_text import MAX_JSON
@@ -42,13 +42,11 @@ class Edit:
     # --- refusing
 
     def refuse(self, message: str, anchor: str | None = None, *, circle: Sequence[str] = ()) -> NoReturn:
-        """End the edit with a sentence. ``circle``: the ids of steps that would wait for each other."""
-        raise EditProblem(self.anchor if anchor is None else anchor, message, tuple(circle))
+        """End the edit with a sentence, which does not name the place itself: pages name ``anchor`` before it.
 
-    def words(self, anchor: str | None = None) -> str:
-        """Return the place in words, ready to begin a sentence."""
-        text = describe(self.document, self.anchor if anchor is None else anchor)
-        return text[:1].upper() + text[1:]
+        ``circle``: the ids of steps that would wait for each other.
+        """
+        raise EditProblem(self.anchor if anchor is None else anchor, message, tuple(circle))
 
     # --- places
 
@@ -57,7 +55,7 @@ class Edit:
         try:
             return resolve(self.document, anchor)
         except AnchorMissing:
-            self.refuse(f"{self.words(anchor)}: this place no longer exists. Reload the page.", anchor)
+            self.refuse("This place no longer exists. Reload the page.", anchor)
 
     def parts(self) -> tuple[str, ...]:
         return split(self.anchor)
@@ -77,7 +75,7 @@ class Edit:
             self.refuse("This edit needs the anchor of a step, such as /tasks/t1/steps/s1.")
         step: dict[str, Any] = self.at(join(parts[:4]))
         if kind and step["type"] != kind:
-            self.refuse(f"{self.words(join(parts[:4]))} is not of type {kind}.")
+            self.refuse(f"This step is not of type {kind}.", join(parts[:4]))
         return step
 
     def step_anchor(self) -> str:
@@ -88,7 +86,7 @@ class Edit:
         try:
             put(self.document, anchor, value)
         except AnchorMissing:
-            self.refuse(f"{self.words(anchor)}: this place no longer exists. Reload the page.", anchor)
+            self.refuse("This place no longer exists. Reload the page.", anchor)
         return anchor
 
     # --- what the operation says

@@ -85,7 +85,7 @@ def add_dependency(edit: Edit) -> str:
     key, kind = edit.text("id"), edit.op.get("kind", "parameter")
     edges = edit.step()["depends_on"] or ()
     if {"id": key, "kind": kind} in edges:
-        edit.refuse(f"{edit.words(edit.step_anchor())} already depends on {key[:80]}.")
+        edit.refuse(f"This step already depends on {key[:80]}.")
     return _set_edges(edit, [*(d for d in edges if d["id"] != key), {"id": key, "kind": kind}])
 
 
@@ -93,7 +93,7 @@ def remove_dependency(edit: Edit) -> str:
     key = edit.text("id")
     edges = edit.step()["depends_on"] or []
     if all(d["id"] != key for d in edges):
-        edit.refuse(f"{edit.words(edit.step_anchor())} does not depend on {key[:80]}.")
+        edit.refuse(f"This step does not depend on {key[:80]}.")
     return _set_edges(edit, [d for d in edges if d["id"] != key])
 
 
@@ -134,7 +134,7 @@ def as_edge(edit: Edit, item: Any, step: Step, steps: list[Step], anchor: str) -
         # An imported edge may be invalid; it stays until somebody removes it, and does not prevent other edits.
         return {"id": key, "kind": item.get("kind", "parameter")}
     if key == step["id"]:
-        edit.refuse(f"{edit.words(child(edit.task(), step))} cannot depend on itself.", anchor)
+        edit.refuse("A step cannot depend on itself.", anchor)
     index = find(steps, key)
     if index < 0:
         edit.refuse(f"There is no step {key[:80]} in this task to depend on.", anchor)

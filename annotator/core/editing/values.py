@@ -113,4 +113,4 @@ def _settable(edit: Edit, parts: tuple[str, ...]) -> str:
             return field
     if lookup(edit.document, edit.anchor, edit) is edit:
         edit.at(edit.anchor)
-    edit.refuse(f"{edit.words()} can't be set as one value.")
+    edit.refuse("This place can't be set as one value.")

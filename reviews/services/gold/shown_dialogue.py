@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotator.core.checks import Finding as CheckFinding
+from annotator.core.comparison import describe
 from annotator.core.schema import content_hash, load_text
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Revision, Waiver
@@ -42,9 +43,11 @@ def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -
     for check, one in found.items():
         if check not in known:
             sentence = _(
-                "A check finds this error, so the item would stand out: %(finding)s Plant an error that no check finds."
+                "A check finds an error at %(place)s, so the item would stand out: %(finding)s Plant an error that no "
+                "check finds."
             )
-            raise Invalid(sentence % {"finding": one.message}, field="document")
+            place = describe(load_text(text), one.anchor)
+            raise Invalid(sentence % {"place": place, "finding": one.message}, field="document")
 
 
 def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogue:

@@ -295,12 +295,13 @@ def _refused(
                 "go on. Undo restores the place."
             )
         )
+    named = error.details.get("anchor") or (place if beside else "")
     refusal = {
         "sentence": error.sentence,
         "conflict": error.status == Conflict.status,
         "gone": gone,
         "action": request.path,
-        "place": describe(bench.document, place) if beside else "",
+        "place": describe(bench.document, named) if named else "",
         "stored": "" if not beside or stored is None else pretty(stored),
         "mine": "" if mine is None else pretty(mine),
         "posted": [

@@ -87,7 +87,10 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
     ("fields", "sentence"),
     [
         ({"op": "add_dependency", "anchor": S[3], "id": "s9"}, "There is no step s9 in this task to depend on."),
-        ({"op": "add_dependency", "anchor": f"{TASK}/steps/s9", "id": "s0"}, "this place no longer exists"),
+        (
+            {"op": "add_dependency", "anchor": f"{TASK}/steps/s9", "id": "s0"},
+            "step s9 (missing):</strong> This place no longer exists",
+        ),
         ({"op": "add_dependency", "anchor": S[3], "id": "s3"}, "cannot depend on itself"),
         ({"op": "add_dependency", "anchor": S[3], "id": "s4"}, "s4 is the answer"),
         ({"op": "add_dependency", "anchor": S[4], "id": "s0", "kind": "parameter"}, "already depends on s0"),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.core.checks import CheckSettings, Finding, run_checks
+from annotator.core.comparison import describe
 from annotator.core.constraints.code import function_for, outline
 from annotator.core.schema import read_document
 from tests.annotator.case_documents import CODE, PROMPT, TOOLSET, call, case, with_constraint
@@ -112,6 +113,9 @@ def test_a_case_without_a_fault_has_no_finding() -> None:
 def test_one_fault_has_one_finding(document: dict[str, Any], check: str, severity: str, anchor: str) -> None:
     assert (check, severity, anchor) in told(document)
     assert {one[0] for one in told(document)} <= {check, "constraint.reference", "constraint.wording"}
+    # Pages put the place before the message.
+    at_constraints = [one for one in found(document) if one.anchor.startswith("/constraints/")]
+    assert not [one for one in at_constraints if describe(document, one.anchor) in one.message.lower()]
 
 
 def test_trial_and_error_in_the_reference_is_only_mentioned() -> None:

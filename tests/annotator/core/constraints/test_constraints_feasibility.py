@@ -146,6 +146,8 @@ class TestContradictions:
     def test_are_found_once(self, constraints: list[Constraint]) -> None:
         for order in (constraints, constraints[::-1]):
             assert found(*order) == [("constraint.contradiction", f"/constraints/{len(constraints) - 1}")]
+            # Pages put the place before the message.
+            assert f"constraint {len(constraints)} " not in messages(*order).lower()
 
     @pytest.mark.parametrize(
         "constraints",
@@ -232,7 +234,7 @@ class TestUnknownTools:
     def test_are_named_with_what_was_meant(self) -> None:
         limit = rule("specific tool call count", max_calls_per_tool={"city_findr": 1, "weather": 1})
         told = messages(limit, tools=["city_finder", "weather"])
-        assert "names city_findr, but the case has no such tool. Did you mean city_finder?" in told
+        assert "The case has no tool city_findr. Did you mean city_finder?" in told
         assert found(limit, tools=["city_findr", "weather"]) == []
 
 
@@ -308,8 +310,8 @@ class TestAnchors:
             ({"text": "make at  most 5 tool calls."}, ""),
             ({"text": "No more calls than five", "anchor": "at most 5 tool calls"}, ""),
             ({"text": "Make at most 6 tool calls."}, "The nearest text is “Make **at most** 5 tool calls.”"),
-            ({"text": "Speak Chinese throughout"}, "The system prompt does not state constraint 1"),
-            ({"text": None}, "The system prompt does not state constraint 1"),
+            ({"text": "Speak Chinese throughout"}, "The system prompt does not state this constraint"),
+            ({"text": None}, "The system prompt does not state this constraint"),
             ({"text": "At most 6 calls", "anchor": "at most 5 tool calls"}, "Make them agree"),
         ],
     )
@@ -333,8 +335,8 @@ class TestAnchors:
 class TestUnreadable:
     def test_faults_and_lost_labels_are_told(self) -> None:
         told = messages(Constraint(text="?"), rule("length", unit="pages"))
-        assert "Constraint 1: The constraint has no category" in told
-        assert "Constraint 2 (/parameters/unit):" in told
+        assert "The constraint has no category" in told
+        assert "/parameters/unit: " in told
 
 
 class TestPublished:

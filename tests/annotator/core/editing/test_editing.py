@@ -120,11 +120,11 @@ def test_a_place_that_is_gone_is_said(anchor):
 @pytest.mark.parametrize(
     ("anchor", "value", "words"),
     [
-        (f"{T1}/policy", "talk", "Task 1, policy: "),
+        (f"{T1}/policy", "talk", "Must be one of 'single_tool'"),
         (f"{T1}/user_message", None, "must be text"),
         (f"{T1}/user_message", 5, "must be text"),
         (f"{S4}/text", ["x"], "must be text"),
-        ("/language", "fr", "Language: "),
+        ("/language", "fr", "Must be one of 'en' or 'zh'"),
         (f"{S1}/name", " ", "Choose a tool"),
         (f"{S1}/arguments", [], "JSON object"),
         (f"{S1}/observation", float("nan"), "NaN"),
@@ -333,7 +333,7 @@ def test_dependencies_are_set_in_the_order_of_the_steps():
         ([1], "id of a step and a kind"),
         ([{"kind": "logical"}], "id of a step and a kind"),
         ([{"id": "s1", "why": "x"}], "id of a step and a kind"),
-        ([{"id": "s1", "kind": "magic"}], "dependencies"),
+        ([{"id": "s1", "kind": "magic"}], "Must be one of 'parameter'"),
         ([{"id": "s9"}], "no step s9"),
         ([{"id": "s3"}], "on itself"),
         ([{"id": "s4"}], "s4 is the answer"),
