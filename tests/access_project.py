@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.core.schema import canonical, content_hash
+from annotator.core.text import Message
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
@@ -86,7 +87,7 @@ def make_access_project() -> AccessProject:
     release = _release(team)
     comment = comment_on(actor=team.senior, dialogue=held, anchor="", text="Is this one request?")
     notice = Notice.objects.create(
-        person=annotator, project=team.project, kind="comment", text="Look at this.", target="/notices/"
+        person=annotator, project=team.project, kind="comment", message=Message("Look at this."), target="/notices/"
     )
     invitation, secret = create_invitation(
         actor=team.administrator, project=team.project, roles=[Role.ANNOTATOR], note="for the new one"
@@ -154,7 +155,11 @@ def _feedback(team: Team, dialogue: Dialogue) -> Feedback:
     # Release what the second self-check left open, so that the next claim is of another item.
     Claim.objects.filter(person=team.annotator).exclude(pk=claim.pk).delete()
     return Feedback.objects.create(
-        dialogue=dialogue, person=team.annotator, review=review, kind="audit", text="The answer left out the price."
+        dialogue=dialogue,
+        person=team.annotator,
+        review=review,
+        kind="audit",
+        message=Message("The answer left out the price."),
     )
 
 

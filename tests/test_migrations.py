@@ -4,7 +4,8 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection
 
-from annotator.models import Dialogue, Event
+from annotator.core.text import Message, message
+from annotator.models import Dialogue, Event, Notice
 from annotator.services.history.events import append_event
 from tests.factories import make_dialogue, make_team
 
@@ -23,6 +24,8 @@ def test_back_and_forth():
     team = make_team()
     plain = make_dialogue(team.project, external_id="plain")
     append_event(actor=None, project=team.project, dialogue=plain, kind="test.happened")
+    said = message("Reviewers disagree (%(percent)d %%).", percent=12)
+    Notice.objects.create(person=team.annotator, project=team.project, kind="alarm", target="/", message=said)
     before = triggers()
     try:
         call_command("migrate", "annotator", "0001", verbosity=0)
@@ -34,6 +37,9 @@ def test_back_and_forth():
     assert {"annotator_event_append_only", "annotator_revision_append_only"} <= before
     with pytest.raises(IntegrityError):
         Event.objects.update(kind="test.changed-again")
+    # Its earlier text is complete, and a percent sign in it is not a placeholder.
+    notice = Notice.objects.get()
+    assert (notice.text, notice.message) == ("Reviewers disagree (12 %).", Message("Reviewers disagree (12 %)."))
     assert Dialogue.objects.matching("weather").get() == plain
 
 

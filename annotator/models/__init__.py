@@ -14,6 +14,7 @@ from annotator.models.content import (
 )
 from annotator.models.events import Event
 from annotator.models.jobs import Job, JobCancellation, JobState, PeriodicTask
+from annotator.models.messages import MessageField
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.outdated import GuidelineChange, OutdatedDialogue
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
@@ -38,6 +39,7 @@ __all__ = [
     "JobCancellation",
     "JobState",
     "Membership",
+    "MessageField",
     "Notice",
     "NoticeKind",
     "NoticeSettings",

@@ -7,9 +7,12 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from annotator.core.schema.value_words import cut
 from annotator.models.content import Dialogue
 from annotator.models.keys import new_public_id
+from annotator.models.messages import MessageField
 from annotator.models.people import Project, User
+from annotator.translation import translated
 
 
 class NoticeKind(models.TextChoices):
@@ -67,7 +70,7 @@ class NoticeQuerySet(models.QuerySet["Notice"]):
 
 
 class Notice(models.Model):
-    """A message to one person. Its text is fixed when it is written."""
+    """A message to one person. It is fixed when it is written, but shown in the reader's language."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="notices", db_index=False)
@@ -81,7 +84,7 @@ class Notice(models.Model):
     subject = models.CharField(max_length=40, blank=True)
     #: A person has at most one unread notice of a key. Blank: no limit.
     key = models.CharField(max_length=80, blank=True)
-    text = models.CharField(max_length=500)
+    message = MessageField()
     #: Path of the page it links to.
     target = models.CharField(max_length=300)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -108,6 +111,11 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def text(self) -> str:
+        """Return the sentence in the active language, on one line."""
+        return cut(translated(self.message), 500)
 
 
 class NoticeSettings(models.Model):

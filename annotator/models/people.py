@@ -21,6 +21,8 @@ class User(AbstractUser):
     display_name = models.CharField(max_length=80, blank=True)
     #: The text of this person's sign-in button in the demo; blank for everybody else.
     demo_note = models.CharField(max_length=160, blank=True)
+    #: Of their browser at the last sign-in, for mails; blank: the site's.
+    language = models.CharField(max_length=20, blank=True, editable=False)
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 

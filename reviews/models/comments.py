@@ -7,8 +7,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotator.models import Dialogue, User
+from annotator.models import Dialogue, MessageField, User
 from annotator.models.keys import new_public_id
+from annotator.translation import translated
 from reviews.models.cycles import StageRun
 from reviews.models.reviews import Review
 
@@ -76,7 +77,7 @@ class Feedback(models.Model):
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="feedback", db_index=False)
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="feedback")
     kind = models.CharField(max_length=14, choices=FeedbackKind)
-    text = models.TextField(max_length=4000)
+    message = MessageField()
     #: The rulings of the review that concern this person.
     rulings = models.ManyToManyField("reviews.Ruling", related_name="feedback")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -89,6 +90,11 @@ class Feedback(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def text(self) -> str:
+        """Return the opening sentence and the lines with reasons and errors, in the active language."""
+        return translated(self.message)
 
     @property
     def opening(self) -> str:

@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotator.core.concurrency import limited
 from annotator.errors import Hidden
@@ -97,9 +97,11 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return f"[{urlsplit(settings.SITE_URL).netloc}] {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send allauth's mail, with the site's name from the settings instead of the request."""
+        """Send allauth's mail in the person's language, with the site's name from the settings, not the request."""
         site = {"name": urlsplit(settings.SITE_URL).netloc, "domain": settings.SITE_URL}
-        self.render_mail(template_prefix, email, context | {"email": email, "current_site": site}).send()
+        language = getattr(context.get("user"), "language", "")
+        with override(language or get_language()):
+            self.render_mail(template_prefix, email, context | {"email": email, "current_site": site}).send()
 
 
 def _login_of(credentials: dict[str, Any]) -> str:

@@ -1,9 +1,12 @@
-"""Browsers from which people have signed in before."""
+"""What is remembered at sign-in: the browser, and its language."""
 
 from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
 from django.core import signing
 from django.db.models import Q
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language
 
 from annotator.models import User
 
@@ -35,6 +38,15 @@ def remember_device(request: HttpRequest, response: HttpResponse, person: User) 
         httponly=True,
         samesite="Lax",
     )
+
+
+@receiver(user_logged_in)
+def remember_language(user: User, **_more: object) -> None:
+    """Remember the language of the person's browser, for their mails."""
+    language = get_language() or ""
+    if user.language != language:
+        user.language = language
+        user.save(update_fields=["language"])
 
 
 def _read_device(request: HttpRequest) -> list[tuple[str, str]]:

@@ -29,6 +29,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotator.core.text import message
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
 from annotator.services.history.events import append_event
@@ -404,14 +405,17 @@ def _end(
         )
         # Jobs of the command line have no requester; an address would cost it loading all URLs.
         if running.job.requester_id is not None and (unforeseen or not kind.quiet(running.job)):
-            sentences = {JobState.DONE: _("%(job)s is done."), JobState.FAILED: _("%(job)s failed: %(error)s")}
-            sentence = sentences.get(state, _("%(job)s was cancelled."))
+            job = message(kind.title)
+            sentences = {
+                JobState.DONE: message("%(job)s is done.", job=job),
+                JobState.FAILED: message("%(job)s failed: %(error)s", job=job, error=error),
+            }
             notify(
                 actor=None,
                 project=running.job.project,
                 people=[running.job.requester_id],
                 kind=NoticeKind.JOB,
-                text=sentence % {"job": _(kind.title), "error": error},
+                text=sentences.get(state) or message("%(job)s was cancelled.", job=job),
                 target=running.job.get_absolute_url(),
                 subject=running.job.public_id,
             )

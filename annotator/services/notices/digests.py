@@ -24,7 +24,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, override
 
 from annotator.models import MAILED_BY_DEFAULT, Digest, Membership, Notice, NoticeSettings, User
 from annotator.services.notices.notices import veil_comments
@@ -137,7 +137,8 @@ def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
     veil_comments(notices, actor=digest.person)
     if notices and digest.person.is_active:
         try:
-            server.send_messages([_mail(digest, notices)])
+            with override(digest.person.language or settings.LANGUAGE_CODE):
+                server.send_messages([_mail(digest, notices)])
         except DatabaseError:
             raise
         except Exception as refusal:

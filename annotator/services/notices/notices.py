@@ -1,6 +1,6 @@
 """Notices: written by a transition in its own transaction, listed, and marked as read.
 
-The text of a notice is fixed when it is written, so it may only contain what the person may know at that moment:
+A notice is fixed when it is written, so it may only contain what the person may know at that moment:
 nothing about a blind stage before it has settled.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from annotator.core.text import Message, counted_message, message
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Event, Membership, Notice, NoticeKind, Project, Role, User
 from annotator.services.access.blindness import blind_to
@@ -29,7 +29,7 @@ def notify(
     project: Project,
     people: Iterable[int | None],
     kind: NoticeKind,
-    text: str,
+    text: Message,
     target: str,
     dialogue: Dialogue | None = None,
     subject: str = "",
@@ -49,7 +49,7 @@ def notify(
             dialogue=dialogue,
             subject=subject,
             key=key,
-            text=_short(text),
+            message=text,
             target=target[:300],
         )
         for person in sorted(wanted)
@@ -68,27 +68,28 @@ def members_with(project: Project, role: Role) -> list[int]:
 # --- events that administrators are notified of ----------------------------------------------------------------------
 
 
-def _alarm(event: Event) -> str:
-    stage, rate = event.after.get("title") or event.after.get("stage", ""), event.after.get("rate")
+def _alarm(event: Event) -> Message:
+    stage, rate = str(event.after.get("title") or event.after.get("stage", "")), event.after.get("rate")
     if not isinstance(rate, int | float):
-        return _("Reviewers of “%(stage)s” disagree more often than the protocol allows.") % {"stage": stage}
-    sentence = _("Reviewers of “%(stage)s” disagree more often than the protocol allows (%(percent)d %%).")
-    return sentence % {"stage": stage, "percent": round(100 * rate)}
-
-
-def _stratum(event: Event) -> str:
-    count = event.after.get("sent_back", event.after.get("items", event.after.get("dialogues")))
-    count = count if isinstance(count, int) else 1
-    sentence = ngettext(
-        "%(count)d dialogue is back in review: a random sample found too many errors in one person’s work.",
-        "%(count)d dialogues are back in review: a random sample found too many errors in one person’s work.",
-        count,
+        return message("Reviewers of “%(stage)s” disagree more often than the protocol allows.", stage=stage)
+    return message(
+        "Reviewers of “%(stage)s” disagree more often than the protocol allows (%(percent)d %%).",
+        stage=stage,
+        percent=round(100 * rate),
     )
-    return sentence % {"count": count}
+
+
+def _stratum(event: Event) -> Message:
+    count = event.after.get("sent_back", event.after.get("items", event.after.get("dialogues")))
+    return counted_message(
+        "%(count)s dialogue is back in review: a random sample found too many errors in one person’s work.",
+        "%(count)s dialogues are back in review: a random sample found too many errors in one person’s work.",
+        count if isinstance(count, int) else 1,
+    )
 
 
 #: Kind of event → the notice for administrators. An unread alarm is not repeated.
-_MESSAGES: dict[str, Callable[[Event], str]] = {
+_MESSAGES: dict[str, Callable[[Event], Message]] = {
     "protocol.discrepancy_alarm": _alarm,
     "stratum.sent_back": _stratum,
 }
@@ -146,7 +147,7 @@ def veil_comments(notices: Sequence[Notice], *, actor: User) -> None:
     blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in said if row.dialogue_id is not None])
     for row in said:
         if row.dialogue_id in blind and row.dialogue is not None:
-            row.text = _("A colleague commented on %(dialogue)s.") % {"dialogue": row.dialogue.external_id}
+            row.message = message("A colleague commented on %(dialogue)s.", dialogue=row.dialogue.external_id)
 
 
 def unread_notices(*, actor: User, limit: int) -> list[Notice]:
@@ -171,9 +172,3 @@ def mark_read(*, actor: User, public_id: str) -> Notice:
 def mark_all_read(*, actor: User, through: str | None = None) -> int:
     """Mark all of the actor's notices up to a cursor as read; returns how many."""
     return up_to(Notice.objects.visible_to(actor).unread(), through).update(read_at=timezone.now())
-
-
-def _short(text: str) -> str:
-    # A sentence may quote anything, also NUL, which the database can't store.
-    text = " ".join(text.replace("\x00", "�").split())
-    return text if len(text) <= 500 else f"{text[:499]}…"

@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotator.core.text import message
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, User
 from annotator.services.access.permissions import require_administrator, roles_in
@@ -51,7 +52,12 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
         journal.write()
         notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and before != to else None])
         if tell:
-            words = f"{dialogue.external_id} is reserved for you: {stage.title}. {reason[:300]}"
+            words = message(
+                "%(dialogue)s is reserved for you: %(stage)s. %(reason)s",
+                dialogue=dialogue.external_id,
+                stage=stage.title,
+                reason=reason[:300],
+            )
             notify_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return slot
 
@@ -92,7 +98,7 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
         journal.write()
         notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and lost else None])
         if tell:
-            words = f"You now own {dialogue.external_id}. {reason[:300]}"
+            words = message("You now own %(dialogue)s. %(reason)s", dialogue=dialogue.external_id, reason=reason[:300])
             notify_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return dialogue
 

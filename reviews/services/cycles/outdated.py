@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotator.core.schema.documents import Policy
-from annotator.core.text import gettext_noop
+from annotator.core.text import gettext_noop, message
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import (
     Dialogue,
@@ -139,8 +139,11 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
             project=project,
             people=list(owners.values_list("owner", flat=True).distinct()),
             kind=NoticeKind.GUIDELINE,
-            text=_("Guideline %(number)s makes some of your work outdated: %(reason)s")
-            % {"number": scope.guideline.number, "reason": reason},
+            text=message(
+                "Guideline %(number)s makes some of your work outdated: %(reason)s",
+                number=scope.guideline.number,
+                reason=reason,
+            ),
             target=reverse("dialogue-list", args=[project.slug]) + "?outdated=1",
             subject=change.public_id,
         )

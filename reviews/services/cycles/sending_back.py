@@ -9,9 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.utils.translation import ngettext
 
-from annotator.core.text import gettext_noop
+from annotator.core.text import counted_message, gettext_noop, message
 from annotator.errors import Conflict
 from annotator.models import User
 from annotator.services.dialogues.revisions import lock_dialogue
@@ -62,28 +61,23 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
     report_sent_back(
         review=review,
         owner_id=owner.pk,
-        text=" ".join(
-            [
-                ngettext(
-                    "Your dialogue audited in draw %(draw)s had errors (%(share)s; the limit is %(limit)s).",
-                    "%(errors)s of your %(audited)s dialogues audited in draw %(draw)s had errors "
-                    "(%(share)s; the limit is %(limit)s).",
-                    audited,
-                )
-                % {
-                    "draw": draw.number,
-                    "audited": audited,
-                    "errors": errors,
-                    "share": share,
-                    "limit": f"{100 * evidence.above:g} %",
-                },
-                ngettext(
-                    "Your other dialogue that was not drawn comes back to you. Check it for these errors.",
-                    "Your other %(items)s dialogues that were not drawn come back to you. Check them for these errors.",
-                    items,
-                )
-                % {"items": items},
-            ]
+        text=message(
+            "%(result)s %(consequence)s",
+            result=counted_message(
+                "Your dialogue audited in draw %(draw)s had errors (%(share)s; the limit is %(limit)s).",
+                "%(errors)s of your %(count)s dialogues audited in draw %(draw)s had errors "
+                "(%(share)s; the limit is %(limit)s).",
+                audited,
+                draw=draw.number,
+                errors=errors,
+                share=share,
+                limit=f"{100 * evidence.above:g} %",
+            ),
+            consequence=counted_message(
+                "Your other dialogue that was not drawn comes back to you. Check it for these errors.",
+                "Your other %(count)s dialogues that were not drawn come back to you. Check them for these errors.",
+                items,
+            ),
         ),
     )
     append_event(

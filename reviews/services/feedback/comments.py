@@ -18,6 +18,7 @@ from annotator.core.comparison import AnchorMissing, describe, resolve
 from annotator.core.comparison.anchors import Document
 from annotator.core.schema import value_hash
 from annotator.core.schema.canonical import shortened
+from annotator.core.text import Message, message
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
 from annotator.services.access.blindness import blind_to, colleague, veil
@@ -291,10 +292,11 @@ def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> 
     """Notify each person once, with the most specific kind."""
     author, parent = comment.author, comment.parent
     notified = {author.pk}
-    circles: list[tuple[NoticeKind, str, Iterable[int | None]]] = [
+    said = {"author": str(author), "dialogue": dialogue.external_id, "text": _MARKS.sub("", comment.text)}
+    circles: list[tuple[NoticeKind, Message, Iterable[int | None]]] = [
         (
             NoticeKind.MENTION,
-            _("%(author)s mentioned you on %(dialogue)s: %(text)s"),
+            message("%(author)s mentioned you on %(dialogue)s: %(text)s", **said),
             [person.pk for person in mentioned],
         )
     ]
@@ -303,11 +305,12 @@ def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> 
         circles.append(
             (
                 NoticeKind.REPLY,
-                _("%(author)s replied to you on %(dialogue)s: %(text)s"),
+                message("%(author)s replied to you on %(dialogue)s: %(text)s", **said),
                 [parent.author_id, *answered.order_by().distinct()],
             )
         )
-    circles.append((NoticeKind.COMMENT, _("%(author)s commented on %(dialogue)s: %(text)s"), [dialogue.owner_id]))
+    commented = message("%(author)s commented on %(dialogue)s: %(text)s", **said)
+    circles.append((NoticeKind.COMMENT, commented, [dialogue.owner_id]))
     for kind, sentence, people in circles:
         new = [one for one in people if one is not None and one not in notified]
         notified.update(new)
@@ -316,7 +319,7 @@ def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> 
             project=dialogue.project,
             people=new,
             kind=kind,
-            text=sentence % {"author": author, "dialogue": dialogue.external_id, "text": _MARKS.sub("", comment.text)},
+            text=sentence,
             target=f"{dialogue.get_absolute_url()}#c-{(parent or comment).public_id}",
             dialogue=dialogue,
             subject=comment.public_id,

@@ -4,16 +4,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from annotator.core.comparison import describe, discrepancies, lookup
 from annotator.core.comparison.anchors import AnchorIndex
+from annotator.core.text import Message, Value, lines, message
 from annotator.models import NoticeKind, Revision
 from annotator.services.notices.notices import notify
 from reviews.core.protocols import Protocol
 from reviews.models import Cycle, Feedback, FeedbackKind, Review, Ruling, StageRun, Verdict
 
-MAX_TEXT = 4000
+#: Lines about errors and rulings in one feedback.
+MAX_LINES = 20
 _MISSING = object()
 
 
@@ -23,7 +24,7 @@ def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owne
         pk=review.pk
     )
     people = [owner_id, *passed.order_by("pk").values_list("person_id", flat=True)]
-    opening = _("A random sample found an error in a dialogue that you worked on.")
+    opening = message("A random sample found an error in a dialogue that you worked on.")
     return _notify(review, FeedbackKind.AUDIT, people, _text(opening, review, protocol))
 
 
@@ -38,26 +39,27 @@ def report_ruling(
     rulings, overruled = list(review.rulings.all()), _overruled(review, run, revision)
     created: list[int] = []
     if rejected or revision.content_hash != entry.content_hash:
-        opening = _("A dispute about your dialogue was settled. The result differs from your revision.")
+        opening = message("A dispute about your dialogue was settled. The result differs from your revision.")
         if rejected:
-            opening = _("A dispute about your dialogue was settled. The dialogue was rejected.")
+            opening = message("A dispute about your dialogue was settled. The dialogue was rejected.")
         before = entry.document()
         # Places that others added are not the author's.
         own = [one for one in rulings if lookup(before, one.anchor, _MISSING) is not _MISSING]
         own = _contradicted(before, revision, own)
         for person in _recipients(review, [owner_id, entry.author_id]):
-            _opening, besides = overruled.pop(person, ("", []))
+            besides = overruled.pop(person)[1] if person in overruled else []
             mine = [one for one in rulings if one in own or one in besides]
             created += _notify(
                 review, FeedbackKind.ADJUDICATION, [person], _text(opening, review, protocol, mine), mine
             )
-    for person, (opening, lines) in overruled.items():
-        text = _text(opening, review, protocol, lines, named_errors=False)
-        created += _notify(review, FeedbackKind.OVERRULED, [person], text, lines)
+    for person, (opening, against) in overruled.items():
+        # They may review the dialogue again, and blind, so their notice does not say why it was settled that way.
+        text = _text(opening, review, protocol, against, named_errors=False)
+        created += _notify(review, FeedbackKind.OVERRULED, [person], text, against, notice=opening)
     return created
 
 
-def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, tuple[str, list[Ruling]]]:
+def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, tuple[Message, list[Ruling]]]:
     """Return {reviewer that the expert contradicts: (opening sentence, rulings against them)}."""
     rejected, out = review.verdict == Verdict.REJECT, {}
     rulings = list(review.rulings.all())
@@ -66,13 +68,18 @@ def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, t
         against: list[Ruling] = []
         if one.verdict != Verdict.REJECT and (one.made_revision or one.verdict == Verdict.APPROVE):
             against = _contradicted((one.made_revision or run.entry_revision).document(), revision, rulings)
-        opening = _("A dispute about a dialogue that you reviewed was settled.") + " "
+        outcome = None
         if one.verdict == Verdict.REJECT and not rejected:
-            out[one.person_id] = opening + _("The dialogue passed, although you had rejected it."), against
+            outcome = message("The dialogue passed, although you had rejected it.")
         elif rejected and one.verdict in (Verdict.APPROVE, Verdict.FIX):
-            out[one.person_id] = opening + _("The dialogue was rejected, although you had approved it."), against
+            outcome = message("The dialogue was rejected, although you had approved it.")
         elif against:
-            out[one.person_id] = opening + _("The result differs from your review."), against
+            outcome = message("The result differs from your review.")
+        if outcome is not None:
+            out[one.person_id] = (
+                message("A dispute about a dialogue that you reviewed was settled. %(outcome)s", outcome=outcome),
+                against,
+            )
     return out
 
 
@@ -82,22 +89,28 @@ def _contradicted(document: dict[str, Any], settled: Revision, rulings: list[Rul
     return [one for one in rulings if differing and differing.touching(one.anchor) is not None]
 
 
-def report_sent_back(*, review: Review, owner_id: int, text: str) -> list[int]:
+def report_sent_back(*, review: Review, owner_id: int, text: Message) -> list[int]:
     """Tell an owner that their other items come back because of ``review`` and earlier ones; return the owner."""
-    return _notify(review, FeedbackKind.RETURNED, [owner_id], text[:MAX_TEXT])
+    return _notify(review, FeedbackKind.RETURNED, [owner_id], text)
 
 
 def _notify(
-    review: Review, kind: FeedbackKind, people: Iterable[int | None], text: str, rulings: Iterable[Ruling] = ()
+    review: Review,
+    kind: FeedbackKind,
+    people: Iterable[int | None],
+    text: Message,
+    rulings: Iterable[Ruling] = (),
+    *,
+    notice: Message | None = None,
 ) -> list[int]:
     wanted = _recipients(review, people)
     created = Feedback.objects.bulk_create(
-        Feedback(dialogue_id=review.dialogue_id, person_id=person, review=review, kind=kind, text=text)
+        Feedback(dialogue_id=review.dialogue_id, person_id=person, review=review, kind=kind, message=text)
         for person in wanted
     )
     for row in created:
         row.rulings.set(rulings)
-    _send_notices(review, created)
+    _send_notices(review, created, notice or text)
     return wanted
 
 
@@ -106,11 +119,8 @@ def _recipients(review: Review, people: Iterable[int | None]) -> list[int]:
     return [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
 
 
-def _send_notices(review: Review, created: Iterable[Feedback]) -> None:
-    """Send a notice for each feedback; reading the notice marks the feedback as read.
-
-    A reviewer may review the dialogue again, and blind, so their notice does not say why it was settled that way.
-    """
+def _send_notices(review: Review, created: Iterable[Feedback], text: Message) -> None:
+    """Send a notice for each feedback; reading the notice marks the feedback as read."""
     dialogue = review.dialogue
     for row in created:
         notify(
@@ -118,7 +128,7 @@ def _send_notices(review: Review, created: Iterable[Feedback]) -> None:
             project=dialogue.project,
             people=[row.person_id],
             kind=NoticeKind.FEEDBACK,
-            text=f"{dialogue.external_id}: {row.opening if row.kind == FeedbackKind.OVERRULED else row.text}",
+            text=message("%(dialogue)s: %(text)s", dialogue=dialogue.external_id, text=text),
             target=reverse("feedback-list", args=[dialogue.project.slug]) + f"#f-{row.public_id}",
             dialogue=dialogue,
             subject=row.public_id,
@@ -126,21 +136,23 @@ def _send_notices(review: Review, created: Iterable[Feedback]) -> None:
 
 
 def _text(
-    opening: str, review: Review, protocol: Protocol, rulings: Iterable[Ruling] = (), *, named_errors: bool = True
-) -> str:
+    opening: Message, review: Review, protocol: Protocol, rulings: Iterable[Ruling] = (), *, named_errors: bool = True
+) -> Message:
     labels = {kind.key: kind.label for kind in protocol.taxonomy}
-    lines = [opening]
+    parts: list[Value] = [opening]
     if review.reason:
-        lines.append(review.reason)
+        parts.append(review.reason)
     named = [(one.kind, one.anchor, one.note) for one in review.errors.all()] if named_errors else []
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in rulings]
     document = review.seen_revision.document()
-    for kind, anchor, note in named:
+    for kind, anchor, note in named[:MAX_LINES]:
         if kind == "other" and not anchor and not note:
             # The reason already says everything.
             continue
-        label = labels.get(kind, kind)
+        label: Value = labels.get(kind, kind)
         if anchor:
-            label = _("%(error)s at %(place)s") % {"error": label, "place": describe(document, anchor)}
-        lines.append(f"{label}{': ' + note if note else '.'}")
-    return "\n".join(lines)[:MAX_TEXT]
+            label = message("%(error)s at %(place)s", error=label, place=describe(document, anchor))
+        parts.append(
+            message("%(error)s: %(note)s", error=label, note=note) if note else message("%(error)s.", error=label)
+        )
+    return lines(parts)

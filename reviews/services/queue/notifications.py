@@ -6,9 +6,8 @@ from contextvars import ContextVar
 from functools import partial
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from annotator.core.text import Message, counted_message, message
 from annotator.models import Dialogue, NoticeKind, Project, Role, User
 from annotator.services.notices.notices import members_with, notify
 from reviews.core.protocols import Stage
@@ -48,7 +47,7 @@ def notify_experts(*, project: Project, stage: Stage) -> None:
         project=project,
         people=experts,
         kind=NoticeKind.ESCALATION,
-        text=_("%(stage)s: a dispute is waiting for an expert. There may be more by now.") % {"stage": stage.title},
+        text=message("%(stage)s: a dispute is waiting for an expert. There may be more by now.", stage=stage.title),
         target=reverse("home"),
         key=f"escalation:{project.pk}:{stage.key}",
     )
@@ -56,22 +55,22 @@ def notify_experts(*, project: Project, stage: Stage) -> None:
 
 def notify_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> None:
     """Notify the owner that a dialogue came back; only once if Assay sends back many."""
-    text = _("%(stage)s: %(dialogue)s came back to you.")
+    text = message("%(stage)s: %(dialogue)s came back to you.", stage=stage.title, dialogue=dialogue.external_id)
     if actor is None:
-        text = _("%(stage)s: a dialogue came back to you. There may be more by now.")
+        text = message("%(stage)s: a dialogue came back to you. There may be more by now.", stage=stage.title)
     notify(
         actor=actor,
         project=dialogue.project,
         people=[dialogue.owner_id],
         kind=NoticeKind.ASSIGNMENT,
-        text=text % {"stage": stage.title, "dialogue": dialogue.external_id},
+        text=text,
         target=reverse("home") if actor is None else dialogue.get_absolute_url(),
         dialogue=None if actor is None else dialogue,
         key=f"returned:{dialogue.project_id}:{stage.key}" if actor is None else "",
     )
 
 
-def notify_assignment(*, actor: User, dialogue: Dialogue, person: User, words: str) -> None:
+def notify_assignment(*, actor: User, dialogue: Dialogue, person: User, words: Message) -> None:
     """Notify a person of an assignment."""
     notify(
         actor=actor,
@@ -84,14 +83,16 @@ def notify_assignment(*, actor: User, dialogue: Dialogue, person: User, words: s
     )
 
 
-def notify_loss(*, actor: User | None, project: Project, people: Iterable[int | None], words: str, target: str) -> None:
+def notify_loss(
+    *, actor: User | None, project: Project, people: Iterable[int | None], words: Message, target: str
+) -> None:
     """Notify people that an item is no longer theirs; only once until they have read the notice."""
     tell = partial(
         notify,
         actor=actor,
         project=project,
         kind=NoticeKind.ASSIGNMENT,
-        text=words + " " + _("There may be more by now."),
+        text=message("%(loss)s There may be more by now.", loss=words),
         target=target,
         key=f"lost:{project.pk}",
     )
@@ -110,11 +111,11 @@ def notify_lapse(slot: Slot, person: int) -> None:
         actor=None,
         project=slot.project,
         people=[person],
-        words=_(
+        words=message(
             "Your reservation of %(dialogue)s expired. Open it again to continue, unless a colleague has claimed it. "
-            "Your draft is kept."
-        )
-        % {"dialogue": slot.dialogue.external_id},
+            "Your draft is kept.",
+            dialogue=slot.dialogue.external_id,
+        ),
         target=reverse("workspace", args=[slot.public_id]),
     )
 
@@ -125,7 +126,7 @@ def notify_withdrawal(*, actor: User, dialogue: Dialogue, people: Iterable[int |
         actor=actor,
         project=dialogue.project,
         people=people,
-        words=_("%(dialogue)s is no longer assigned to you. Your draft is kept.") % {"dialogue": dialogue.external_id},
+        words=message("%(dialogue)s is no longer assigned to you. Your draft is kept.", dialogue=dialogue.external_id),
         target=dialogue.get_absolute_url(),
     )
 
@@ -136,11 +137,11 @@ def notify_restart(*, actor: User | None, dialogue: Dialogue, people: Iterable[i
         actor=actor,
         project=dialogue.project,
         people=people,
-        words=_(
+        words=message(
             "%(dialogue)s is no longer assigned to you because its review was restarted or has moved on. "
-            "Your draft is kept."
-        )
-        % {"dialogue": dialogue.external_id},
+            "Your draft is kept.",
+            dialogue=dialogue.external_id,
+        ),
         target=dialogue.get_absolute_url(),
     )
 
@@ -151,9 +152,11 @@ def notify_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mappi
         count = planned - (missed or {}).get(str(person), 0)
         if count:
             if plan.action == PlanAction.HAND_OVER:
-                text = ngettext("You now own %(count)s more dialogue.", "You now own %(count)s more dialogues.", count)
+                text = counted_message(
+                    "You now own %(count)s more dialogue.", "You now own %(count)s more dialogues.", count
+                )
             else:
-                text = ngettext(
+                text = counted_message(
                     "%(count)s dialogue is now reserved for you.",
                     "%(count)s dialogues are now reserved for you.",
                     count,
@@ -163,6 +166,6 @@ def notify_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mappi
                 project=plan.project,
                 people=[person],
                 kind=NoticeKind.ASSIGNMENT,
-                text=f"{text % {'count': f'{count:,}'}} {plan.parameters['reason'][:300]}".strip(),
+                text=message("%(news)s %(reason)s", news=text, reason=plan.parameters["reason"][:300]),
                 target=reverse("home"),
             )

@@ -272,6 +272,19 @@ def test_a_mail_server_that_is_away_tells_nobody_who_has_an_account_and_the_mail
     assert "/accounts/password/reset/key/" in sent.body
 
 
+@mailing
+def test_a_mail_about_a_password_is_in_the_language_of_the_last_sign_in(client, person, settings):
+    settings.LANGUAGES = [("en", "English"), ("de", "German")]
+    answer = client.post(
+        "/accounts/login/", {"login": "nadia", "password": PASSWORD}, HTTP_ACCEPT_LANGUAGE="de-DE, en;q=0.5"
+    )
+    assert answer.status_code == 302
+    client.logout()
+    client.post("/accounts/password/reset/", {"email": "nadia@example.org"})
+    (sent,) = mails()
+    assert "Passwort" in sent.subject
+
+
 class RefusingServer(EmailBackend):
     """A mail server that answers about the address with ``code``."""
 

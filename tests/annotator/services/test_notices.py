@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from smtplib import SMTPServerDisconnected
 from typing import Any
 
@@ -11,7 +12,9 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import override
 
+from annotator.core.text import Message, counted_message, message
 from annotator.errors import Hidden, Invalid
 from annotator.models import Digest, Event, Job, Membership, Notice, NoticeKind
 from annotator.services.accounts.notice_settings import change_settings, settings_of
@@ -22,6 +25,7 @@ from annotator.services.jobs import jobs
 from annotator.services.notices import digests, notices
 from tests.factories import Team
 from tests.html_forms import HtmlForm
+from tests.languages import add_german
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +35,13 @@ MORNING = datetime(2026, 5, 4, 5, 30, tzinfo=UTC)
 
 def tell(team: Team, *people: Any, kind: NoticeKind = NoticeKind.MENTION, text: str = "Look.", key: str = "") -> None:
     notices.notify(
-        actor=None, project=team.project, people=[one.pk for one in people], kind=kind, text=text, target="/x/", key=key
+        actor=None,
+        project=team.project,
+        people=[one.pk for one in people],
+        kind=kind,
+        text=Message(text),
+        target="/x/",
+        key=key,
     )
 
 
@@ -41,7 +51,8 @@ def tell(team: Team, *people: Any, kind: NoticeKind = NoticeKind.MENTION, text: 
 def test_everybody_is_told_once_but_nobody_of_what_they_did_themselves(team: Team) -> None:
     ada, ann = team.administrator, team.annotator
     told = notices.notify(
-        actor=ada, project=team.project, people=[ada.pk, None, ann.pk, ann.pk], kind=NoticeKind.ALARM, text="a\n b",
+        actor=ada, project=team.project, people=[ada.pk, None, ann.pk, ann.pk], kind=NoticeKind.ALARM,
+        text=Message("a\n b"),
         target="/",
     )  # fmt: skip
     assert told == [ann.pk]
@@ -79,8 +90,10 @@ def test_who_asked_for_a_job_hears_of_its_end(team: Team) -> None:
     for parameters in ({}, {"fail": True}):
         job = Job.objects.create(project=team.project, requester=team.administrator, kind="told", parameters=parameters)
         jobs.run(job.pk)
-    texts = list(Notice.objects.order_by("pk").values_list("text", flat=True))
-    assert texts == ["A long thing is done.", "A long thing failed: The file is empty."]
+    assert [row.text for row in Notice.objects.order_by("pk")] == [
+        "A long thing is done.",
+        "A long thing failed: The file is empty.",
+    ]
     assert set(Notice.objects.values_list("person", flat=True)) == {team.administrator.pk}
 
 
@@ -141,7 +154,7 @@ def test_pages_work_without_scripts(team: Team, client: Client) -> None:
     assert "No notices yet" in client.get("/notices/").content.decode()
     for text in ("One", "Two"):
         tell(team, team.annotator, text=text)
-    one = Notice.objects.get(text="One")
+    one = Notice.objects.earliest("pk")
     assert client.post(f"/notices/{one.public_id}/", {"open": "1"})["Location"] == "/x/"
     assert client.post(f"/notices/{one.public_id}/", {"next": "https://evil.example/"})["Location"] == "/notices/"
     page = client.get("/notices/?show=unread").content.decode()
@@ -149,6 +162,54 @@ def test_pages_work_without_scripts(team: Team, client: Client) -> None:
     assert "One" not in page
     client.post("/notices/", {"through": cursor_of(Notice.objects.latest("pk"))})
     assert "No notices match these filters" in client.get("/notices/?show=unread").content.decode()
+
+
+def test_each_reader_gets_a_notice_in_their_own_language(
+    team: Team, client: Client, settings: Any, tmp_path: Path
+) -> None:
+    add_german(
+        settings,
+        tmp_path,
+        {
+            "%(author)s commented on %(dialogue)s: %(text)s": "%(author)s zu %(dialogue)s: %(text)s",
+            "%(job)s failed: %(error)s": "%(job)s schlug fehl: %(error)s",
+            "Import": "Einlesen",
+            "%(count)s item\0%(count)s items": "%(count)s Eintrag\0%(count)s Einträge",
+        },
+    )
+    in_kyiv(team)
+    said = {"author": "Ann %s", "dialogue": "%(text)s", "text": "100 % sure? " + "x" * 500}
+    for text in (
+        message("%(author)s commented on %(dialogue)s: %(text)s", **said),
+        message(
+            "%(job)s failed: %(error)s",
+            job=message("Import"),
+            error=counted_message("%(count)s item", "%(count)s items", 1),
+        ),
+        counted_message("%(count)s item", "%(count)s items", 1234),
+        Message("100 % of an earlier text"),
+    ):
+        notices.notify(
+            actor=None, project=team.project, people=[team.annotator.pk, team.senior.pk], kind=NoticeKind.MENTION,
+            text=text, target="/x/",
+        )  # fmt: skip
+    german = [
+        "Ann %s zu %(text)s: 100 % sure? xxx", "Einlesen schlug fehl: 1 Eintrag", "1,234 Einträge",
+        "100 % of an earlier text",
+    ]  # fmt: skip
+    english = ["Ann %s commented on %(text)s: 100 % sure? xxx", "Import failed: 1 item", "1,234 items", german[-1]]
+    assert {len(row.text) for row in Notice.objects.filter(person=team.senior)} == {500, 21, 11, 24}
+    for person, language, expected in ((team.annotator, "de", german), (team.senior, "en", english)):
+        client.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+        with override(language):
+            client.force_login(person)
+        for path in ("/", "/notices/"):
+            page = client.get(path).content.decode()
+            assert [text for text in expected if text not in page] == []
+    assert digests.send_due_digests(now=MORNING + timedelta(hours=2)) == 2
+    bodies = {sent.to[0]: sent.body for sent in mail.outbox}
+    assert [text for text in german if text not in bodies[team.annotator.email]] == []
+    assert [text for text in english if text not in bodies[team.senior.email]] == []
 
 
 # --- mail -------------------------------------------------------------------------------------------------------------
@@ -185,7 +246,7 @@ def test_a_mail_holds_what_nobody_has_read_of_the_kinds_one_wants(team: Team) ->
     tell(team, team.annotator, text="Read me <soon>.")
     tell(team, team.annotator, kind=NoticeKind.JOB, text="A job.")
     tell(team, team.annotator, text="Read already.")
-    Notice.objects.filter(text="Read already.").update(read_at=MORNING)
+    Notice.objects.filter(pk=Notice.objects.latest("pk").pk).update(read_at=MORNING)
     assert digests.send_due_digests(now=MORNING) == 1
     [message] = mail.outbox
     assert message.to == [team.annotator.email]

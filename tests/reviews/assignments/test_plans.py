@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from annotator.core.text import Message
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Job, Notice, NoticeKind, User
 from annotator.services.database.filters import UnknownFilter
@@ -524,7 +525,7 @@ def test_ending_a_role_does_not_hold_up_whoever_tells_the_same_person(
 
 def test_a_loss_that_is_taken_back_is_told_to_nobody(team: Team) -> None:
     def tell(person: User) -> None:
-        notify_loss(actor=None, project=team.project, people=[person.pk], words="It is gone.", target="/")
+        notify_loss(actor=None, project=team.project, people=[person.pk], words=Message("It is gone."), target="/")
 
     with transaction.atomic(), notify_losses_last():
         with suppress(Conflict), transaction.atomic(), notify_losses_last():

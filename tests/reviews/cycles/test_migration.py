@@ -180,7 +180,7 @@ def test_a_stage_that_begins_anew_keeps_its_reviews_on_record(team: Team) -> Non
     adopt(team, edited(2, reviewers=3, outcomes=THREE))
     assert migrate(team) == {"restart": 1}
     assert Claim.objects.get(pk=claim.pk).state == ClaimState.WITHDRAWN
-    (notice,) = Notice.objects.filter(text__contains="was restarted")
+    (notice,) = [row for row in Notice.objects.all() if "was restarted" in row.text]
     assert notice.person == team.annotators[2]
     assert notice.text.startswith(
         f"{item.external_id} is no longer assigned to you because its review was restarted or has"
