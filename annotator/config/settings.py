@@ -367,7 +367,7 @@ _PERIODIC_TASKS = {
     "write-checkpoints": ("annotator.tasks.write_checkpoints", 3600),
     "resume-jobs": ("annotator.tasks.resume_jobs", 15),
     "tidy-claims": ("reviews.tasks.tidy_claims", 60),
-    "fold-counts": ("reviews.tasks.fold_counts", 5),
+    "fold-counts": ("reviews.tasks.fold_counts", 15),
     "rewind-cursors": ("reviews.tasks.rewind_cursors", 3600),
     "send-digests": ("annotator.tasks.send_digests", 600),
     "draw-samples": ("reviews.tasks.draw_samples", 60),
