@@ -107,7 +107,7 @@ def import_cancel(request: PageRequest, public_id: str) -> HttpResponse:
     """Stop an import and roll back what it has written."""
     batch = requests.load_import(actor=request.user, project=request.project, public_id=public_id)
     requests.cancel_import(actor=request.user, batch=batch)
-    messages.info(request, _("The import stops at its next step. Nothing is saved."))
+    messages.info(request, _("The import stops at its next step. Nothing will be saved."))
     return redirect("import-detail", slug=request.project.slug, public_id=public_id)
 
 

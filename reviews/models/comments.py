@@ -16,7 +16,7 @@ from reviews.models.reviews import Review
 
 class CommentQuerySet(models.QuerySet["Comment"]):
     def visible_to(self, user: User) -> Self:
-        """Return all comments except other people's in a blind stage that has not settled."""
+        """Return all comments except other people's in a blind stage that has not ended."""
         return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
 
 

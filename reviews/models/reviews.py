@@ -23,7 +23,7 @@ class Verdict(models.TextChoices):
 
 class ReviewQuerySet(models.QuerySet["Review"]):
     def visible_to(self, user: User) -> Self:
-        """Return all reviews except other people's in a blind stage that has not settled."""
+        """Return all reviews except other people's in a blind stage that has not ended."""
         return self.filter(
             Q(sealed=False) | Q(person=user),
             project__in=Project.objects.visible_to(user),

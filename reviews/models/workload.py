@@ -36,7 +36,7 @@ class WorkloadPending(models.Model):
     project = models.ForeignKey(
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
-    #: True: count its errors, after its stage has settled. False: count the review and its time.
+    #: True: count its errors, after its stage has ended. False: count the review and its time.
     errors = models.BooleanField(default=False, db_default=False)
     #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
     #: serves the statement that submits a review.

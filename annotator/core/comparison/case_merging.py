@@ -29,7 +29,7 @@ def case_clashes(base: Document, mine: Document, theirs: Document, ours: Changes
 
 def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
     """Yield constraints that one side gave another category while the other edited their parameters, and validators
-    that one side made code and the other a built-in form.
+    that one side wrote code and the other a built-in validator.
     """
     for constraint in mine["constraints"]:
         anchor = below("/constraints", constraint["id"])

@@ -85,7 +85,7 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def validator_kinds_differ(one: Any, other: Any) -> bool:
-    """Return whether one validator is code and the other a built-in form, so that their fields cannot be mixed."""
+    """Return whether one validator is code and the other a built-in validator, so that their fields cannot be mixed."""
     return bool(one and other) and (one["code"] is None) != (other["code"] is None)
 
 
@@ -117,7 +117,7 @@ class Comparison:
     """A walk over two documents.
 
     ``whole_calls``: two calls of different tools under one id are one change of the whole step, since their arguments
-    cannot be mixed; nor can the parameters of constraints of different categories, nor code with a built-in form.
+    cannot be mixed; nor can the parameters of constraints of different categories, nor code with a built-in validator.
     ``ignored``: edges to these steps are left out of the comparison.
     """
 

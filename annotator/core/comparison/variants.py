@@ -54,7 +54,7 @@ def _without_words(value: Any, key: str) -> Any:
         return value if key in _LABELS else ""
     if isinstance(value, dict):
         return {
-            # What a built-in form looks for are words; which form it is, is not.
+            # The parameters of a built-in validator count as words; its name does not.
             inner: _without_words(one, key if key in _OPEN and (key, inner) != ("validator", "form") else inner)
             for inner, one in value.items()
         }

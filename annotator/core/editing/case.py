@@ -97,7 +97,7 @@ def set_observation(edit: Edit) -> str:
 def set_code(edit: Edit) -> str:
     """Set the code of a validator, with “function” the name of what judges, or the code of a tool.
 
-    An empty text removes a validator. Its examples stay; a built-in form is replaced by the code.
+    An empty text removes a validator. Its examples stay; a built-in validator is replaced by the code.
     """
     parts = edit.parts()
     text = edit.text("text")

@@ -1,4 +1,4 @@
-"""The parameters of a built-in form as fields to fill in, and back. Pure."""
+"""The parameters of a built-in validator as form fields, and back. Pure."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,8 +1,8 @@
-"""Validators of a final response: built-in forms that need no code, mutations to try them on, the matrix of both. Pure.
+"""Validators of a final response: the built-in ones, mutations to try them on, and the results of the trials. Pure.
 
-A form is a function with parameters (``ends_with``, ``json_object``); exported it becomes Python code of its own. The
-reference provides what a validator is tried on: ``mutate`` breaks it in named ways, and ``judge`` says whether the
-validator tells right from wrong, before people look at it.
+A built-in validator is a function with parameters (``ends_with``, ``json_object``). An export turns it into Python
+code. Validators are tried on the reference: ``mutate`` breaks it in named ways, and ``judge`` reports whether the
+validator tells right from wrong before people review it.
 """
 
 from annotator.core.validators.aspects import Aspect, aspects_of

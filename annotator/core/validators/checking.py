@@ -1,4 +1,4 @@
-"""The functions behind the built-in forms. Each is self-contained, because an exported validator is its source.
+"""The functions behind the built-in validators. Each is self-contained, because an exported validator is its source.
 
 Each takes the response and its parameters and returns (accepted, message). Imports are inside the functions, and no
 pattern comes from outside.

@@ -1,4 +1,4 @@
-"""The built-in forms: their names, their parameters, and how they become code."""
+"""The built-in validators: their names, their parameters, and how they become code."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class _Parameters(BaseModel):
-    """The form on pages is made from it: a field's ``title`` is its label, ``description`` the hint."""
+    """Pages build their fields from it: a field's ``title`` is the label, its ``description`` the hint."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -139,7 +139,7 @@ FORMS: dict[str, Form] = {
 
 
 def read_form(key: str, parameters: Any) -> tuple[Form, dict[str, Any]]:
-    """Return the form and its complete parameters. Raises SchemaProblem for an unknown form or wrong parameters."""
+    """Return the built-in validator and its complete parameters. Raises SchemaProblem if either is wrong."""
     form = FORMS.get(key)
     if form is None:
         raise SchemaProblem(

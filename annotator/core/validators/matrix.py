@@ -63,9 +63,9 @@ def rows_for(
 ) -> list[Row]:
     """Return the rows of one validator.
 
-    ``own``: what its constraint is about. ``form``: the declarative form of the constraint, if it has one: then the
-    form itself says what each mutation breaks, and if the sentence says that one is broken, the sentence counts.
-    ``enough``: name → a response with that alone, of which the sentence names several as examples.
+    ``own``: the aspects that its constraint is about. ``form``: the built-in validator, if it is one. It then decides
+    what each mutation breaks, unless the constraint's sentence says that the mutation breaks it. ``enough``: name of
+    an element → a response with only this element, if the sentence names several as examples.
     """
     rows = [Row("reference", "The reference", reference, RowKind.REFERENCE, True)]
     rows += [Row(f"good_{n}", f"Good example {n + 1}", text, RowKind.GOOD, True) for n, text in enumerate(good)]

@@ -1,4 +1,4 @@
-"""Suggest a form for a constraint's sentence, and tell which forms do the same as code."""
+"""Suggest a built-in validator for a constraint's sentence, and find those that judge like existing code."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ class Suggestion:
 
 
 def suggest(text: str) -> list[Suggestion]:
-    """Return forms with parameters that the words of a constraint ask for; empty if they are not clear enough."""
+    """Return built-in validators, with parameters, that a constraint's sentence asks for; empty if it is not clear."""
     text = text[:MAX_LENGTH]
     lower = text.lower()
     quoted = [a or b for a, b in _QUOTED.findall(text)]
@@ -29,7 +29,7 @@ def suggest(text: str) -> list[Suggestion]:
 
     def add(key: str, **parameters: Any) -> None:
         form = FORMS[key]
-        # A sentence may quote more texts than a form takes.
+        # A sentence may quote more texts than a built-in validator takes.
         with contextlib.suppress(SchemaProblem):
             out.append(Suggestion(form, form.read(parameters)))
 

@@ -28,7 +28,7 @@ KEPT_TEXT = 4_000
 KEPT_MESSAGE = 600
 #: Sentences that are stored.
 KEPT_SENTENCES = 20
-#: The name of the function of a form that has become code.
+#: The name of the function when a built-in validator becomes code.
 FUNCTION = "validate"
 
 
@@ -57,7 +57,7 @@ class Subject:
 
     @property
     def source(self) -> str:
-        """The code that is run: a form becomes code as well."""
+        """The code to run; a built-in validator is turned into code."""
         if self.code is not None:
             return self.code
         form, parameters = self._form()
@@ -97,8 +97,7 @@ class Subject:
 def subjects_of(document: Mapping[str, Any]) -> list[Subject]:
     """Return the validators of a constrained document that can be tried, in its order.
 
-    Without those that lack readable code with its function, or a form with readable parameters; and none of a document
-    without a response to try them on.
+    Leaves out validators whose code or parameters cannot be read. Empty if the document has no response to try them on.
     """
     found = (subject_of(document, constraint) for constraint in document.get("constraints", ()))
     return [one for one in found if isinstance(one, Subject)]

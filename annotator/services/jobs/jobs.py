@@ -225,7 +225,7 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
         pass
     except Cancelled:
         # Without a rollback, the work was done item by item, and each finished item is complete.
-        sentence = _("Cancelled. Nothing was kept.") if kind.discard else _("Cancelled. Finished parts were kept.")
+        sentence = _("Cancelled. Nothing was saved.") if kind.discard else _("Cancelled. Finished parts were saved.")
         _end(running, JobState.CANCELLED, error=sentence)
     except DomainError as error:
         _end(running, JobState.FAILED, error=error.sentence)

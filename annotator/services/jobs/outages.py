@@ -75,7 +75,7 @@ class NoRoom(OSError):
             errno.ENOSPC,
             _(
                 "The server’s disk is too full for this file. It needs %(need)s MB, for two copies of the file and a "
-                "reserve. Nothing was kept. Send a smaller or compressed file, or contact the operator of this server."
+                "reserve. Nothing was saved. Send a smaller or compressed file, or contact the operator of this server."
             )
             % {"need": f"{need:,}"},
         )

@@ -83,6 +83,6 @@ def _put(constraint: dict[str, Any], held: dict[str, Any]) -> None:
     constraint |= {key: held[key] for key in ("id", *_PLAIN) if key in held}
     validator = held.get("validator")
     if type(validator) is dict and constraint["validator"] is not None:
-        # The code of a built-in form is made from the form.
+        # The code of a built-in validator is generated from its parameters.
         code = {"code": None, "function": None} if validator.get("form") is not None else {}
         constraint["validator"] |= validator | code

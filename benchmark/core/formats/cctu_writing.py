@@ -96,7 +96,7 @@ def _entry_of(constraint: dict[str, Any]) -> list[Any]:
 
 
 def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:
-    """Return the code of a validator; for a built-in form, equivalent code."""
+    """Return the code of a validator; for a built-in validator, equivalent code."""
     if validator["code"] is not None:
         return str(validator["code"])
     form = FORMS.get(validator["form"])

@@ -134,7 +134,7 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
     summary = SessionSummary(round, session, conflicts, [])
     if session is not None:
         summary.present = list(session.participants.order_by("display_name"))
-        # In a blind stage that has not settled, everybody sees only their own reviews.
+        # In a blind stage that has not ended, everybody sees only their own reviews.
         seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
         made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
         summary.decided = made.count()

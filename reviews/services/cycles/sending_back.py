@@ -33,7 +33,7 @@ def is_evidence(evidence: Evidence, *, audited: int, errors: int) -> bool:
 
 
 def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: Review) -> SentBack | None:
-    """After an audited item has settled, send its owner's other items of the draw back if there are too many errors.
+    """After an audited item is settled, send its owner's other items of the draw back if there are too many errors.
 
     Runs in the caller's transaction, which has locked the dialogue. A job sends the items back.
     """

@@ -148,7 +148,7 @@ def read_filters(query: Mapping[str, str], *, project: Project) -> Filters:
 def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
     """Return the events that the actor may see: all for administrators, those of items for senior reviewers.
 
-    Nobody sees events of other people's blind reviews that have not settled, events of a dialogue they review blind
+    Nobody sees events of other people's reviews in a blind stage that has not ended, events of a dialogue they review blind
     themselves (a filter would show who did what), or events of an unfinished import. Raises Hidden for outsiders,
     Denied for annotators.
     """

@@ -165,7 +165,7 @@ def run_facts(reviews: Sequence[Review]) -> RunFacts:
 def _keys(reviews: Sequence[Review]) -> Iterator[Key]:
     run = reviews[0].stage_run
     if run.settled_at is None:
-        raise ValueError(f"Stage run {run.pk} has not settled, so its reviews cannot be compared yet.")
+        raise ValueError(f"Stage run {run.pk} has not ended, so its reviews cannot be compared yet.")
     week = monday(run.settled_at.astimezone(ZoneInfo(reviews[0].dialogue.project.time_zone)).date())
     said = [(review.person_id, _submitted(review)) for review in reviews]
     for unit in rating_units([one for _, one in said]):

@@ -134,7 +134,7 @@ def read_throughput(
 
     Periods before the first review are left out. ``shown_to``: somebody who must not know gold items; their own reviews
     of them count, those of others and of the known answers do not. ``settled``: without reviews in blind stages that
-    have not settled, for the person's colleagues.
+    have not ended, for the person's colleagues.
     """
     today = now.astimezone(ZoneInfo(project.time_zone)).date()
     step, most = (7, SHOWN_WEEKS) if by_week else (1, SHOWN_DAYS)
@@ -160,7 +160,7 @@ def read_times(
 ) -> list[StageTime]:
     """Return quartiles of the time of reviews, by stage, in the protocol's order. ``shown_to`` as above.
 
-    In a blind stage that has not settled only the viewer's own reviews count. Otherwise the change after a colleague's
+    In a blind stage that has not ended only the viewer's own reviews count. Otherwise the change after a colleague's
     review would reveal how long it took.
     """
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -200,7 +200,7 @@ def read_error_types(
 def read_people(*, project: Project) -> list[PersonWork]:
     """Return how much each person reviewed, most first. For people who oversee the project.
 
-    Reviews in a blind stage count after it has settled; before, the figure would reveal who is done.
+    Reviews in a blind stage count after it has ended; before, the figure would reveal who is done.
     """
     counts: dict[str, Tally[str]] = defaultdict(Tally)
     held = partial(count_unsettled, project, None, what="day")

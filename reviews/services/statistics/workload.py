@@ -34,7 +34,7 @@ Part = tuple[int, bool]
 class _Work(Counting[Part, Key]):
     counts, key = WorkloadCount, ("what", "stage", "person", "key")
     outbox, item = WorkloadPending, ("review_id", "errors")
-    #: Errors in a blind stage wait until it has settled.
+    #: Errors in a blind stage wait until it has ended.
     ready = Q(errors=False) | Q(review__sealed=False)
     portion = 500
 
@@ -62,7 +62,7 @@ def await_work_count(*, review: Review, errors: bool) -> None:
 
 
 def count_unsettled(project: Project, person: User | None, *, what: str, viewer: User | None = None) -> Tally[Key]:
-    """Return counts of reviews in blind stages that have not settled, without gold items: colleagues can't see them
+    """Return counts of reviews in blind stages that have not ended, without gold items: colleagues can't see them
     yet.
 
     ``what``: ``day`` or ``time``. The viewer's own reviews are not included.

@@ -112,7 +112,7 @@ def submit_review(
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
             raise Conflict(
-                late.sentence + " " + _("Your document could not be kept because it is not a valid dialogue.")
+                late.sentence + " " + _("Your document could not be saved because it is not a valid dialogue.")
             ) from None
         raise
     except DomainError:

@@ -57,7 +57,7 @@ def _unsealed(dialogue_id: int, actor_id: int) -> QuerySet[Waiver, Any]:
 
 
 def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, reason: str) -> Waiver:
-    """Waive a warning. In a blind stage nobody else sees it before the stage settles.
+    """Waive a warning. In a blind stage nobody else sees it before the stage ends.
 
     The same reason twice, after a double click for example, makes one waiver. Raises Invalid without a reason, and
     above the limit.

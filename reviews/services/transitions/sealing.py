@@ -1,4 +1,4 @@
-"""Seals the reviews of a blind stage, and unseals them when the stage settles."""
+"""Seals the reviews of a blind stage, and unseals them when the stage ends."""
 
 from collections.abc import Collection, Sequence
 
@@ -23,7 +23,7 @@ def blind_for(actor: User, dialogues: Sequence[int]) -> set[int]:
 
 
 def reviewed_blind(actor: User, project: Project) -> QuerySet[Claim, int]:
-    """Return the keys of dialogues that the actor reviews or reviewed in a blind stage that has not settled."""
+    """Return the keys of dialogues that the actor reviews or reviewed in a blind stage that has not ended."""
     runs = {"slot__stage_run__state": StageRunState.OPEN, "slot__stage_run__blind": True}
     claims = Claim.objects.filter(project=project, person=actor, **runs)
     return claims.values_list("slot__dialogue", flat=True)
@@ -75,7 +75,7 @@ def _sealed_comments(dialogue_id: int) -> QuerySet[Comment, int]:
 def unseal_set_aside(dialogue: Dialogue, stages: Collection[str]) -> None:
     """Unseal what these cancelled blind stages sealed, unless one of them has restarted as a blind stage.
 
-    In that case it is unsealed when the new run settles: the new reviewers must not see earlier reviews.
+    In that case it is unsealed when the new run ends: the new reviewers must not see earlier reviews.
     """
     again = StageRun.objects.filter(cycle__dialogue=dialogue, state=StageRunState.OPEN, blind=True, stage__in=stages)
     if stages and not again.exists():

@@ -24,7 +24,7 @@ class Journal:
         after: dict[str, Any] | None = None,
         sealed: bool = False,
     ) -> None:
-        """Add an event. ``sealed``: it belongs to a blind stage that has not settled."""
+        """Add an event. ``sealed``: it belongs to a blind stage that has not ended."""
         self._lines.append(EventLine(kind, before or {}, after or {}, sealed))
 
     def unseal(self) -> None:

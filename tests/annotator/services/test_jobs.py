@@ -507,10 +507,10 @@ def test_a_cancelled_job_says_what_became_of_what_it_did(start, team):
         with running.chunk():
             raise AssertionError("a cancelled job went on")
 
-    assert jobs.run(start(run).pk).error == "Cancelled. Nothing was kept."
+    assert jobs.run(start(run).pk).error == "Cancelled. Nothing was saved."
     jobs.job_kind("test", "Testing")(run)
     job = jobs.start_job(actor=team.administrator, project=team.project, kind="test", parameters={}, wake_worker=False)
-    assert jobs.run(job.pk).error == "Cancelled. Finished parts were kept."
+    assert jobs.run(job.pk).error == "Cancelled. Finished parts were saved."
 
 
 def test_cleaning_up_goes_on_after_a_cancellation(start, team):

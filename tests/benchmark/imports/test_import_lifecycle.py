@@ -222,7 +222,7 @@ def test_a_cancelled_import_takes_everything_back(
     stop_after(monkeypatch, 3, lambda: cancel_import(actor=team.administrator, batch=fresh(batch)))
     job = run(batch.job_id)
 
-    assert (job.state, job.error) == ("cancelled", "Cancelled. Nothing was kept.")
+    assert (job.state, job.error) == ("cancelled", "Cancelled. Nothing was saved.")
     assert Event.objects.filter(kind="toolset.imported").count() == 1
     assert rows_of(batch) == before
     assert (fresh(batch).created, fresh(batch).revised) == (0, 0)

@@ -494,7 +494,7 @@ def test_what_comes_too_late_and_is_no_dialogue_is_not_said_to_be_kept(team: Tea
     claim = held(team, item)
     overdue(claim)
     claim_slot(actor=team.annotators[1], slot=claim.slot)
-    with pytest.raises(Conflict, match="could not be kept"):
+    with pytest.raises(Conflict, match="could not be saved"):
         submit(team, claim, "fix", document={"kind": "multi_turn"})
 
 
