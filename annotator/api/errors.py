@@ -27,7 +27,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(exception, Http404):
         code, sentence = "not_found", _("This doesn’t exist, or you don’t have access to it.")
     elif isinstance(exception, PermissionDenied):
-        code, sentence = "denied", _("You are not allowed to do this.")
+        code, sentence = "denied", _("You aren’t allowed to do this.")
     elif isinstance(exception, ValidationError):
         code, sentence, details = "invalid", _("Some fields are missing or wrong. See details."), response.data
     elif isinstance(exception, NotAuthenticated):

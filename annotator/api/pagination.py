@@ -31,7 +31,7 @@ class KeysetPagination(BasePagination):
             raise Invalid(_("“size” must be from 1 to %(most)d.") % {"most": MAX_SIZE})
         cursor = request.query_params.get("cursor", "")
         if cursor and not is_cursor(cursor, self.by):
-            raise Invalid(_("The cursor is not from this list. Leave it out to start at the first page."))
+            raise Invalid(_("The cursor isn’t from this list. Leave it out to start at the first page."))
         page = read_page(queryset, after=cursor, size=size, by=self.by)
         self.next_cursor = page.after
         return page.rows

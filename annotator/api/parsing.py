@@ -47,7 +47,7 @@ class StrictJSONParser(JSONParser):
             if encode_faithful(value) is None:
                 value = normalise(value)
         except UnicodeDecodeError:
-            raise ParseError(_("The body is not encoded in UTF-8.")) from None
+            raise ParseError(_("The body isn’t encoded in UTF-8.")) from None
         except JsonError as error:
             raise ParseError(str(error)) from None
         except SchemaProblem as problem:
@@ -55,7 +55,7 @@ class StrictJSONParser(JSONParser):
             words = {"place": first.pointer[:200] or "/", "problem": first.message}
             raise ParseError(_("At %(place)s: %(problem)s") % words) from None
         except ValueError as error:
-            raise ParseError(_("The body is not valid JSON: %(error)s.") % {"error": str(error)[:200]}) from None
+            raise ParseError(_("The body isn’t valid JSON: %(error)s.") % {"error": str(error)[:200]}) from None
         if not isinstance(value, dict):
             raise ParseError(_("The body must be a JSON object, such as {}."))
         return value

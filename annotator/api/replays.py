@@ -15,7 +15,7 @@ from annotator.models import Replay
 from annotator.services.dialogues.replays import load_replay, start_replay
 
 _CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many running replays. Wait until one has ended.")
-_INVALID = OpenApiResponse(ErrorSerializer, "The trajectory can’t be run. Details give the place and the reason.")
+_INVALID = OpenApiResponse(ErrorSerializer, "The trajectory cannot be run. Details give the place and the reason.")
 _MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong. See details.")
 
 

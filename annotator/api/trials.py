@@ -92,7 +92,7 @@ class TrialSerializer(serializers.Serializer[Any]):
 class ValidatorSerializer(serializers.Serializer[Any]):
     """The validator of one constraint."""
 
-    why_not = serializers.CharField(help_text="Why it can’t be tried; blank if it can.")
+    why_not = serializers.CharField(help_text="Why it cannot be tried; blank if it can.")
     outcome = OutcomeSerializer(allow_null=True)
     rows = RowSerializer(many=True, help_text="The matrix; empty until it is tried.")
 

@@ -1,4 +1,4 @@
-"""A dialogue as a row of the database: its text, and the columns that lists and filters read. Pure."""
+"""A dialogue as a database row: its text, and the columns that lists and filters read. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from annotator.core.search import describe_document
 
 @dataclass(slots=True, kw_only=True)
 class DialogueRow:
-    """A dialogue to be written: its content as canonical text, and what lists read of it."""
+    """A dialogue to be written: its content as canonical text, and the values that lists read."""
 
     external_id: str
     variant_group: str
@@ -18,7 +18,7 @@ class DialogueRow:
     content_hash: str
     findings: Sequence[Finding]
     clean_mark: str | None = None
-    #: Zero until the key of the stored toolset is known.
+    #: 0 until the key of the stored toolset is known.
     toolset_revision_id: int = 0
     kind: str
     language: str
@@ -33,7 +33,7 @@ class DialogueRow:
 
 
 def listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that are read from a document, from ``kind`` on, by their names in a row."""
+    """Return the columns that are derived from a document, by name."""
     labels = describe_document(document)
     return {
         "kind": document["kind"],

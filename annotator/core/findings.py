@@ -1,4 +1,4 @@
-"""What a check reports, as data."""
+"""The findings of checks, as data."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The sections of a guideline in Markdown, to which an error type refers for its explanation."""
+"""The sections of a guideline in Markdown, to which error types refer."""
 
 import re
 from collections.abc import Iterable
@@ -9,14 +9,14 @@ from markdown_it import MarkdownIt
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table"])
 _MARKS = re.compile(r"[*_`]")
-#: A table's cell or a lone word is not a sentence.
+#: A table cell or a single word is not a sentence.
 _SHORTEST = 20
 _END = re.compile(r"(?<=[.!?。！？])\s+")
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and the paragraphs, list items and table rows below it, as bare text."""
+    """A heading and the paragraphs, list items and table rows below it, as plain text."""
 
     slug: str
     title: str
@@ -25,7 +25,7 @@ class Section:
 
 @dataclass(frozen=True)
 class GuidelineReference:
-    """Where the guideline explains something: the section, and the sentence (perhaps none)."""
+    """Where the guideline explains something: the section, and the sentence, if any."""
 
     slug: str
     title: str
@@ -33,7 +33,7 @@ class GuidelineReference:
 
 
 def slug_of(title: str, taken: dict[str, int]) -> str:
-    """Return the id of a heading: letters and digits of any script, hyphens between; never one that is taken.
+    """Return the id of a heading: letters and digits of any script, separated by hyphens; never one that is taken.
 
     ``taken``: the ids of the headings before it, each with the last number added to it, so that thousands of equal
     headings are not counted from the beginning each time.
@@ -72,7 +72,7 @@ def read_sections(text: str) -> tuple[Section, ...]:
 def find_reference(text: str, *, heading: str, words: Iterable[str]) -> GuidelineReference | None:
     """Return where a guideline explains something; None if it does not.
 
-    ``heading``: the heading it is known to be under (blank: not known). Else the first heading, else the first
+    ``heading``: the heading it is known to be under (blank: not known). Otherwise the first heading, or else the first
     sentence, that contains one of ``words``.
     """
     sections = read_sections(text)
@@ -98,7 +98,7 @@ def _sentence(section: Section, wanted: list[re.Pattern[str]]) -> str:
             continue
         for sentence in _END.split(line):
             if any(word.search(sentence.casefold()) for word in wanted):
-                # A name alone explains nothing; the explanation is what follows.
+                # A name alone explains nothing; the explanation follows it.
                 return line if len(sentence) < 40 else sentence
     return ""
 

@@ -1,8 +1,8 @@
-"""Search dialogues: what is indexed, how a query is read, and the labels that lists show. Pure.
+"""Search dialogues: the index, the queries, and the labels that lists show. Pure.
 
 The index has ready tokens separated by blanks, so that PostgreSQL's simple configuration and SQLite's FTS5 find the
 same: words and numbers in lower case, and for Chinese, Japanese and Korean every two neighbouring characters (the last
-of a run alone as well, so that each character begins a token). Neither database has to know any language.
+of a run alone as well, so that each character begins a token). The databases need no configuration for languages.
 """
 
 import re
@@ -21,7 +21,7 @@ MAX_INDEX = 4096
 MAX_LOOK = 4 * MAX_INDEX
 MAX_QUERY = 200
 MAX_TERMS = 16
-#: Words are cut here: nothing longer is a word, and databases limit the length of a token.
+#: Longer words are cut, because databases limit the length of a token.
 MAX_WORD = 60
 MAX_TITLE = 160
 
@@ -47,7 +47,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What lists, filters and counters know of a document; label lists are in task order, None if not annotated.
+    """The labels of a document for lists, filters and counters; label lists are in task order, None if not annotated.
 
     ``switches``: pairs of consecutive tasks with different policies, both annotated. ``tools``: names in order of first
     use. ``search_text``: tokens for the index.
@@ -118,8 +118,7 @@ def describe_document(document: Mapping[str, Any], *, index: bool = True) -> Lab
 
 
 def switches_of_entries(policies: Sequence[str | None]) -> list[int]:
-    """Return, for each entry of a dialogue, its switches (PTF): those among its tasks, of which it is scored on the
-    last.
+    """Return, for each entry of a dialogue, its switches (PTF): those among its tasks; only the last task is scored.
 
     ``policies``: of the dialogue's tasks in their order. Two tasks make a switch if both are annotated and differ.
     """
@@ -173,12 +172,12 @@ _DESCRIBED: dict[str, Callable[[Mapping[str, Any], bool], Labels]] = {
 
 
 class _IndexText:
-    """Collects tokens until there is no room for more."""
+    """Collects tokens until the index text is full."""
 
     def __init__(self) -> None:
         self.tokens: list[str] = []
         self.room = MAX_INDEX + 1
-        # Seen before, so skipped: whole texts, runs as they are written, words.
+        # Already indexed, so skipped: whole texts, runs as they are written, words.
         self.texts: set[str] = set()
         self.runs: set[str] = set()
         self.words: set[str] = set()
@@ -253,7 +252,7 @@ def _title(messages: Iterable[str]) -> str:
 
 
 def _texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield texts, those that people search for most first, because the index is limited."""
+    """Yield texts. Those that people search for most come first, because the index is limited."""
     tasks = document["tasks"]
     for task in tasks:
         yield task["user_message"]

@@ -125,7 +125,7 @@ class Edge:
             return sentence % {**names, "why": self.why}
         said = [_("%(step)s depends on %(needs)s") % names, kind_label(self.kind)]
         if self.unsupported:
-            said[1] = _("should pass a value but does not")
+            said[1] = _("should pass a value but doesn’t")
         if self.line.implied:
             said.append(_("implied by others"))
         if self.line.critical:

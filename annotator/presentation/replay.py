@@ -15,7 +15,7 @@ FAILURES = {
     "syntax_error": gettext_lazy("not valid Python"),
     "import_error": gettext_lazy("import not available"),
     "missing_function": gettext_lazy("function is missing"),
-    "bad_return_type": gettext_lazy("returned a value that is not JSON"),
+    "bad_return_type": gettext_lazy("returned a value that isn’t JSON"),
     "exception": gettext_lazy("raised an exception"),
     "timeout_cpu": gettext_lazy("exceeded the CPU time limit"),
     "timeout_wall": gettext_lazy("exceeded the time limit"),
@@ -25,14 +25,14 @@ FAILURES = {
     "crashed": gettext_lazy("crashed the interpreter"),
     "no_result": gettext_lazy("ended without a result"),
     "no_code": gettext_lazy("no code for this tool"),
-    "no_arguments": gettext_lazy("arguments are not an object"),
+    "no_arguments": gettext_lazy("arguments aren’t an object"),
     "not_tried": gettext_lazy("not tried"),
 }
 _CONSEQUENCES = {
-    "ignored": gettext_lazy("Ignored, does not run"),
-    "rejected": gettext_lazy("Rejected, does not run"),
-    "disabled": gettext_lazy("The tool is disabled, so the call does not run"),
-    "failed": gettext_lazy("The call fails and does not run"),
+    "ignored": gettext_lazy("Ignored, doesn’t run"),
+    "rejected": gettext_lazy("Rejected, doesn’t run"),
+    "disabled": gettext_lazy("The tool is disabled, so the call doesn’t run"),
+    "failed": gettext_lazy("The call fails and doesn’t run"),
     "ended": gettext_lazy("The task has ended"),
 }
 _STANDINGS = {
@@ -49,7 +49,7 @@ _ENDINGS = {
 }
 _ANSWERS = {
     True: gettext_lazy("The accepted response contains the reference answer."),
-    False: gettext_lazy("The accepted response does not contain the reference answer word for word."),
+    False: gettext_lazy("The accepted response doesn’t contain the reference answer word for word."),
 }
 
 
@@ -173,7 +173,7 @@ def _title(one: Mapping[str, Any]) -> str:
 
 def _call(call: Mapping[str, Any], unsolved: list[Mapping[str, Any]]) -> CallView:
     if call["came"] == "refused":
-        why = str(_CONSEQUENCES.get(call["consequence"], _("Does not run")))
+        why = str(_CONSEQUENCES.get(call["consequence"], _("Doesn’t run")))
     else:
         why = str(FAILURES.get(call["status"], "")) if call["came"] == "failed" else ""
     return CallView(call, why, "" if call["ticked"] is None else unsolved[call["ticked"]]["text"])
@@ -239,5 +239,5 @@ def _notes(record: Mapping[str, Any]) -> list[tuple[int, str]]:
                 sentence = _("the result of %(tool)s differs from the trajectory.")
                 notes.append((number, sentence % {"tool": name}))
         if each["over"]:
-            notes.append((number, _("did not run because the task had already ended.")))
+            notes.append((number, _("didn’t run because the task had already ended.")))
     return notes

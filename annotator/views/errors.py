@@ -68,13 +68,13 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, TakesNoFile):
         return refuse(request, 400, str(exception), "no_file")
     sentence = _(
-        "Assay can’t read this request. It may contain a character that is not allowed. Correct it and try again."
+        "Assay can’t read this request. It may contain a character that isn’t allowed. Correct it and try again."
     )
     return refuse(request, 400, sentence, "bad_request")
 
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return refuse(request, 403, _("You are not allowed to do this here."), "denied")
+    return refuse(request, 403, _("You aren’t allowed to do this here."), "denied")
 
 
 def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -83,7 +83,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
         403,
         _(
             "The form has expired, or it was sent from another site. Nothing was changed. Reload the page and try "
-            "again. If that does not help, allow cookies for this site."
+            "again. If that doesn’t help, allow cookies for this site."
         ),
         "csrf",
     )

@@ -44,7 +44,7 @@ _WAIT_YOUR_TURN = gettext_noop(
     "Nothing was changed. Wait until one is answered and try again."
 )
 _TOO_MANY = gettext_noop(
-    "Too many of your requests are running, so this one was not started. Nothing was changed. Wait until some are "
+    "Too many of your requests are running, so this one wasn’t started. Nothing was changed. Wait until some are "
     "answered and try again."
 )
 #: The names under which the web server's worker states its number of threads and learns whose a request is

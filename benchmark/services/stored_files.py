@@ -62,7 +62,7 @@ def store(source: Readable, name: str) -> StoredFile:
         if full_disk(error):
             raise
         raise Invalid(
-            _("The file could not be stored on the server: %(reason)s.") % {"reason": error.strerror or error}
+            _("The file couldn’t be stored on the server: %(reason)s.") % {"reason": error.strerror or error}
         ) from None
     return StoredFile(name, size, digest.hexdigest())
 

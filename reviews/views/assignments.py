@@ -242,7 +242,7 @@ def assignment_pause(request: PageRequest) -> HttpResponse:
     if wanted:
         person = User.objects.filter(public_id=wanted, memberships__project=project).distinct().first()
         if person is None:
-            raise Invalid(_("This person is not in the project."))
+            raise Invalid(_("This person isn’t in the project."))
     __, freed = pauses.pause(
         actor=request.user, project=project, person=person, stage=stage, reason=request.POST.get("reason", "")
     )

@@ -207,7 +207,7 @@ def gold_retire(request: PageRequest, public_id: str) -> HttpResponse:
     item = settings.retire_gold_item(
         actor=request.user, project=request.project, public_id=public_id, reason=request.POST.get("reason", "").strip()
     )
-    messages.success(request, _("Gold item retired. Reviews in progress can still be submitted, but are not scored."))
+    messages.success(request, _("Gold item retired. Reviews in progress can still be submitted, but aren’t scored."))
     return redirect("gold-item", slug=request.project.slug, public_id=item.public_id)
 
 
@@ -239,7 +239,7 @@ def _document(request: PageRequest, name: str) -> dict[str, Any]:
     try:
         document = load_text(text)
     except ValueError as error:
-        raise Invalid(_("The changed dialogue is not valid JSON: %(error)s.") % {"error": error}) from None
+        raise Invalid(_("The changed dialogue isn’t valid JSON: %(error)s.") % {"error": error}) from None
     if not isinstance(document, dict):
         raise Invalid(_("The changed dialogue must be a whole dialogue: a JSON object."))
     return document

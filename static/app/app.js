@@ -79,7 +79,7 @@ addEventListener(
     asking.add(form);
     const answer = await askWhetherSignedIn(person.dataset.signedIn);
     if (answer === "no") emit("toast", {tone: "bad", text: gettext("You are signed out, so nothing was sent. Sign in again in another window and continue here.")});
-    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server does not respond, so nothing was sent. Try again.")});
+    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server doesn’t respond, so nothing was sent. Try again.")});
     else {
       allowed.add(form);
       form.requestSubmit(submitter);
@@ -134,7 +134,7 @@ document.addEventListener("htmx:after:request", (event) => {
     // The form only saved itself: stay on the page and keep the input.
     event.preventDefault();
     unsaved.add(ctx.sourceElement.closest("form"));
-    emit("toast", {tone: "bad", text: gettext("You are signed out, so this was not saved. Sign in again in another window and continue here.")});
+    emit("toast", {tone: "bad", text: gettext("You are signed out, so this wasn’t saved. Sign in again in another window and continue here.")});
   } else if (isPage && !ctx.select) {
     // A redirect led to a whole page: go there instead of showing it inside this one.
     event.preventDefault();
@@ -148,7 +148,7 @@ document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   // A request that only reads cannot have changed anything.
   const reads = /^(GET|HEAD|QUERY)$/.test(ctx.request.method);
   const text = reads
-    ? gettext("No connection to the server. This could not be loaded. Try again.")
+    ? gettext("No connection to the server. This couldn’t be loaded. Try again.")
     : gettext("No connection to the server. Nothing was changed. Try again.");
   emit("toast", {tone: "bad", text});
 });
@@ -310,7 +310,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(text ?? "");
     emit("toast", {tone: "good", text: gettext("Copied")});
   } catch {
-    emit("toast", {tone: "warn", text: gettext("This browser does not let this page copy text. Select the text and copy it yourself.")});
+    emit("toast", {tone: "warn", text: gettext("This browser doesn’t let this page copy text. Select the text and copy it yourself.")});
   }
 }
 

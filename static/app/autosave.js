@@ -360,7 +360,7 @@ document.addEventListener(
     event.stopImmediatePropagation();
     const {submitter} = event;
     if (await allSaved()) form.requestSubmit(submitter);
-    else emit("toast", {tone: "bad", text: gettext("Your last changes are not saved yet, so nothing was sent. The save status shows why.")});
+    else emit("toast", {tone: "bad", text: gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.")});
   },
   true,
 );

@@ -370,7 +370,7 @@ document.addEventListener(
     if (!draft || !(keys(`assay.draft.${draft}.`).length || stuck().length)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    const text = gettext("Some changes to this dialogue are not saved yet, so nothing was sent. Open its editor to save them.");
+    const text = gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.");
     document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
   },
   true,

@@ -169,7 +169,7 @@ def test_from_what_is_not_annotated_back_to_where_to_mend_it(window_of, team, ch
     claim = claim_next(actor=team.annotator, project=team.project)
     page = window_of(team.annotator).page
     page.goto(f"/work/{claim.slot.public_id}/tasks/t1/paths/")
-    expect(page.locator("main")).to_contain_text("The tool graph is not annotated")
+    expect(page.locator("main")).to_contain_text("The tool graph isn’t annotated")
     check_accessibility(page)
     page.get_by_role("link", name="Go to s2").click()
     expect(page.locator("#i-head")).to_contain_text("s2")

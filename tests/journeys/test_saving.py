@@ -372,7 +372,7 @@ def test_no_review_is_sent_while_the_editor_still_holds_edits_of_its_draft(windo
     page.goto(f"{page.url.partition('?')[0]}submit/?verdict=reject")
     page.locator("#reason").fill("It does not fit.")
     page.get_by_role("button", name="Submit and close").click()
-    refused = "Some changes to this dialogue are not saved yet, so nothing was sent."
+    refused = "Some changes to this dialogue aren’t saved yet, so nothing was sent."
     expect(page.locator("#toasts")).to_contain_text(refused)
     page.unroute("**/edit/")
     page.get_by_role("link", name="Back to the draft").click()

@@ -346,7 +346,7 @@ def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(windo
     with page.expect_request("**/signed-in/"):
         page.get_by_role("button", name="Publish").click()
     page.clock.run_for(10_000)
-    expect(page.locator("#toasts")).to_contain_text("The server does not respond, so nothing was sent. Try again.")
+    expect(page.locator("#toasts")).to_contain_text("The server doesn’t respond, so nothing was sent. Try again.")
     expect(page.get_by_label("Text (Markdown)")).to_have_value("# An hour’s work")
     page.clock.run_for(1)
     page.unroute("**/signed-in/")
@@ -400,7 +400,7 @@ def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(window_of, 
     # A place that cannot be loaded is nothing that was to be changed.
     page.context.set_offline(True)
     window.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).click()
-    expect(page.locator("#toasts")).to_contain_text("This could not be loaded")
+    expect(page.locator("#toasts")).to_contain_text("This couldn’t be loaded")
     expect(page.locator("#toasts")).not_to_contain_text("Nothing was changed")
     page.context.set_offline(False)
     page.keyboard.press("x")

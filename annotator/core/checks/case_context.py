@@ -1,4 +1,4 @@
-"""What checks read in a constrained case: no tasks, but a trajectory, constraints and validators."""
+"""The parts of a constrained case that checks read: its trajectory, constraints and validators."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -15,7 +15,7 @@ from annotator.core.validators.trial import Outcome
 
 
 class CaseContext(Context):
-    """One constrained case under check. It has no tasks, so checks of tasks find nothing in it."""
+    """One constrained case to check. It has no tasks, so checks of tasks report nothing about it."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class CaseContext(Context):
         severities: Mapping[str, Severity],
     ) -> None:
         super().__init__(document | {"tasks": []}, toolset, stage, settings, severities)
-        #: Results of trying its validators, by key; None where they are not known.
+        #: Results of trying its validators, by key; None if they are not known.
         self.trials: Mapping[str, Outcome] | None = None
         self.document = document
         self.calls = [
@@ -34,7 +34,7 @@ class CaseContext(Context):
             for each in document["reference_trajectory"] or ()
             for call in each["calls"]
         ]
-        #: Every constraint; checks of constraints run only where this is not empty.
+        #: Every constraint; checks of constraints run only if there is one.
         self.case = [document]
         self.case_data = case_of(document, toolset.names)
 
@@ -63,7 +63,7 @@ class CaseContext(Context):
 
     @cached_property
     def feasibility(self) -> dict[str, list[Finding]]:
-        """What is found without running anything, by check, with anchors of this document."""
+        """The findings that need no code to run, by check, with anchors of this document."""
         found: dict[str, list[Finding]] = {}
         for finding in feasibility_findings(self.case_data):
             position = int(finding.anchor.rpartition("/")[2])

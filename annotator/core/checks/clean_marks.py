@@ -18,7 +18,7 @@ from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Finding
 from annotator.core.schema import canonical
 
-#: Code that decides what is found in a document, and what lists and counters read from it.
+#: The code that produces a document's findings, and the columns that lists and counters read.
 PARTS = (
     *("checks", "constraints", "findings.py", "graph", "provenance", "sandbox", "schema", "search.py", "validators"),
     "wording.py",
@@ -38,7 +38,7 @@ def _program() -> bytes:
     return digest.digest()
 
 
-#: Read when the process starts: later, the files may be those of the next version while this one still runs.
+#: Read when the process starts, because the files may be replaced by the next version while this one still runs.
 _PROGRAM = _program()
 
 
@@ -59,7 +59,7 @@ class CleanMarks:
     def earned(
         self, document: dict[str, Any], findings: Iterable[Finding], content_hash: str, toolset_hash: str
     ) -> str | None:
-        """Return the mark of a document given all its findings, at whatever stage; None if it gets none."""
+        """Return the mark of a document from all its findings; None if it gets none."""
         if document["kind"] != "multi_turn" or any(finding.check in self._blocking for finding in findings):
             return None
         return self.fitting(content_hash, toolset_hash)

@@ -1,4 +1,4 @@
-"""constraint.*: whether a case can be solved as its constraints demand, and whether its reference does so."""
+"""constraint.*: whether a case can be solved within its constraints, and whether its reference trajectory does so."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What checks read: one document, split into the parts that most checks walk through."""
+"""The input of the checks: one document, split into the parts that most checks need."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,12 +12,12 @@ from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 from annotator.core.schema.violations import Budget, Violation, find_violations
 
-#: Values looked at in one call. A call with more values is too large to review.
+#: Values that are checked in one call. A call with more values is too large to review.
 MAX_LEAVES = 2_000
 
 
 class CallContext:
-    """One call: the step, its anchor, and its tool (None where the toolset has no such tool)."""
+    """One call: the step, its anchor, and its tool (None if the toolset has no such tool)."""
 
     __slots__ = ("_leaves", "anchor", "arguments", "step", "tool")
 
@@ -25,7 +25,7 @@ class CallContext:
         self.step = step
         self.anchor = anchor
         self.tool = tool
-        #: None where the arguments were not readable as an object.
+        #: None if the arguments could not be read as an object.
         self.arguments: dict[str, Any] | None = step["arguments"] if isinstance(step["arguments"], dict) else None
         self._leaves: list[tuple[tuple[Any, ...], Any]] | None = None
 
@@ -46,7 +46,7 @@ class CallContext:
 
 
 class TaskContext:
-    """One task: its steps by kind, its anchor, and its graph, which is read when first asked for."""
+    """One task: its steps by kind, its anchor, and its graph, which is read on first use."""
 
     __slots__ = ("_reading", "anchor", "answers", "calls", "clarifications", "index", "steps", "task")
 
@@ -82,7 +82,7 @@ class TaskContext:
 
 
 class Context:
-    """One document under check."""
+    """One document to check."""
 
     __slots__ = (
         "_graph_problems",
@@ -122,7 +122,7 @@ class Context:
 
     @property
     def violations(self) -> list[Violation]:
-        """Where calls violate the schemas of their tools."""
+        """The places where calls violate the schemas of their tools."""
         if self._violations is None:
             budget = Budget()
             self._violations = [
@@ -135,14 +135,14 @@ class Context:
 
     @property
     def graph_problems(self) -> list[tuple[TaskContext, GraphProblem]]:
-        """What is wrong with the tasks' graphs."""
+        """The problems of the tasks' graphs."""
         if self._graph_problems is None:
             self._graph_problems = [(task, problem) for task in self.tasks for problem in task.reading.problems]
         return self._graph_problems
 
     @property
     def provenance(self) -> Finder:
-        """Where the argument values of the calls appear."""
+        """The sources of the calls' argument values."""
         if self._provenance is None:
             readings = [task.reading for task in self.tasks]
             self._provenance = Finder(DocumentScope(self.document, self.toolset, readings))

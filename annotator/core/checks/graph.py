@@ -36,7 +36,7 @@ class _GraphProblems(Check):
                 yield self.found(context, anchor, step["depends_on"], self.sentence(problem))
 
     def sentence(self, problem: GraphProblem) -> str:
-        """What the problem is and what to do."""
+        """The problem, and what to do."""
         raise NotImplementedError
 
 
@@ -137,7 +137,7 @@ class RedundantEdge(Check):
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             graph = task.reading.graph
-            # Only an edge beside another one can follow, so at least three steps.
+            # An edge can only follow from two others, so this needs at least three steps.
             if graph is None or len(graph.ids) < 3 or not any(graph.implied):
                 continue
             spare: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ class SeveralAnswers(Check):
                 yield self.found(context, task.step_anchor(answer), answer, message)
 
 
-#: Elementary steps for each count; a longer count is only reported as possible.
+#: Elementary steps for each count; a longer count stops, and the finding says that paths may be rejected.
 _STEPS = 20_000
 
 
@@ -216,7 +216,7 @@ class PublishedEvaluator(Check):
             if len(set(names)) == len(names):
                 continue
             graph = call_graph(task.steps, task.reading)
-            # Positions instead of names: tasks of one shape are counted once, and there are few shapes.
+            # Replace names by positions, so that tasks of one shape are counted once; there are few shapes.
             message = graph and _unknown(graph.needs, tuple(names.index(name) for name in names))
             if message:
                 yield self.found(context, f"{task.anchor}/steps", task.steps, message)

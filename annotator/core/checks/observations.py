@@ -1,4 +1,4 @@
-"""Recognise observations that are empty, that report an error, and that list things with ids."""
+"""Recognise observations that are empty, report an error, or list items with ids."""
 
 import re
 from typing import Any
@@ -16,14 +16,14 @@ _ERROR_TEXT = re.compile(
     re.IGNORECASE,
 )
 _NAMES = ("name", "title", "label", "名称", "标题")
-#: Shorter lists are a matter of wording; nobody repeats longer ones in an answer.
+#: Answers often paraphrase shorter lists, and do not repeat longer ones.
 _MIN_ROWS, _MAX_ROWS = 2, 30
-#: Objects and lists looked into in one observation.
+#: Objects and lists that are searched in one observation.
 _PARTS = 60
 
 
 def is_empty(observation: Any) -> bool:
-    """Return whether an observation is empty, also inside an envelope such as {"response": []}."""
+    """Return whether an observation is empty, even inside an envelope such as {"response": []}."""
     if not observation:
         return isinstance(observation, str | list | dict)
     if isinstance(observation, str):
@@ -92,11 +92,11 @@ def _error_in_field(key: str, error: Any) -> str | None:
 
 
 def lost_ids(observation: Any, text: str) -> list[str]:
-    """Return the ids of a listed result that the answer omits, if the answer clearly lists the items; else nothing.
+    """Return the ids of a listed result that the answer omits, if the answer clearly lists the items.
 
-    An item counts as listed if the text has its id or its name. Answers that pick from a list are left alone: at least
-    half of the items must be listed, and an item without id and name counts as lost only if four fifths of the others
-    are listed.
+    An item counts as listed if the text has its id or its name. Answers that pick from a list are not reported: at
+    least half of the items must be listed, and an item without id and name counts as lost only if four fifths of the
+    others are listed.
     """
     for items in _lists(observation):
         key = _id_key(items)
@@ -118,7 +118,7 @@ def lost_ids(observation: Any, text: str) -> list[str]:
 
 
 def _lists(observation: Any) -> list[list[Any]]:
-    """Yield the lists of objects of a size that somebody would repeat, at any depth below objects."""
+    """Yield the lists of objects that are short enough to be repeated in an answer, at any depth below objects."""
     found = []
     stack = [observation]
     left = _PARTS
@@ -135,7 +135,7 @@ def _lists(observation: Any) -> list[list[Any]]:
 
 
 def _id_key(items: list[Any]) -> str | None:
-    """Return the key under which every item has its own id: order_id, showId, or "id" if it is not a mere number."""
+    """Return the key under which every item has its own id: order_id, showId, or "id" if it is not just a number."""
     keys: dict[str, Any] = items[0]
     for key, first in keys.items():
         if key == "id":
@@ -154,7 +154,7 @@ def _id_key(items: list[Any]) -> str | None:
 
 
 def _stands(word: str, text: str) -> bool:
-    """Return whether a word appears in the text as a word, not merely inside a longer one."""
+    """Return whether the text contains this whole word, not just as a part of a longer one."""
     # A regular expression would have to be compiled for every word.
     at = text.find(word) if word else -1
     while at >= 0:

@@ -1,4 +1,4 @@
-"""Recognise placeholders that a template left behind."""
+"""Recognise placeholders left over from a template."""
 
 import re
 
@@ -16,7 +16,7 @@ _WHOLE = re.compile(
 )
 _FIRST = frozenset("<{$[【yYxXtTpPiIuUlL占待此")
 
-#: A text must contain this before the expression is worth running.
+#: The expression is only run on a text that contains one of these.
 _INSIDE = (
     ("{{", re.compile(r"\{\{[^{}]{1,60}\}\}")),
     ("[", re.compile(r"\[(?:your|insert|enter|placeholder)\b[^\[\]]{0,60}\](?!\()", re.IGNORECASE)),

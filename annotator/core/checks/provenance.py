@@ -1,4 +1,4 @@
-"""provenance.*: where the argument values of calls come from, and which dependencies follow."""
+"""provenance.*: where the argument values of calls come from, and which dependencies follow from that."""
 
 from collections.abc import Iterator
 from itertools import accumulate

@@ -14,7 +14,7 @@ from annotator.core.schema.canonical import shortened, value_hash
 class Check:
     """One automatic check. Subclasses set the class attributes and yield findings; the docstring describes the check.
 
-    ``to_do`` marks what is merely unfinished: "info" on import and save, its own severity from submission on.
+    ``to_do`` marks work that is only unfinished: "info" on import and save, its own severity from submission on.
     ``only_with`` names a list of the context; the check runs only if that list is not empty. ``in_cases`` is the
     severity in a constrained case, if it differs.
     """
@@ -52,7 +52,7 @@ _C = TypeVar("_C", bound=type[Check])
 
 
 def register(check: _C) -> _C:
-    """Class decorator: run this check from now on."""
+    """Register a check. Use it as a class decorator."""
     if check.id in _CHECKS:
         raise ValueError(f"There are two checks with the id {check.id}.")
     _CHECKS[check.id] = check()

@@ -52,8 +52,7 @@ def run_checks(
     """Return all findings in a validated document (see ``read_document``), in document order, then by check.
 
     ``settings`` are the project's; a check that is "off" does not run. ``trials`` are the results of trying validators,
-    by key (``annotator.core.validators.trial``); without them, nothing about trials is reported. The document is not
-    changed.
+    by key (``annotator.core.validators.trial``); without them, trials are not reported. The document is not changed.
     """
     kind = document["kind"]
     checks, severities = plan(stage, tuple(sorted(settings.severities.items())), case=kind == "constrained")
@@ -75,7 +74,7 @@ def run_checks(
 
 
 def in_document_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
-    """Sort findings as a reader meets their places from top to bottom; at one place, by check."""
+    """Sort findings by their place in the document, from top to bottom, and then by check."""
     return _IN_ORDER[document["kind"]](document, findings)
 
 
@@ -90,7 +89,7 @@ def _tasks_in_order(document: dict[str, Any], findings: list[Finding]) -> list[F
         task, field = parts[2], parts[3] if len(parts) > 3 else "id"
         step = steps.get((task, parts[4]), -1) if field == "steps" and len(parts) > 4 else -1
         within = _STEP_RANK.get(parts[5], len(_STEP_RANK)) if len(parts) > 5 else 0
-        # List positions below arguments count as numbers: 10 comes after 9.
+        # Compare list positions below arguments as numbers: 10 comes after 9.
         rest = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts[6:])
         rank = _TASK_RANK.get(field, len(_TASK_RANK))
         return (tasks.get(task, len(tasks)), rank, step, within, rest, "", finding.check, finding.message)

@@ -13,10 +13,10 @@ LongRangeRule = Literal["c3", "wild"]
 class CheckSettings:
     """``long_range_rule``: how far back a long-range dependency goes. ``severities``: check id → severity or "off".
 
-    c3: the value is neither in this message nor in the previous exchange. wild: at least three user messages lie
-    between, replies to clarifications included (i − j > 2).
+    c3: the value is neither in this message nor in the previous exchange. wild: there are at least three user messages
+    in between, including replies to clarifications (i − j > 2).
 
-    A severity set here applies at every stage, except that what is merely unfinished stays "info" until submission.
+    A severity set here applies at every stage, except that unfinished work stays "info" until submission.
     """
 
     long_range_rule: LongRangeRule = "c3"

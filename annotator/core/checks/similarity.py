@@ -1,8 +1,8 @@
-"""Find dialogues that say nearly the same: signatures find candidates, an exact comparison decides.
+"""Find dialogues with nearly the same text: signatures find candidates, and an exact comparison decides.
 
 A text becomes the set of its shingles (three consecutive words, or characters where words are not separated). A
 signature keeps the smallest hash in each of 64 bins of that set (one-permutation MinHash; Li, Owen and Zhang, 2012,
-with empty bins filled from the next full one), so that the share of places at which two signatures agree is about the
+with empty bins filled from the next full one), so the share of places at which two signatures agree is close to the
 overlap of the sets. A database looks up bands of four places: texts whose shingles overlap by 80 % share a band with a
 probability of 0.999, those with 30 % with one of 0.12.
 """

@@ -1,4 +1,4 @@
-"""validator.*: what is known of validator code without running it, and the results of its trials."""
+"""validator.*: problems in validator code that are visible without running it, and the results of its trials."""
 
 from collections.abc import Iterator
 
@@ -164,7 +164,7 @@ def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _trials(context: CaseContext) -> Iterator[tuple[Subject, Outcome | None]]:
-    """Yield every validator that can be tried, with the result of its trial; nothing if trials are not known at all."""
+    """Yield every validator that can be tried, with the result of its trial; nothing if trial results are not known."""
     if context.trials is not None:
         for subject in subjects_of(context.document):
             yield subject, context.trials.get(subject.key)

@@ -1,7 +1,7 @@
 """Match the steps that two people added independently.
 
-Ids of new steps are counted up, so two reviewers who add the same two calls in a different order give them each other's
-ids. Before their versions are compared, steps are recognised by content and get the same id.
+New steps get the next free id, so if two reviewers add the same two calls in a different order, the ids are swapped.
+Before two versions are compared, steps with the same content get the same id.
 """
 
 from collections.abc import Callable, Hashable
@@ -54,14 +54,14 @@ def _renamings(left: list[Step], right: list[Step]) -> dict[str, str]:
 
 
 class _Pairing:
-    """Steps of both sides without a partner so far, and the new names of the right ones."""
+    """Steps of both sides that are not paired yet, and the new ids of those on the right."""
 
     def __init__(self, left: list[Step], right: list[Step]) -> None:
         self.left, self.right = left, right
         self.names: dict[str, str] = {}
 
     def pair(self, key: Callable[[Step], Hashable]) -> None:
-        """Pair steps of equal key in their order."""
+        """Pair steps with equal keys, in their order."""
         free: dict[Hashable, list[Step]] = {}
         for step in self.left:
             free.setdefault(key(step), []).append(step)

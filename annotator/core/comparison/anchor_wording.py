@@ -58,7 +58,7 @@ _FIELDS = {
 def describe(document: Document, anchor: str) -> str:
     """Return the place in words: “task 2, call s3 searchFlights, argument city”.
 
-    Also for places that no longer exist; those are named by id.
+    Places that no longer exist are named by id.
     """
     try:
         listed = ordered_list(anchor)
@@ -138,7 +138,7 @@ def _field(parts: tuple[str, ...]) -> list[str]:
     return [f"{word} " + " › ".join(rest)] if rest else [word]
 
 
-#: The lists whose things are described by number, each by its own function.
+#: Lists of items that are named by their number, each with its own function.
 _PARTS: dict[str, Callable[[Document, tuple[str, ...]], list[str]]] = {
     "tasks": _task,
     "constraints": _constraint,

@@ -1,10 +1,10 @@
 """Anchors: places in a document, named by ids instead of list positions.
 
-``/tasks/t2/steps/s3/arguments/city`` stays what it is when a step is inserted above it. Tasks, steps, candidate
+``/tasks/t2/steps/s3/arguments/city`` does not change when a step is inserted before ``s3``. Tasks, steps, candidate
 messages and the parts of a constrained case (``/constraints/c2``, ``/reference_trajectory/r1/calls/s1``) are named by
-id; ``depends_on`` is one value, a set; below arguments, observations and extra fields objects are walked by key and
-lists by index. ``/tasks/t1/steps#order`` is the order of a list of named things. Steps of an anchor are escaped as in
-RFC 6901; the empty anchor is the whole document.
+id. ``depends_on`` is one value, a set. In arguments, observations and extra fields, objects are walked by key and lists
+by index. ``/tasks/t1/steps#order`` is the order of a list of items with ids. The parts of an anchor are escaped as in
+RFC 6901. The empty anchor is the whole document.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,13 +17,13 @@ Parts = tuple[str, ...]
 
 ORDER = "#order"
 
-#: Lists of things with ids, and within each thing the lists that hold such things too.
+#: Lists of items with ids, and the fields of these items that are such lists, too.
 NAMED_LISTS: dict[str, tuple[str, ...]] = {
     "tasks": ("steps", "candidate_messages"),
     "constraints": (),
     "reference_trajectory": ("calls",),
 }
-#: Where the smallest thing an anchor belongs to stands within such a list.
+#: The field with the smallest items in such a list.
 _SMALLEST = {"tasks": "steps", "reference_trajectory": "calls"}
 
 
@@ -39,7 +39,7 @@ class AnchorMissing(KeyError):
 
 
 def split(anchor: str) -> Parts:
-    """Return the steps of an anchor, unescaped. Raises AnchorMissing for what is no anchor."""
+    """Return the parts of an anchor, unescaped. Raises AnchorMissing if it is not an anchor."""
     if not anchor:
         return ()
     if anchor[0] != "/":
@@ -48,22 +48,22 @@ def split(anchor: str) -> Parts:
 
 
 def join(parts: Sequence[str]) -> str:
-    """Return the anchor with these steps."""
+    """Return the anchor with these parts."""
     return "".join(f"/{escape(part)}" for part in parts)
 
 
 def below(anchor: str, key: str | int) -> str:
-    """Return the anchor of a member of what ``anchor`` names."""
+    """Return the anchor of a member of the value at ``anchor``."""
     return f"{anchor}/{escape(key) if isinstance(key, str) else key}"
 
 
 def covers(anchor: str, other: str) -> bool:
-    """Return whether ``other`` is ``anchor`` or lies below it."""
+    """Return whether ``other`` is ``anchor`` or is below it."""
     return other == anchor or not anchor or other.startswith(anchor + "/")
 
 
 def lineage(anchor: str) -> Iterator[str]:
-    """Return the anchor and every anchor above it, up to the whole document."""
+    """Yield the anchor and every anchor above it, up to the whole document."""
     while anchor:
         yield anchor
         anchor = anchor.rpartition("/")[0]
@@ -71,7 +71,7 @@ def lineage(anchor: str) -> Iterator[str]:
 
 
 class AnchorIndex:
-    """A set of anchors that finds the one overlapping a place without walking through all of them."""
+    """A set of anchors, with a fast search for one that overlaps a place."""
 
     def __init__(self, anchors: Iterable[str]) -> None:
         self._all: set[str] = set()
@@ -83,12 +83,12 @@ class AnchorIndex:
                 self._within.setdefault(above, anchor)
 
     def touching(self, anchor: str) -> str | None:
-        """Return an anchor that is ``anchor``, lies below it or above it."""
+        """Return an anchor of the set that equals ``anchor`` or is below or above it; None if there is none."""
         return self._within.get(anchor) or next((above for above in lineage(anchor) if above in self._all), None)
 
 
 def named(parts: Parts) -> bool:
-    """Return whether the list at ``parts`` holds things with ids."""
+    """Return whether the list at ``parts`` consists of items with ids."""
     if len(parts) == 1:
         return parts[0] in NAMED_LISTS
     return len(parts) == 3 and parts[2] in NAMED_LISTS.get(parts[0], ())
@@ -103,7 +103,7 @@ def ordered_list(anchor: str) -> str | None:
 def owner(anchor: str) -> str:
     """Return the anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields.
 
-    Of a constrained case: of the constraint, of the call or else the round.
+    In a constrained case: the anchor of the constraint, of the call, or else of the round.
     """
     parts = anchor.split("/")
     if len(parts) < 3 or parts[1] not in NAMED_LISTS:
@@ -112,7 +112,7 @@ def owner(anchor: str) -> str:
 
 
 def find(items: list[Any], key: str) -> int:
-    """Return the position of the thing with this id; -1 where there is none."""
+    """Return the position of the item with this id; -1 if there is none."""
     for index, item in enumerate(items):
         if item["id"] == key:
             return index
@@ -120,14 +120,14 @@ def find(items: list[Any], key: str) -> int:
 
 
 def position(key: str, length: int) -> int:
-    """Return the list index that ``key`` spells; -1 if it is out of range or not an index."""
+    """Return ``key`` as a list index; -1 if it is out of range or not an index."""
     if not (key.isascii() and key.isdigit()) or len(key) > 9 or (len(key) > 1 and key[0] == "0"):
         return -1
     return int(key) if int(key) < length else -1
 
 
 def resolve(document: Document, anchor: str) -> Any:
-    """Return the value at ``anchor``, not a copy; for an order the list of ids. Raises AnchorMissing."""
+    """Return the value at ``anchor``, not a copy; for an order, the list of ids. Raises AnchorMissing."""
     listed = ordered_list(anchor)
     if listed is not None:
         return [item["id"] for item in resolve(document, listed) or ()]
@@ -147,7 +147,7 @@ def resolve(document: Document, anchor: str) -> Any:
 
 
 def lookup(document: Document, anchor: str, default: Any = None) -> Any:
-    """Return the value at ``anchor``, or ``default`` where there is nothing."""
+    """Return the value at ``anchor``, or ``default`` if there is none."""
     try:
         return resolve(document, anchor)
     except AnchorMissing:
@@ -155,7 +155,7 @@ def lookup(document: Document, anchor: str, default: Any = None) -> Any:
 
 
 def from_pointer(document: Document, pointer: str) -> str:
-    """Return the anchor of a JSON pointer; if the document lacks it, of its nearest existing surroundings."""
+    """Return the anchor of a JSON pointer; if the document lacks it, the anchor of the nearest existing parent."""
     node: Any = document
     parts: Parts = ()
     for part in split(pointer):
@@ -174,7 +174,7 @@ def from_pointer(document: Document, pointer: str) -> str:
 
 
 def leaves(document: Document) -> Iterator[tuple[str, Any]]:
-    """Yield every anchor that holds a single value, in the document's order; empty objects and lists are values too."""
+    """Yield every anchor with a single value, in the document's order. Empty objects and lists are values, too."""
     yield from _leaves((), "", document)
 
 
@@ -191,5 +191,5 @@ def _leaves(parts: Parts, anchor: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _whole(parts: Parts) -> bool:
-    """Return whether the list at ``parts`` is one value: dependencies are a set."""
+    """Return whether the list at ``parts`` counts as one value, as the set of dependencies does."""
     return len(parts) == 5 and parts[4] == "depends_on" and parts[2] == "steps" and parts[0] == "tasks"

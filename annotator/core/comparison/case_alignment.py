@@ -1,8 +1,8 @@
 """Match the constraints, rounds and calls that two people added to a case independently.
 
-New things get new ids, so two people who add the same thing give it two ids. Two things are the same if their content
-is equal, else if they are about the same: a constraint by its category and the tools in its parameters, a round by the
-tools called in it, a call by its tool.
+New items get random ids, so an item that two people add gets two ids. Two items are the same if their content is equal,
+or else if they have the same subject: a constraint's category and the tools in its parameters, a round's tools, or a
+call's tool.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -14,12 +14,12 @@ from annotator.core.comparison.anchors import Document
 from annotator.core.schema.exact_json import dumps
 
 Thing = dict[str, Any]
-#: What two things must have in common to be the same; None if nothing makes them so.
+#: What two items must have in common to be the same; None if they cannot be.
 Key = Callable[[Thing], Hashable | None]
 
 
 def align_case(left: Document, right: Document) -> Document:
-    """``right`` with the ids of its parts changed to those that the same parts have in ``left``."""
+    """Return ``right`` with the ids of its parts changed to those of the same parts in ``left``."""
     changed: Document = {}
     constraints = _renamed(right["constraints"], _pairs(left["constraints"], right["constraints"], _CONSTRAINT))
     if constraints is not right["constraints"]:
@@ -48,7 +48,7 @@ def _rounds(left: list[Thing], right: list[Thing]) -> list[Thing]:
 
 
 def _pairs(left: list[Thing], right: list[Thing], keys: Iterable[Key]) -> dict[str, str]:
-    """Id in ``right`` -> id in ``left``, of things that only one side has under its id."""
+    """Return id in ``right`` → id in ``left``, for items whose id only one side has."""
     ids = [{thing["id"] for thing in side} for side in (left, right)]
     ours = [thing for thing in left if thing["id"] not in ids[1]]
     theirs = [thing for thing in right if thing["id"] not in ids[0]]
@@ -89,14 +89,14 @@ def _text(constraint: Thing) -> Hashable | None:
 
 
 def _subject(constraint: Thing) -> Hashable | None:
-    """Return category and tools if parameters state the rule; two pieces of code have nothing in common."""
+    """Return category and tools if parameters state the rule; None for code, which is never taken for the same."""
     if not constraint["category"] or not constraint["parameters"]:
         return None
     return constraint["category"], frozenset(_names(list(constraint["parameters"].values())))
 
 
 def _names(values: Iterable[Any]) -> Iterable[str]:
-    """Yield the tools in lists and as keys, wherever a category has them."""
+    """Yield the tools that a category's parameters name, in lists or as keys."""
     for value in values:
         if isinstance(value, dict):
             yield from value

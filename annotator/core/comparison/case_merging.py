@@ -1,4 +1,4 @@
-"""Changes by two sides to a constrained case that conflict, although each is at its own place."""
+"""Conflicting changes by two sides to a constrained case at different places."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,9 +14,7 @@ _RULE = ("category", "dimension", "parameters", "variants", "validator")
 
 
 def case_clashes(base: Document, mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
-    """Return the anchors of conflicts; none if the documents are no cases. ``ours`` and ``others``: changes
-    by anchor.
-    """
+    """Return the anchors of conflicts; empty for other documents. ``ours`` and ``others``: changes by anchor."""
     if not all("constraints" in document for document in (base, mine, theirs)):
         return
     yield from _rules(mine, theirs, ours, others)
@@ -28,8 +26,8 @@ def case_clashes(base: Document, mine: Document, theirs: Document, ours: Changes
 
 
 def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> Iterator[str]:
-    """Yield constraints that one side gave another category while the other edited their parameters, and validators
-    that one side wrote code and the other a built-in validator.
+    """Yield constraints whose category one side changed while the other edited their parameters, and validators that
+    are code on one side and built in on the other.
     """
     for constraint in mine["constraints"]:
         anchor = below("/constraints", constraint["id"])
@@ -49,7 +47,7 @@ def _rules(mine: Document, theirs: Document, ours: Changes, others: Changes) -> 
 
 
 def _rounds(mine: list[Any], theirs: list[Any], ours: Changes, others: Changes) -> Iterator[str]:
-    """Rounds that one side gave calls and the other a final response."""
+    """Yield rounds that have calls on one side and a final response on the other."""
     for round_ in mine:
         anchor = below("/reference_trajectory", round_["id"])
         index = find(theirs, round_["id"])
@@ -60,7 +58,7 @@ def _rounds(mine: list[Any], theirs: list[Any], ours: Changes, others: Changes) 
 
 
 def _twice(ours: Changes, others: Changes) -> Iterator[str]:
-    """Calls that both sides added under one id, in different rounds."""
+    """Yield calls that both sides added with the same id, in different rounds."""
     added = [{anchor: anchor.rpartition("/")[2] for anchor, change in side.items() if _is_new_call(anchor, change)}
              for side in (ours, others)]  # fmt: skip
     where = [{key: anchor for anchor, key in side.items()} for side in added]
@@ -79,7 +77,7 @@ def _is_new_call(anchor: str, change: Change) -> bool:
 
 
 def _too_many(parent: str, count: int, most: int, ours: Changes, others: Changes) -> Iterator[str]:
-    """Yield what each side added if both together are more than a case may have."""
+    """Yield what each side added if together they exceed a limit of a case."""
     kinds = {
         anchor: change.kind
         for side in (ours, others)
@@ -92,5 +90,5 @@ def _too_many(parent: str, count: int, most: int, ours: Changes, others: Changes
 
 
 def _done(changes: Changes, anchors: list[str]) -> dict[str, Any]:
-    """Return what one side did at or below anchors, as anchor -> kind and new value."""
+    """Return one side's changes at or below anchors: anchor → kind and new value."""
     return {a: [c.kind, c.after] for a, c in changes.items() if any(covers(anchor, a) for anchor in anchors)}

@@ -30,11 +30,11 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference. ``before`` and ``after`` are parts of the compared documents, not copies; None where absent.
+    """One difference. ``before`` and ``after`` are parts of the compared documents, not copies; None if absent.
 
-    ``group`` is the anchor of the step, else the task, it belongs to; empty for the dialogue's own fields.
-    ``follows``, of an added task, step or candidate message: the id of the one it comes after, empty if it is first.
-    Of a moved list ``before`` and ``after`` are the ids in order.
+    ``group`` is the anchor of its step, or else of its task; empty for the dialogue's own fields. ``follows``, of an
+    added task, step or candidate message: the id of the one before it, empty if it is first. For a moved list,
+    ``before`` and ``after`` are the ids in order.
     """
 
     anchor: str
@@ -90,14 +90,14 @@ def validator_kinds_differ(one: Any, other: Any) -> bool:
 
 
 def edges(dependencies: Any, ignored: frozenset[str] = frozenset()) -> frozenset[tuple[str, str]] | None:
-    """Return a list of dependencies as a set of (id, kind); None where it is not annotated."""
+    """Return a list of dependencies as a set of (id, kind); None if it is not annotated."""
     if dependencies is None:
         return None
     return frozenset((d["id"], d["kind"]) for d in dependencies if d["id"] not in ignored)
 
 
 def one_sided(left: Document, right: Document, *others: Document) -> dict[str, frozenset[str]]:
-    """Return, per task, the ids of steps that ``left`` or ``right`` lacks but another of the documents has."""
+    """Return for each task the ids of steps that ``left`` or ``right`` lacks but another of the documents has."""
     ids = [step_ids(document) for document in (left, right, *others)]
     out = {}
     for task in ids[0].keys() & ids[1].keys():
@@ -109,16 +109,16 @@ def one_sided(left: Document, right: Document, *others: Document) -> dict[str, f
 
 
 def step_ids(document: Document) -> dict[str, frozenset[str]]:
-    """Task id → ids of its steps."""
+    """Return task id → ids of its steps."""
     return {task["id"]: frozenset(step["id"] for step in task["steps"]) for task in document.get("tasks", ())}
 
 
 class Comparison:
     """A walk over two documents.
 
-    ``whole_calls``: two calls of different tools under one id are one change of the whole step, since their arguments
-    cannot be mixed; nor can the parameters of constraints of different categories, nor code with a built-in validator.
-    ``ignored``: edges to these steps are left out of the comparison.
+    ``whole_calls``: two calls of different tools with one id are one change of the whole step, because their arguments
+    cannot be mixed. The same applies to parameters of constraints of different categories, and to code and a built-in
+    validator. ``ignored``: edges to these steps are left out of the comparison.
     """
 
     def __init__(self, *, whole_calls: bool = False, ignored: OneSided | None = None) -> None:
@@ -222,14 +222,14 @@ class Comparison:
             self._add(anchor, ChangeKind.CHANGED, before, after)
 
     def _too_deep(self, anchor: str, *keys: Iterable[str]) -> bool:
-        """Return whether one of these keys would make an anchor too long to store; then all is one value."""
+        """Return whether one of these keys makes an anchor too long to store; then the object is one value."""
         room = MAX_ANCHOR - len(anchor) - 1
         return any(len(key) > room or len(escape(key)) > room for each in keys for key in each)
 
     def _fields(
         self, anchor: str, before: dict[str, Any], after: dict[str, Any]
     ) -> Iterator[tuple[str, str, Any, Any]]:
-        """Yield the fields that may differ; fields that only one has are recorded as removed or added on the way."""
+        """Yield the fields that both have; record those that only one has as removed or added."""
         for key, old in before.items():
             if key in after:
                 new = after[key]
@@ -246,9 +246,7 @@ class Comparison:
 
 
 def _same_text(a: Any, b: Any) -> bool:
-    """Return whether both are written the same, so that nothing below needs a look (they may be equal
-    otherwise, too).
-    """
+    """Return whether both have the same text, so that nothing below needs comparing. (Other equal values exist.)"""
     return dumps(a, option=orjson.OPT_SORT_KEYS) == dumps(b, option=orjson.OPT_SORT_KEYS)
 
 

@@ -1,4 +1,4 @@
-"""Settle two people's versions: left, right or a third value at every place where they differ."""
+"""Resolve two people's versions: left, right or a third value at every place where they differ."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from annotator.core.schema.canonical import escape
 
 
 class ChoiceProblem(ValueError):
-    """Choices that do not make a document. ``anchors`` are the places, ``message`` a sentence."""
+    """Choices that do not make a valid document. ``anchors`` are the places, ``message`` a sentence."""
 
     def __init__(self, message: str, anchors: Sequence[str]) -> None:
         super().__init__(message)
@@ -25,11 +25,11 @@ class ChoiceProblem(ValueError):
 
 
 def resolve_choices(base: Document, left: Document, right: Document, choices: Mapping[str, Choice]) -> Document:
-    """Return the document with what both agree on and, at each discrepancy, what was chosen.
+    """Return the document with everything that both agree on and, at each discrepancy, the chosen value.
 
     ``choices``: {anchor: "left" | "right" | {"value": …} | {"absent": True}}, one for each of ``discrepancies(left,
-    right)``. If the versions differ without a difference in meaning, the one that changed ``base`` counts, else left.
-    Edges to a step that was not chosen go with it. Raises ChoiceProblem.
+    right)``. For a difference without a difference in meaning, the version that changed ``base`` counts, or else left.
+    Edges to a step that was not chosen are removed. Raises ChoiceProblem.
     """
     right = align(left, right)
     found = differences(left, right)
@@ -111,7 +111,7 @@ def _check_lost(left: Document, right: Document, choices: Mapping[str, Choice], 
 
 
 def _check_edges(document: Document, anchors: Sequence[str]) -> None:
-    """Raise if a third value names a step that does not exist; any step of the task may be named."""
+    """Raise if a third value names a step that does not exist; any step of the task is allowed."""
     for anchor in anchors:
         step = anchor.removesuffix("/depends_on")
         ids = {item["id"] for item in lookup(document, step.rpartition("/")[0], ()) if isinstance(item, dict)}

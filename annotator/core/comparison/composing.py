@@ -1,4 +1,4 @@
-"""Build one document from two versions: what merging and adjudication have in common."""
+"""Build one document from two versions, for merging and adjudication."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,9 +25,10 @@ def compose(
     nothing).
 
     Lists keep an order that fits both sides, and dependencies follow the steps: an edge to a step that only one version
-    has comes from that version, and goes when the step does. Below the anchors ``decided`` no edge is added.
-    ``orders``: {anchor of an order: "mine" | "theirs"} if it is decided; else the side that moved something counts.
-    ``check`` the document if ``values`` may be anything: raises SchemaProblem with its pointers made anchors.
+    has comes from that version, and is removed with the step. No edge is added below the anchors ``decided``.
+    ``orders``: {anchor of an order: "mine" | "theirs"} for orders that are decided; elsewhere the side that moved
+    something counts. ``check`` the document if ``values`` may be anything: raises SchemaProblem with anchors instead of
+    pointers.
     """
     result: Document = copied(mine)
     for anchor in take:
@@ -42,14 +43,15 @@ def compose(
 
 
 def moved_differently(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether both sides moved the common items, each in its own way."""
+    """Return whether both sides moved the common items, in different ways."""
     common = set(base) & set(mine) & set(theirs)
     old, left, right = ([key for key in ids if key in common] for ids in (base, mine, theirs))
     return left not in (old, right) and right != old
 
 
 def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str], *, side: str | None) -> list[str]:
-    """Return the order of all ids of ``mine`` and ``theirs``: as on ``side``, else as on the side that moved something.
+    """Return the order of all ids of ``mine`` and ``theirs``: as on ``side``, or else as on the side that moved
+    something.
 
     An item that only one side has follows its predecessor there; if both added after the same item, mine comes first.
     """
@@ -66,7 +68,8 @@ def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
                 continue
             spot = next((order.index(other) + 1 for other in reversed(ids[:position]) if other in order), 0)
             if key in base:
-                # An item that this side lacks comes first if it did so in the base, unless this side has moved since.
+                # An item that this side lacks comes first if it was first in the base, unless this side has moved
+                # something since.
                 lacking = [other for other in base[: base.index(key)] if other not in ids and other in order]
                 behind = next((order.index(other) for other in ids[position + 1 :] if other in order), len(order))
                 spot = max([spot, *(order.index(o) + 1 for o in lacking if order.index(o) < behind)])
@@ -78,7 +81,7 @@ def merged_order(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
 
 
 def checked(document: Document) -> Document:
-    """Return the document as its schema reads it. Raises SchemaProblem with its pointers made anchors."""
+    """Return the document as its schema reads it. Raises SchemaProblem with anchors instead of pointers."""
     try:
         return read_document(document)
     except SchemaProblem as problem:
@@ -110,7 +113,7 @@ def _circle(steps: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _circling(steps: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Return the dependencies (of a step, on a step) that both have and that form cycles by themselves."""
+    """Return the dependencies (of a step, on a step) that both sides have and that form cycles without any others."""
     both = set.intersection(
         *({(s["id"], d["id"]) for s in side for d in s["depends_on"] or ()} for side in (steps, others))
     )
@@ -148,7 +151,7 @@ def _order_case(result: Document, sides: Sequence[Document], orders: Mapping[str
 
 
 def _sort(items: list[Any], ids: list[list[str]], side: str | None) -> bool:
-    """Put ``items`` in the order merged from three versions; return whether there was anything to merge."""
+    """Put ``items`` in the order merged from three versions; return whether anything had to be merged."""
     if ids[0] == ids[1] == ids[2]:
         return False
     reorder(items, merged_order(*ids, side=side))

@@ -1,4 +1,4 @@
-"""What choices at disputed places imply for each other: choices without effect, and what is removed along."""
+"""The effect of choices at disputed places on each other: choices without effect, and parts removed with others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,9 +15,9 @@ from annotator.core.comparison.merging import Choice
 def moot_anchors(
     left: Document, right: Document, disputed: Iterable[Discrepancy], choices: Mapping[str, Choice]
 ) -> dict[str, str]:
-    """Anchors at which left and right no longer differ after what was chosen elsewhere: {anchor: why, as a sentence}.
+    """Return the anchors at which choices elsewhere make left and right equal: {anchor: reason, as a sentence}.
 
-    Dependencies that differ only in edges to steps left out, and an order that differs only in tasks left out.
+    These are dependencies that differ only in edges to omitted steps, and an order that differs only in omitted tasks.
     """
     right = align(left, right)
     disputed = list(disputed)
@@ -57,7 +57,7 @@ def dropped(disputed: Iterable[Discrepancy], choices: Mapping[str, Choice]) -> l
 
 
 def is_whole(parts: Sequence[str]) -> bool:
-    """Return whether these steps of an anchor name a thing with an id that is taken or left out as a whole."""
+    """Return whether these parts of an anchor name an item with an id, which is taken or left out as a whole."""
     return len(parts) in (2, 4) and named(tuple(parts[:-1]))
 
 
@@ -87,9 +87,9 @@ def lost_dependencies(
 
 
 def readable(value: Any) -> str:
-    """Return a disputed value as text to compare: a step as its tool, arguments, observation and dependencies in turn.
+    """Return a disputed value as text to compare: a step as its tool, arguments, observation and dependencies.
 
-    Likewise a constraint, a round and a call of a constrained case.
+    The same applies to a constraint, a round and a call of a constrained case.
     """
     if isinstance(value, dict) and value.keys() >= {"category", "parameters", "text"}:
         return _lines(f"{value['category'] or 'no category'}: {value['text'] or 'no text'}", value, _RULE_PARTS)
@@ -106,7 +106,7 @@ def readable(value: Any) -> str:
 
 
 def _lines(head: str, value: dict[str, Any], parts: Iterable[tuple[str, str]]) -> str:
-    """Return a heading, and under it those parts that are there."""
+    """Return a heading, followed by the parts that exist."""
     lines = [head]
     for key, words in parts:
         if value.get(key) not in (None, {}, []):
@@ -144,6 +144,6 @@ def _step(task: str, key: str) -> str:
 
 
 def _holder(left: Document, right: Document, task: str, key: str) -> Document:
-    """Return the version that has the step; left where both do."""
+    """Return the version that has the step; left if both do."""
     there = any(one["id"] == task and any(step["id"] == key for step in one["steps"]) for one in left["tasks"])
     return left if there else right

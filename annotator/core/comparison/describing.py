@@ -13,8 +13,8 @@ from annotator.core.schema.indenting import indented
 class DescribedChange:
     """One change: its place, and both values as text (None if a version has nothing there).
 
-    ``place`` is the whole place in words; ``group`` the anchor of the step or task, ``group_place`` that in words.
-    ``is_text`` tells prose from JSON.
+    ``place`` is the whole place in words; ``group`` is the anchor of the step or task, ``group_place`` the same in
+    words. ``is_text`` distinguishes prose from JSON.
     """
 
     anchor: str
@@ -33,7 +33,7 @@ def describe_changes(before: Document, after: Document) -> list[DescribedChange]
 
 
 def value_text(value: Any) -> str:
-    """Return a value as text: a text as itself, dependencies as a list of ids, anything else as indented JSON."""
+    """Return a value as text: a text unchanged, dependencies as a list of ids, anything else as indented JSON."""
     if isinstance(value, str):
         return value
     if (

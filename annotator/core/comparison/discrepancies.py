@@ -50,7 +50,7 @@ _CASE_READ = (
 )
 #: Lists whose order matters.
 _ORDERED = ("/tasks", "/reference_trajectory")
-#: A record of how the message was made; only the message counts.
+#: Records how the message was chosen; only the message itself counts.
 _RECORDS = frozenset({"candidate_messages", "candidate_messages#order", "chosen"})
 
 
@@ -78,7 +78,7 @@ _READ_STEP = ("name", "arguments", "observation", "question", "user_reply", "tex
 
 
 def in_reading_order(left: Document, right: Document, found: list[Discrepancy]) -> list[Discrepancy]:
-    """Return the discrepancies in the order of reading: a task's message and labels, then step by step."""
+    """Return the discrepancies in reading order: a task's message and labels, then step by step."""
     tasks = _ranks(left.get("tasks", ()), right.get("tasks", ()))
     by_id = [{task["id"]: task["steps"] for task in side.get("tasks", ())} for side in (left, right)]
     steps = {key: _ranks(*(side.get(key, ()) for side in by_id)) for key in tasks}
@@ -106,7 +106,7 @@ def in_reading_order(left: Document, right: Document, found: list[Discrepancy]) 
 
 
 def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Id → position in the left list; of what only the right list has, just after what it follows there."""
+    """Return id → position in the left list; an item that only the right list has comes after its predecessor there."""
     ranks = {item["id"]: float(number) for number, item in enumerate(left)}
     last = -1.0
     for item in right:
@@ -115,7 +115,7 @@ def _ranks(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> d
 
 
 def same_content(left: Document, right: Document) -> bool:
-    """Return whether two versions say the same."""
+    """Return whether two versions have the same meaning."""
     return not discrepancies(left, right)
 
 
@@ -125,7 +125,7 @@ def differences(left: Document, right: Document) -> list[Change]:
 
 
 def matters(change: Change) -> bool:
-    """Return whether a difference is one of meaning."""
+    """Return whether a difference changes the meaning."""
     parts = split(change.anchor)
     if (len(parts) > 2 and parts[0] == "tasks" and parts[2] in _RECORDS) or is_remainder(parts):
         return False
@@ -146,7 +146,7 @@ def is_remainder(parts: Sequence[str]) -> bool:
 
 
 def _is_exact(parts: Sequence[str]) -> bool:
-    """Return whether white space counts at a place: in what a tool or a program reads."""
+    """Return whether white space counts at a place, because a tool or a program reads it."""
     if len(parts) > 4 and parts[4] in ("arguments", "name"):
         return True
     if len(parts) > 2 and parts[0] == "constraints":

@@ -30,7 +30,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """``document`` has mine wherever a conflict is open. ``taken``: anchor → "mine", "theirs" or "both"."""
+    """``document`` has my value at every open conflict. ``taken``: anchor → "mine", "theirs" or "both"."""
 
     document: Document
     conflicts: list[Conflict]
@@ -40,18 +40,17 @@ class MergeResult:
 def merge(
     base: Document, mine: Document, theirs: Document, *, choices: Mapping[str, Choice] | None = None
 ) -> MergeResult:
-    """Three-way merge by content path. Without conflicts the document is valid when its sources are.
+    """Three-way merge by content path. Without conflicts, the document is valid if its sources are.
 
     ``choices`` decides conflicts: {anchor: "mine" | "theirs" | {"value": …} | {"absent": True}}; choices for other
     places are ignored. Choices that cannot be combined (dependencies in a cycle, no task left) leave their
-    conflicts open. Raises ValueError for a choice that is none of these, SchemaProblem for a value that no document
-    may hold.
+    conflicts open. Raises ValueError for an unknown choice, SchemaProblem for a value that no document may have.
     """
     return _Merge(base, mine, theirs, choices or {}).run()
 
 
 def chosen_value(choice: Choice, anchor: str, sides: Mapping[str, Document]) -> Any:
-    """Return the value that a choice means, ABSENT for nothing. Raises ValueError if it is no valid choice."""
+    """Return the chosen value, or ABSENT. Raises ValueError if the choice is invalid."""
     if isinstance(choice, str) and choice in sides:
         return lookup(sides[choice], anchor, ABSENT)
     if isinstance(choice, Mapping) and "value" in choice:
@@ -78,7 +77,8 @@ class _Merge:
         self._drop_inner()
         orders = self._orders()
         document = self._compose(orders)
-        # What is fine place by place may not be so together; every round opens or reopens at least one more place.
+        # Choices that are valid one by one may be invalid together; every round opens or reopens at least one more
+        # place.
         while self._open_circles(document) or self._open_tasks(document):
             document = self._compose(orders)
         conflicts = [
@@ -89,7 +89,7 @@ class _Merge:
         return MergeResult(document, conflicts, self._taken())
 
     def _overlaps(self) -> Iterator[str]:
-        """Yield the places that both sides changed, or of which one contains what the other changed."""
+        """Yield the places that both sides changed, and places that contain a change of the other side."""
         for anchor, change in self.ours.items():
             other = self.others.get(anchor)
             if other is None or change.kind is ChangeKind.MOVED:
@@ -105,7 +105,7 @@ class _Merge:
                         yield above
 
     def _tools(self) -> Iterator[str]:
-        """Yield the calls that one side gave another tool while the other edited their arguments or observation."""
+        """Yield the calls whose tool one side changed while the other edited their arguments or observation."""
         calls = {id(side): _calls(side) for side in (self.ours, self.others)}
         for one, two in ((self.ours, self.others), (self.others, self.ours)):
             for anchor, change in one.items():
@@ -115,7 +115,7 @@ class _Merge:
                         yield change.group
 
     def _answers(self) -> Iterator[str]:
-        """Two answers, each added by one side, where a task has one."""
+        """Yield two answers, each added by one side, because a task has only one."""
         for task in self.mine.get("tasks", ()):
             sides = []
             for side in (self.ours, self.others):
@@ -128,7 +128,7 @@ class _Merge:
                 yield from dict.fromkeys([*sides[0], *sides[1]])
 
     def _task_count(self) -> Iterator[str]:
-        """Yield added or removed tasks that together leave none, or too many."""
+        """Yield added or removed tasks if together they leave no task, or too many."""
         sides = [
             {a: c.kind for a, c in side.items() if a.count("/") == 2 and a.startswith("/tasks/")}
             for side in (self.ours, self.others)
@@ -148,7 +148,7 @@ class _Merge:
             del self.clashes[anchor]
 
     def _orders(self) -> list[str]:
-        """Lists that both sides put in a different order."""
+        """Yield lists that both sides reordered differently."""
         out = []
         for anchor, change in self.ours.items():
             other = self.others.get(anchor)
@@ -181,7 +181,7 @@ class _Merge:
         )  # fmt: skip
 
     def _open_circles(self, document: Document) -> bool:
-        """Open the places whose edges form cycles only together; return whether any could be opened."""
+        """Open the places whose edges form a cycle together; return whether any could be opened."""
         before = len(self.clashes) + len(self.reopened)
         for task, ids in new_circles(document, self.mine, self.theirs):
             circle = " → ".join([*ids, ids[0]])
@@ -240,7 +240,7 @@ def _by_anchor(changes: list[Change]) -> dict[str, Change]:
 
 
 def _calls(changes: Mapping[str, Change]) -> dict[str, dict[str, Any]]:
-    """Return what one side did to each call itself, as its anchor → {anchor: new value}; edges not included."""
+    """Return one side's changes to each call: anchor of the call → {anchor: new value}; without edges."""
     out: dict[str, dict[str, Any]] = {}
     for anchor, change in changes.items():
         step = owner(anchor)

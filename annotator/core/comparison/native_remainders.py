@@ -1,4 +1,4 @@
-"""The remainder of a native record kept with a revision: nobody decides on it, it follows the part it was kept for."""
+"""The unused fields of a native record, kept with a revision. Nobody chooses between them: they follow their part."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,18 +9,18 @@ from annotator.core.comparison.discrepancies import is_remainder
 from annotator.core.comparison.placing import copied
 
 _REMAINDER = ("extra", "native_information")
-#: Fields with parts that have a remainder of their own, and the fields of parts within these.
+#: Fields whose parts have their own remainder, and the fields of parts inside these.
 _INNER = {"tasks": "steps", "constraints": "", "reference_trajectory": "calls"}
 _PARTS = ("tasks", "steps", "constraints", "reference_trajectory", "calls")
 
 
 def differ_in_remainder_only(left: Document, right: Document) -> bool:
-    """Return whether two versions differ in nothing but the remainder of a native record."""
+    """Return whether two versions differ only in the remainder of a native record."""
     return same_value(_said(left), _said(right))
 
 
 def with_remainder_of(document: Document, base: Document) -> Document:
-    """Return ``document`` with the remainders of ``base``, wherever both have the part."""
+    """Return ``document`` with the remainders of ``base``, for all parts that both have."""
     lost = []
     for change in diff(document, base):
         parts = split(change.anchor)
@@ -31,7 +31,7 @@ def with_remainder_of(document: Document, base: Document) -> Document:
 
 
 def with_fitting_remainder(settled: Document, base: Document, left: Document, right: Document) -> Document:
-    """Return ``settled`` with the remainder, for each part, of the version that says the same there."""
+    """Return ``settled``, in which each part has the remainder of the version with the same content."""
     was, *sides = (dict(_parts(document)) for document in (base, left, right))
     if all({key: _rest(part) for key, part in one.items()} == {key: _rest(part) for key, part in was.items()}
            for one in sides):  # fmt: skip
@@ -47,7 +47,7 @@ def with_fitting_remainder(settled: Document, base: Document, left: Document, ri
 
 
 def _parts(document: Document) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Yield the document and every part that has a remainder, each under its name."""
+    """Yield the document and every part that can have a remainder, each with its path."""
     yield (), document
     for name, inner in _INNER.items():
         for part in document.get(name) or ():
@@ -61,7 +61,7 @@ def _rest(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part without its remainder, and without those of the parts in it."""
+    """Return a part without its remainder and those of its inner parts."""
     return {
         key: [_said(one) for one in value] if key in _PARTS and isinstance(value, list) else value
         for key, value in part.items()

@@ -6,7 +6,7 @@ from annotator.core.comparison.anchors import AnchorMissing, Document, find, joi
 
 
 class _Absent:
-    """Means “nothing there” where null would be a value."""
+    """Means “nothing there”, because null is a value."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -50,6 +50,6 @@ def put(document: Document, anchor: str, value: Any) -> None:
 
 
 def reorder(items: list[Any], order: list[str]) -> None:
-    """Sort things with ids into ``order``, in place; unnamed ones keep their order and come last."""
+    """Sort items with ids into ``order``, in place; the others keep their order and come last."""
     rank = {key: position for position, key in enumerate(order)}
     items.sort(key=lambda item: rank.get(item["id"], len(rank)))

@@ -1,4 +1,4 @@
-"""What two versions added alike: nobody has to choose there, but the version before has no such place."""
+"""Parts that both versions added in the same way: nobody has to choose, but the version before does not have them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ _LEFT_OUT = frozenset({"id", "type", "extra", "candidate_messages", "chosen"})
 
 
 def added_alike(base: Document, left: Document, right: Document) -> list[Discrepancy]:
-    """Return the fields of what both versions have beyond ``base`` and agree on; ``right`` is aligned with left."""
+    """Return the fields that both versions added to ``base`` and agree on; ``right`` is aligned with ``left``."""
     differing = AnchorIndex(change.anchor for change in differences(left, right) if matters(change))
     return [
         Discrepancy(anchor, Label.OTHER, value, value)
@@ -37,7 +37,7 @@ def _fields(anchor: str, thing: Document) -> Iterator[tuple[str, Any]]:
 
 
 def with_values(document: Document, values: Mapping[str, Any]) -> Document:
-    """Return a copy with these values at places that exist."""
+    """Return a copy with these values at existing places."""
     copy: Document = copied(document)
     for anchor, value in values.items():
         put(copy, anchor, value)

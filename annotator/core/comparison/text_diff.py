@@ -1,12 +1,12 @@
-"""Two texts side by side: which words only one of them has."""
+"""Compare two texts side by side, word by word."""
 
 import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-#: Differences after which a finer comparison is given up.
+#: With more differences, the texts are compared by lines instead of words.
 MAX_DIFFERENCES = 500
-#: The budget for comparing all texts of a page: words, and positions that were looked at. It takes a second or two.
+#: The budget for comparing all texts of a page: words and compared positions. It takes a second or two.
 MAX_EFFORT = 2_000_000
 
 # A word, one Chinese, Japanese or Korean character, a run of white space, or any other single character.
@@ -32,7 +32,7 @@ class Effort:
 
 
 def word_diff(left: str, right: str, effort: Effort | None = None) -> tuple[Side, Side]:
-    """Return both texts in parts: left of same and removed ones, right of same and added ones."""
+    """Return both texts in parts: the left one as same and removed parts, the right one as same and added parts."""
     effort = effort or Effort()
     if left == right:
         return _sides([(Part.SAME, left)])
@@ -63,9 +63,7 @@ def _common(left: list[str], right: list[str], effort: Effort) -> tuple[Side, Si
 
 
 def _shortest_script(left: Sequence[str], right: Sequence[str], effort: Effort) -> list[tuple[Part, str]] | None:
-    """Return the shortest list of parts that spells both; None if it has more than MAX_DIFFERENCES or takes
-    too long.
-    """
+    """Return the shortest list of parts for both texts; None if it has more than MAX_DIFFERENCES or takes too long."""
     n, m = len(left), len(right)
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
@@ -108,7 +106,7 @@ def _walk_back(left: Sequence[str], right: Sequence[str], trace: list[dict[int, 
 
 
 def _without_islands(parts: list[tuple[Part, str]]) -> list[tuple[Part, str]]:
-    """Mark white space between two differences as different; a lone blank that stayed helps nobody to read."""
+    """Mark white space between two differences as different; a single unchanged blank does not help readers."""
     out: list[tuple[Part, str]] = []
     for index, (kind, text) in enumerate(parts):
         between = 0 < index < len(parts) - 1 and Part.SAME not in (parts[index - 1][0], parts[index + 1][0])

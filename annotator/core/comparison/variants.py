@@ -1,4 +1,4 @@
-"""What language variants of a dialogue share: everything but the words, which are translated."""
+"""The parts that language variants of a dialogue share: everything except the words, which are translated."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,14 +8,12 @@ Document = dict[str, Any]
 
 #: Keys whose texts are not translated: labels, names of tools.
 _LABELS = frozenset({"scenario", "dimension", "category", "name", "parameters", "first", "form"})
-#: Below these, no key means a label; parameters are all of one kind.
+#: Below these, no key is a label; parameters are all of one kind.
 _OPEN = frozenset({"arguments", "observation", "unsolved_set", "validator", "extra", "parameters"})
 
 
 def shared_difference(one: Document, other: Document) -> str:
-    """Return the first thing that two variants should share and do not, as a place in words; blank if they
-    share all.
-    """
+    """Return the first place, in words, where two variants differ but should not; blank if there is none."""
     for (location, mine), (_, theirs) in zip(_shared(one), _shared(other), strict=False):
         if mine != theirs:
             return location
@@ -23,7 +21,7 @@ def shared_difference(one: Document, other: Document) -> str:
 
 
 def _shared(document: Document) -> Iterator[tuple[str, Any]]:
-    """(location in words, value) of everything that is shared, tasks and steps by their order: ids may differ."""
+    """Yield (location in words, value) of everything shared; tasks and steps by position, because ids may differ."""
     yield "the kind of dialogue", document["kind"]
     if "tasks" not in document:
         for key in sorted(set(document) - {"language", "kind"}):
@@ -49,7 +47,7 @@ def _shared(document: Document) -> Iterator[tuple[str, Any]]:
 
 
 def _without_words(value: Any, key: str) -> Any:
-    """Return the content under a key with every text made the same, except labels; 40.0 is not 40, nor true 1."""
+    """Return the content under a key with every text blanked, except labels; 40.0 is not 40, and true is not 1."""
     if isinstance(value, str):
         return value if key in _LABELS else ""
     if isinstance(value, dict):

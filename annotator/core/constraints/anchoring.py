@@ -11,16 +11,16 @@ from annotator.core.findings import Finding
 from annotator.core.schema.value_words import cut
 
 ID = "constraint.anchor"
-#: Characters of a prompt that are searched: as many as an editor stores.
+#: Characters of a prompt that are searched: the most that an editor stores.
 MAX_PROMPT = 200_000
-#: Characters of a prompt whose sentences are suggested as the one that was meant, and of a quote that is compared.
+#: Characters of a prompt, and of a quote, that are compared to suggest the sentence that was meant.
 MAX_COMPARED = 50_000
-#: Places of one quote that are searched for: one is right, and a page marks them all.
+#: Places of one quote that are reported. There should be one; a page marks them all.
 MAX_SPANS = 5
 _MAX_QUOTE = 2_000
-#: The share of their trigrams that two sentences must have in common for one to be suggested for the other.
+#: The share of common trigrams from which one sentence is suggested for another.
 _ALIKE = 0.45
-# What ends a sentence is matched possessively, in one go: trying again from each of its marks would be quadratic.
+# The end of a sentence is matched possessively: trying again from each of its marks would be quadratic.
 _SENTENCE = re.compile(r"[^\n.!?。！？]++(?:[.!?。！？]++(?:[\"”']|(?=\s|$)|[^\n.!?。！？]*+))*+")
 _MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "`": None, "*": None, "–": "-", "—": "-"})
 
@@ -59,7 +59,7 @@ def sentences(prompt: str) -> list[Span]:
 
 
 def nearest(prompt: str, quote: str) -> Span | None:
-    """Return the sentence most like ``quote``, if one is similar at all."""
+    """Return the sentence most similar to ``quote``; None if no sentence is similar."""
     wanted = _threes(quote[:_MAX_QUOTE])
     best, best_share = None, _ALIKE
     for span, threes in _sentence_threes(prompt[:MAX_COMPARED]):

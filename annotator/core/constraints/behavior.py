@@ -14,8 +14,8 @@ from annotator.core.constraints.taxonomy import Category, register
 from annotator.core.constraints.wording import above, named, ranged
 from annotator.core.wording import counted
 
-#: Tools in one chain or group, and in all of a case: the work grows faster than their number. The longest published
-#: chain has 27, the most of a published case are 178.
+#: Limits on the tools in one chain or group, and in a whole case, because the work grows faster than their number. The
+#: longest published chain has 27 tools; the largest published case has 178.
 MAX_CHAIN = 50
 MAX_NAMED = 500
 Chain = Annotated[list[ToolName], Field(min_length=2, max_length=MAX_CHAIN)]
@@ -23,7 +23,7 @@ Group = Annotated[list[ToolName], Field(min_length=1, max_length=MAX_CHAIN)]
 
 
 def named_too_often(constraints: Sequence[Constraint]) -> tuple[int, str] | None:
-    """Return the first constraint with chains or groups, and a sentence, if those of a case name too many tools."""
+    """Return the first constraint with chains or groups, and a sentence, if they name too many tools in total."""
     counts = [sum(map(_named, (each.parameters, *(one.parameters for one in each.variants)))) for each in constraints]
     if sum(counts) <= MAX_NAMED:
         return None

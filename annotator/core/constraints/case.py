@@ -20,7 +20,7 @@ SCENARIOS = (SINGLE_HOP, PARALLEL_SINGLE_HOP, MULTI_HOP, PARALLEL_MULTI_HOP)
 
 @dataclass(frozen=True)
 class Case:
-    """What is known of a case; None for what is not.
+    """The known parts of a case; None for the others.
 
     ``scenario`` is one of SCENARIOS, ``tools`` are the names that may be called, ``unsolved_set`` gives for each tool
     the texts that its calls must return.
@@ -33,7 +33,7 @@ class Case:
     system_prompt: str | None = None
 
     def of(self, model: type[P]) -> list[tuple[int, P]]:
-        """Return position and parameters of every constraint whose parameters are of that kind and can be read."""
+        """Return position and parameters of every constraint with readable parameters of that kind."""
         return [(i, parameters) for i, parameters in enumerate(self.parameters) if isinstance(parameters, model)]
 
     @cached_property

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 #: The prefix of the function that judges one constraint in the published files.
 PREFIX = "validate"
-#: Python takes a minute for an imported name as long as the code may be.
+#: Python takes a minute to parse an imported name of the longest allowed length.
 _MAX_DOTS = 1_000
-#: For each expression in an f-string, Python reads that text again from its beginning.
+#: Python reads an f-string again from the beginning for each expression in it.
 _MAX_VALUES = 2_000
 _WITH_VALUES = re.compile(r"""[fF][rR]?['"]""")
 _CONTINUED = re.compile(r"\\\r?\n")
@@ -39,7 +39,7 @@ def outline(code: str) -> Outline:
         return Outline({}, f"it has f-strings and more than {_MAX_VALUES:,} opening braces")
     try:
         with warnings.catch_warnings():
-            # An odd escape in a pattern is not a problem.
+            # An invalid escape in a pattern is not a problem.
             warnings.simplefilter("ignore")
             tree = ast.parse(code.removeprefix("\ufeff"))
     except SyntaxError as error:

@@ -15,9 +15,9 @@ from annotator.core.findings import Finding
 from annotator.core.wording import counted
 
 ID = "constraint.contradiction"
-#: Contradictions reported for one case: the pairs of constraints grow with the square of their number.
+#: Contradictions reported for one case. The number of pairs grows with the square of the constraints.
 MAX_FINDINGS = 100
-#: Required beginnings, or endings, that are compared, of one constraint.
+#: Required beginnings or endings of one constraint that are compared.
 _MAX_ENDS = 5
 _BOUNDS: dict[type[Parameters], tuple[str, str]] = {
     RoundBounds: ("min_round", "max_round"),
@@ -41,7 +41,7 @@ def _all(case: Case) -> Iterator[Finding]:
 
 
 def _bounds(case: Case) -> Iterator[Finding]:
-    """Yield each minimum above a maximum, in one constraint or in two of a kind (a word takes two characters)."""
+    """Yield each minimum above a maximum, in one constraint or two of the same kind (a word takes two characters)."""
     for model, (low_name, high_name) in _BOUNDS.items():
         found = case.of(model)
         for i, one in found:
@@ -61,7 +61,7 @@ def _bounds(case: Case) -> Iterator[Finding]:
 def _resources(case: Case) -> Iterator[Finding]:
     for i, calls in case.of(CallBounds):
         for j, rounds in case.of(RoundBounds):
-            # Every round but the final response makes a call.
+            # Every round except the final response makes a call.
             if above(rounds.min_round - 1, calls.max_callTimes):
                 wants = f"requires {rounds.min_round} rounds, so at least {rounds.min_round - 1} calls"
                 yield _pair(case, j, i, wants, f"allows {calls.max_callTimes}")
@@ -191,7 +191,7 @@ def _distinct(groups: list[list[str]]) -> list[list[str]]:
 
 
 def _circle(needs: dict[str, set[str]]) -> list[str]:
-    """Return some tools that wait for each other, or nothing."""
+    """Return tools that wait for each other in a cycle; empty if there are none."""
     left = {name: set(before) for name, before in needs.items()}
     while free := [name for name, before in left.items() if not any(each in left for each in before)]:
         for name in free:

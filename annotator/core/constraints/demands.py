@@ -1,4 +1,4 @@
-"""What the sentence of a format or content constraint demands of the final response, as far as patterns can tell."""
+"""What the sentence of a format or content constraint demands of the final response, found by patterns."""
 
 import re
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _START = re.compile(
 _EXAMPLES = re.compile(r"\b(?:such as|for example|e\.g\.|like|including the use of|or)\b", re.I)
 #: Parts of a response; a demand on their beginning or end says nothing about the whole.
 _PART = re.compile(r"\b(?:values?|each|every|fields?|keys?|lines?|items?|bullets?|rows?|paragraphs?)\b", re.I)
-#: Then the quoted text is not the very end.
+#: After these words, the quoted text is not the end of the response.
 _MORE = re.compile(r"\W*followed by\b", re.I)
 #: “[name]” stands for text that is not known; “[END]” stands for itself.
 _OPEN_PLACE = re.compile(r"[\[<{][^\]>}]*[a-z][^\]>}]*[\]>}]|:$")
@@ -56,9 +56,9 @@ class Demands:
 
 
 def read_demands(text: str) -> Demands:
-    """Return the demands of one sentence or several."""
+    """Return the demands of one or more sentences."""
     text = text[:MAX_LENGTH]
-    # What follows a label such as “Answer:” at the end is not known.
+    # The text after a label such as “Answer:” at the end is not known.
     ends = tuple(end for end in _texts(_END, text) if not _OPEN_PLACE.search(end))
     starts = tuple(start for start in _texts(_START, text) if not _OPEN_PLACE.search(start.rstrip(":")))
     return Demands(_form(text), starts, ends)
@@ -71,7 +71,7 @@ def only_examples(text: str) -> bool:
 
 def _form(text: str) -> str:
     if _JSON.search(text):
-        # “contains a JSON object” says nothing about the rest, nor does “the JSON answer must …” about itself.
+        # “contains a JSON object” says nothing about the rest, and “the JSON answer must …” does not demand JSON.
         return "" if _JSON_INSIDE.search(text) or not _JSON_WHOLE.search(text) else "json"
     if not _WHOLE.search(text):
         return ""
@@ -82,7 +82,7 @@ def _form(text: str) -> str:
 
 
 def _clause(text: str, end: int) -> str:
-    """Return what comes before ``end`` in its own clause: searching the whole text for every match is quadratic."""
+    """Return the part of the clause before ``end``; searching the whole text for every match would be quadratic."""
     return text[max(text.rfind(mark, 0, end) for mark in ".;") + 1 : end]
 
 

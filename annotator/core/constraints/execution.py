@@ -1,9 +1,9 @@
 """Run a trajectory through the tools' code: what each round returns, with constraints and the unsolved set.
 
 The code itself runs elsewhere (``Runner``); this module draws the conclusions. Validators judge every final response
-first, then the step checker says which calls take place, and only these run. A call that a constraint refuses does not
-run: the model gets the feedback instead. Tools keep nothing between calls: like the published code, this loads a tool's
-source again for each call.
+first. Then the step checker decides which calls run. A call that a constraint refuses does not run: the model gets the
+feedback instead. Tools keep no state between calls: like the published code, this loads a tool's source again for each
+call.
 """
 
 import json
@@ -40,7 +40,7 @@ class Returned:
 
 
 def clipped(text: str, longest: int = MAX_LENGTH) -> str:
-    """Return a text, or its beginning and its length."""
+    """Return a text; if it is too long, its beginning and its length."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters in total)"
 
 
@@ -57,7 +57,7 @@ class Runner(Protocol):
 
 
 class Came(StrEnum):
-    """The result of a call."""
+    """Where the result of a call comes from."""
 
     RAN = "ran"
     #: Its code failed, or could not be run.
@@ -73,8 +73,8 @@ class CallRun:
     """One call. ``received`` is what the model gets, shortened; ``status`` is how the code ended, blank if it did not
     run.
 
-    ``consequence`` is what the environment does about a violation. ``recorded`` is the observation of the trajectory,
-    as text; ``differs``: the model would get something else. ``ticked`` is a position in the unsolved set.
+    ``consequence`` is the environment's response to a violation. ``recorded`` is the observation of the trajectory, as
+    text; ``differs``: the model would get something else. ``ticked`` is a position in the unsolved set.
     """
 
     id: str
@@ -109,7 +109,7 @@ class RoundRun:
 
 
 class Solved(StrEnum):
-    """The case as a whole: the published PSR and SR count the first, and the first two."""
+    """The result of the whole case: the published PSR counts the first, SR the first two."""
 
     #: Everything found, no constraint ever violated.
     PERFECTLY = "perfectly"

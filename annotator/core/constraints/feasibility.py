@@ -1,7 +1,7 @@
 """Check whether a case's constraints can be satisfied: together, in its scenario, and with the required calls.
 
-``feasibility_findings`` runs every check here. All findings are errors except those from reading prose, which are
-warnings: patterns read it, and a person decides.
+``feasibility_findings`` runs every check here. All findings are errors, except those from prose: patterns read it and a
+person decides, so they are warnings.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ _ROUNDS = {SINGLE_HOP: 2, PARALLEL_SINGLE_HOP: 2, MULTI_HOP: 3, PARALLEL_MULTI_H
 
 
 def feasibility_findings(case: Case) -> list[Finding]:
-    """Return everything that keeps the case from being solved within its constraints, each finding once."""
+    """Return everything that prevents solving the case within its constraints, each finding once."""
     too_many = named_too_often(case.constraints)
     if too_many is not None:
         position, told = too_many
@@ -69,8 +69,8 @@ def _unreadable(case: Case) -> Iterator[Finding]:
 
 
 def _scenario(case: Case) -> Iterator[Finding]:
-    """Yield violations of the paper's rules for adding constraints (3.2), and limits on rounds that a scenario cannot
-    keep.
+    """Yield violations of the paper's rules for adding constraints (3.2), and limits on rounds that do not fit the
+    scenario.
     """
     check = "constraint.scenario"
     if case.scenario not in _ROUNDS:
@@ -98,7 +98,7 @@ def _scenario(case: Case) -> Iterator[Finding]:
 
 
 def _solution(case: Case) -> Iterator[Finding]:
-    """Compare the limits with the calls that the unsolved set, and what must go with them, take."""
+    """Compare the limits with the calls that the unsolved set requires, directly and indirectly."""
     check = "constraint.solution"
     if not case.unsolved_set:
         return
@@ -135,7 +135,7 @@ def _solution(case: Case) -> Iterator[Finding]:
 
 
 def _toolbox(case: Case) -> Iterator[Finding]:
-    """Compare the constraints with the existing tools: they must be able to give as much as is required."""
+    """Compare the constraints with the existing tools: enough different tools must exist for what is required."""
     check = "constraint.solution"
     if not case.tools:
         return
@@ -188,7 +188,7 @@ def _fewest_rounds(case: Case, needed: Counter[str]) -> int:
             left[name].update(order.before(name))
     while left:
         free = [name for name, before in left.items() if not any(each in left for each in before)]
-        # In a cycle nothing has a depth; that has a finding of its own.
+        # Calls in a cycle have no depth; the cycle has its own finding.
         fewest = fewest + 1 if free else len(needed)
         for name in free or list(left):
             del left[name]
@@ -215,7 +215,7 @@ def _unknown_tools(case: Case) -> Iterator[Finding]:
 
 
 def _wording(case: Case) -> Iterator[Finding]:
-    """Yield where the sentence and the parameters differ."""
+    """Yield the differences between the sentence and the parameters."""
     for i, constraint in enumerate(case.constraints):
         for told in _disagreements(case, i, constraint.text or ""):
             yield case.finding("constraint.wording", i, told, "warning")

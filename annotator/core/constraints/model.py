@@ -1,4 +1,4 @@
-"""A constraint as data: its place in the taxonomy, its sentence, its parameters."""
+"""A constraint as data: its category, its sentence and its parameters."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 Count = Annotated[int, Field(ge=0, strict=True)]
 #: A maximum; "inf" means none, as in the published files.
 Ceiling = Count | Literal["inf"]
-#: Marks, in the JSON schema of a parameters model, a text that names a tool: a form then offers the tools.
+#: In the JSON schema of a parameters model: marks a text that names a tool, so that a form offers the tools.
 TOOL = "tool"
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200), Field(json_schema_extra={"format": TOOL})]
 
@@ -24,19 +24,19 @@ class Dimension(StrEnum):
 class Parameters(BaseModel):
     """The parameters of a category. Unknown fields are kept and written back.
 
-    The form that edits them is made from this model: a field's ``title`` is its label, its ``description`` the hint;
+    The form that edits them is built from this model: a field's ``title`` is its label, its ``description`` the hint;
     ``json_schema_extra`` may name one item of a list of lists (``{"row": "Chain"}``).
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     def native(self) -> dict[str, Any]:
-        """Return them as they were given: nothing added, nothing lost."""
+        """Return the parameters exactly as they were given."""
         return self.model_dump(mode="json", exclude_unset=True)
 
 
 class NoParameters(Parameters):
-    """For categories with rules elsewhere: in the tools' schemas, or in validator code."""
+    """For categories whose rules are elsewhere: in the tools' schemas, or in validator code."""
 
 
 class Variant(BaseModel):
@@ -49,7 +49,7 @@ class Variant(BaseModel):
 
 
 class Constraint(BaseModel):
-    """One rule of a case. ``category`` is null if a native record lost its label; then it is kept and not judged.
+    """One rule of a case. ``category`` is null if a native record lost its label; such a rule is kept but not judged.
 
     ``anchor`` quotes the span of the system prompt that states the rule; without it, the prompt must contain the text
     itself. ``extra`` has unknown fields of the native record. The parameters are plain JSON; read them with

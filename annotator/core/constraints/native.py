@@ -1,7 +1,7 @@
 """Read and write the cctu form of constraints without loss.
 
-Two shapes are read: that of the published collection, ``{text, parameters | validator_functions, source_label,
-dimension, category, …}``, and the pieces of a released case, ``[dimension, category, text]`` with the content of its
+Reads two forms: that of the published collection, ``{text, parameters | validator_functions, source_label, dimension,
+category, …}``, and the pieces of a released case, ``[dimension, category, text]`` with the content of its
 ``check_constraint_<i>.json``. Both are written back unchanged.
 """
 
@@ -16,7 +16,7 @@ from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 
 _FIELDS = ("dimension", "category", "text", "parameters", "validator_functions", "variants", "anchor")
-#: Kept in ``extra``: which of our fields the record had, and the pair of words of a released case.
+#: Keys in ``extra``: which of our fields the record had, and the pair of words of a released case.
 _HAD, _LABEL = "_had", "_label"
 
 
@@ -35,7 +35,7 @@ def read_constraint(record: object) -> tuple[Constraint, list[Problem]]:
 
 
 def write_constraint(constraint: Constraint) -> dict[str, Any]:
-    """Return the record that ``read_constraint`` read; a new one gets the fields it has."""
+    """Return the record that ``read_constraint`` read. A new constraint gets the fields for which it has values."""
     extra = dict(constraint.extra)
     had = extra.pop(_HAD, [])
     extra.pop(_LABEL, None)
@@ -65,8 +65,8 @@ def read_case_constraint(entry: object, parameters: object = None) -> tuple[Cons
 
 
 def write_case_constraint(constraint: Constraint) -> tuple[list[str | None], dict[str, Any] | None]:
-    """Return the entry of ``constraints_list`` and the content of the parameter file; with the original words, as long
-    as they still name its category.
+    """Return the entry of ``constraints_list`` and the content of the parameter file; it keeps the original words if
+    they still name its category.
     """
     label = constraint.extra.get(_LABEL)
     category = labelled(*label) if label else None

@@ -1,4 +1,4 @@
-"""Read a constrained document for the other modules: its constraints, its case, its trajectory as rounds."""
+"""Read a constrained document for the other modules: its constraints, its case and its rounds."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def replay_of(
 ) -> Replay | None:
     """Return the reference trajectory judged by the constraints that need no code.
 
-    None without a trajectory, and if parameters cannot be read, which is a finding of its own.
+    None without a trajectory, or if parameters cannot be read; that has its own finding.
     """
     rounds = rounds_of(document)
     if not rounds:

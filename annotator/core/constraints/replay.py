@@ -1,12 +1,12 @@
 """The step checker: replay a trajectory round by round against its constraints.
 
-``replay`` judges every round of a trajectory like the published checker (attempts count, even if refused) and adds
-what its environment does about it (paper, 3.1), what is allowed next, and the state of each constraint.
+``replay`` judges every round of a trajectory like the published checker (attempts count, even if refused) and adds the
+environment's response (paper, 3.1), what is allowed next, and the state of each constraint.
 
-How a violation is repaired is our reading of the paper's “initially violated but subsequently refined” (4.1): a later
-round to which the rule applies keeps it. Maximums of calls apply to every later round, the final response included;
-order and grouping to rounds that call a tool which they name after another or in a group; rules about the final
-response to every final response. A minimum is owed until the final response: giving that too early violates it.
+How a violation is repaired is our interpretation of the paper's “initially violated but subsequently refined” (4.1): a
+later round to which the rule applies satisfies it. Maximums of calls apply to every later round, including the final
+response. Order applies to rounds with a tool that the rule names after another, grouping to rounds with a tool of a
+group, and rules about the final response to every final response. A minimum must be reached before the final response.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,22 +33,22 @@ class Status(StrEnum):
     #: Violated, then repaired.
     SOFT_SATISFIED = "soft_satisfied"
     UNSATISFIED = "unsatisfied"
-    #: Unknown: no category, or validator code that has not run.
+    #: Unknown: it has no category, or its validator code has not run.
     UNJUDGED = "unjudged"
 
 
 class Ending(StrEnum):
     #: A final response without a violation.
     ANSWERED = "answered"
-    #: The rounds were used up.
+    #: The limit of rounds was reached.
     ENDED = "ended"
-    #: The trajectory stops before either.
+    #: The trajectory stops before that.
     OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintState:
-    """The state of one constraint after a round; ``owed`` is what it still requires before the end, as a sentence."""
+    """The state of one constraint after a round; ``owed`` is a sentence about what it still requires."""
 
     status: Status
     owed: str = ""
@@ -66,8 +66,8 @@ class Broken:
 class Turn:
     """One replayed round.
 
-    ``limits`` is what is allowed after it. ``over``: the task had ended before; such a round is judged like the
-    published checker would, and changes nothing.
+    ``limits`` is what is allowed after it. ``over``: the task had already ended; such a round is judged like in the
+    published checker, and changes nothing.
     """
 
     round: Round
@@ -86,13 +86,13 @@ class Turn:
 
     @property
     def feedback(self) -> tuple[str, ...]:
-        """What the model is told, each sentence once."""
+        """The feedback to the model, each sentence once."""
         return tuple(dict.fromkeys(each.breach.feedback for each in self.broken))
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A whole trajectory. ``statuses`` has one entry for each constraint; what is owed at the end was not satisfied."""
+    """A whole trajectory. ``statuses`` has one entry for each constraint; what is owed at the end is not satisfied."""
 
     turns: tuple[Turn, ...]
     ending: Ending
@@ -111,7 +111,7 @@ class _Rule:
         self.broke = self.holds = False
 
     def settle(self, first: tuple[str, ...]) -> None:
-        """Choose the variant, when the first calls are known."""
+        """Choose the variant once the first calls are known."""
         if self.category and self.constraint.variants:
             self.parameters = read_parameters(self.constraint, first)
 
@@ -172,7 +172,7 @@ def replay(
         if not over:
             ending = _ending(round_, broken)
             if ending is Ending.ENDED:
-                # The round does not take place: only what ended the task has changed.
+                # The round does not take place: only the reason for the task's end has changed.
                 constraint_states = tuple(
                     ConstraintState(Status.UNSATISFIED) if _ends(judgement.breaches) else state
                     for judgement, state in zip(judgements, constraint_states, strict=True)
@@ -202,5 +202,5 @@ def _ending(round_: Round, broken: Sequence[Broken]) -> Ending:
 
 
 def _at_the_end(state: ConstraintState) -> Status:
-    """Return the final status: what is still owed was not satisfied."""
+    """Return the final status: a requirement that is still open is not satisfied."""
     return Status.UNSATISFIED if state.owed else state.status

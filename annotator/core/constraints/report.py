@@ -26,8 +26,8 @@ def replay_row(record: object) -> dict[str, Any]:
 
     A call is a tool's name or ``{"name", "arguments"}``; with ``tools`` as JSON Schemas, toolset constraints are judged
     by them (a list of names says nothing about arguments). The row has one list for each turn, with an entry for each
-    call, or the final response, that violates something. Rounds used up are no violation: the published checker ends
-    the task and reports none. Raises NotATrajectory.
+    call or final response that violates something. Reaching the limit of rounds is not a violation: the published
+    checker ends the task and reports none. Raises NotATrajectory.
     """
     if not isinstance(record, Mapping):
         raise NotATrajectory("A trajectory must be a JSON object with “constraints” and “turns”.")

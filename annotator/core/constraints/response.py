@@ -58,7 +58,7 @@ class Length(Category[LengthBounds]):
 
 
 class _Validated(Category[NoParameters]):
-    """Judged by validator code, which runs elsewhere; its verdict comes with the past."""
+    """Judged by validator code, which runs elsewhere; ``Past`` has its verdict."""
 
     dimension = Dimension.RESPONSE
     needs = "validator"

@@ -1,4 +1,4 @@
-"""What a rule sees: the round that it judges, and the rounds before."""
+"""The input of a rule: the round that it judges, and the rounds before."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -36,14 +36,14 @@ class Round:
 
     @property
     def response(self) -> str | None:
-        """The final response as constraints judge it: without what the model thought aloud."""
+        """The final response as constraints judge it: without the model's thoughts."""
         return None if self.final is None else without_thinking(self.final)
 
 
 def without_thinking(text: str) -> str:
     """Return a final response without its ``<think>…</think>`` and the white space around it.
 
-    In any case and across lines, like the published checker; if the end is missing, all of it is response.
+    Ignores case and line breaks, like the published checker. If the closing tag is missing, nothing is removed.
     """
     kept, place = [], 0
     lowered = text.translate(_LOWER)
@@ -54,7 +54,7 @@ def without_thinking(text: str) -> str:
 
 
 class Consequence(StrEnum):
-    """What the environment does about a violation (paper, 3.1)."""
+    """The environment's response to a violation (paper, 3.1)."""
 
     IGNORED = "ignored"
     REJECTED = "rejected"
@@ -69,7 +69,7 @@ class Consequence(StrEnum):
 class Breach:
     """One rule violated by one call (its position in the round), or by the final response or the round itself (None).
 
-    ``label`` is the name in the published checker, if it has one; ``feedback`` is what a model would be told.
+    ``label`` is the name in the published checker, if it has one; ``feedback`` is the message to the model.
     """
 
     label: str
@@ -80,19 +80,19 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One rule on one round. ``applies`` is false if the round neither keeps nor violates the rule."""
+    """One rule on one round. ``applies`` is false if the rule does not concern the round."""
 
     applies: bool = True
     breaches: tuple[Breach, ...] = ()
 
 
-#: The round says nothing about the rule.
+#: The rule does not concern the round.
 UNTOUCHED = Judgement(applies=False)
 
 
 @dataclass(slots=True)
 class Past:
-    """The rounds before the one judged. Every attempt counts, even if refused, as in the published checker.
+    """The rounds before the one judged. Every attempt counts, even a refused one, as in the published checker.
 
     ``toolset`` checks calls, if it is known. ``widest_types`` and ``widest_calls`` are the most different tools, and
     the most calls, of any one round.
@@ -107,11 +107,11 @@ class Past:
     first: tuple[str, ...] = ()
     answered: bool = False
     toolset: CompiledToolset | None = None
-    #: Verdicts of validator code on a final response, by the code of the constraint; None if none has run.
+    #: Verdicts of validator code on a final response, by the code of the constraint; None if no code has run.
     verdict: Verdict | None = None
 
     def add(self, round_: Round) -> None:
-        """Take a judged round into account."""
+        """Add a judged round."""
         names = round_.names
         self.rounds += 1
         self.calls += len(names)
@@ -127,8 +127,8 @@ class Limits:
     """What is allowed from now on; None for what is not limited. ``at_once`` counts the calls of one round,
     ``kinds_at_once`` the different tools.
 
-    ``per_tool`` says how many calls a tool has left, ``awaited`` which tools must be called in an earlier round than
-    that tool, ``together`` the groups of tools with one of which it must be called in parallel, itself included.
+    By tool: ``per_tool`` is the number of calls left, ``awaited`` the tools that must be called in an earlier round,
+    and ``together`` the groups (including the tool) of which it must be called with one in parallel.
     """
 
     rounds: int | None = None
@@ -141,7 +141,7 @@ class Limits:
 
     @property
     def disabled(self) -> tuple[str, ...]:
-        """Tools without a call left."""
+        """Tools that have no calls left."""
         return tuple(sorted(name for name, left in self.per_tool.items() if left == 0))
 
     @classmethod

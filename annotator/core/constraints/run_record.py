@@ -15,8 +15,8 @@ _MAX_EXPECTED_LENGTH = 500
 def record_of(run: Run, *, implied_from: int) -> dict[str, Any]:
     """Return the run, ready to be stored.
 
-    Of a round only the states that it changed are kept, by the constraint's position; ``implied_from`` is the position
-    of the first constraint that the case does not state itself.
+    For each round, only the states that it changed are kept, by the constraint's position; ``implied_from`` is the
+    position of the first constraint that the case does not state itself.
     """
     return {
         "constraints": [

@@ -1,4 +1,4 @@
-"""What a constraint's sentence claims: bounds, units, tools. Found by patterns, only where they are certain."""
+"""The bounds, units and tools in a constraint's sentence, found by patterns that match only if they are certain."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _LOWER = re.compile(
     re.I,
 )
 _OVER = re.compile(rf"(?<!no )(?<!not )more\s+than\s+{_N}", re.I)
-#: The number of rounds that must show something, not the number of calls.
+#: A number of rounds, not of calls.
 _SOME_ROUND = re.compile(
     r"\bat\s+least\s+one(?:\s+\w+){0,2}\s+(?:turn|round|step|instruction)s?|\bat\s+least\s+once\b",
     re.I,

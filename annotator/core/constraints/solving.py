@@ -1,4 +1,5 @@
-"""The unsolved set: which texts the tools' results must contain, and which have come. Like the published code.
+"""The unsolved set: the texts that the tools' results must contain, and those already returned. Like the published
+code.
 
 A result is read as text (``text_of``); it matches an expected text if it contains each of its items, separated by ", ",
 ignoring the case of letters and commas. One result ticks off one expected text of its tool: the first that is still
@@ -13,7 +14,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Expected:
-    """A text that a call of ``tool`` must return; ``round`` (from 0) and ``call`` (its position) did, or None."""
+    """A text that a call of ``tool`` must return; ``round`` and ``call`` (positions) say which one did, if any."""
 
     tool: str
     text: str
@@ -22,7 +23,7 @@ class Expected:
 
 
 def text_of(value: Any) -> str:
-    """Return what a model gets of a result: a text unchanged, objects and lists as JSON, the rest as Python's text."""
+    """Return a result as the model gets it: a text unchanged, objects and lists as JSON, the rest as Python's text."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
@@ -35,7 +36,7 @@ def yields(result: str, expected: str) -> bool:
 
 
 class UnsolvedSet:
-    """What must be found, and what has been. ``texts`` are in the order of the case."""
+    """The expected texts, and which of them were found. ``texts`` are in the order of the case."""
 
     def __init__(self, unsolved_set: Mapping[str, Sequence[Any]] | None) -> None:
         #: Whether the case says what must be found.
@@ -54,7 +55,7 @@ class UnsolvedSet:
 
     @property
     def solved(self) -> bool | None:
-        """Whether nothing is open; None if the case does not say what must be found."""
+        """Whether everything was found; None if the case does not say what must be found."""
         return all(expected.round is not None for expected in self.texts) if self.known else None
 
 

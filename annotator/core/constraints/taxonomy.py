@@ -1,4 +1,4 @@
-"""The categories of constraints, open to new ones: a class, and ``register``."""
+"""The categories of constraints. To add one, write a class and ``register`` it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Category(ABC, Generic[P]):
     dimension: ClassVar[Dimension]
     #: Pairs (first, second) by which native files name the category, in addition to (dimension, id).
     labels: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: What judging needs in addition to the round: validator code, or the toolset.
+    #: What judging requires in addition to the round: validator code, or the toolset.
     needs: ClassVar[Literal["", "validator", "toolset"]] = ""
     model: type[P]
 
@@ -31,10 +31,10 @@ class Category(ABC, Generic[P]):
 
     @abstractmethod
     def judge(self, parameters: P, past: Past, round_: Round) -> Judgement:
-        """Return what ``round_`` does to the rule."""
+        """Return how ``round_`` affects the rule."""
 
     def open(self, parameters: P, past: Past) -> str:
-        """Return what is still required before the end, as a sentence; empty if nothing is."""
+        """Return a sentence about what is still required before the end; empty if nothing is."""
         return ""
 
     def limits(self, parameters: P, past: Past) -> Limits:
@@ -63,7 +63,7 @@ _CATEGORIES: dict[str, Category[Any]] = {}
 
 
 def register(category: type[Category[Any]]) -> type[Category[Any]]:
-    """Add a category; a class decorator. Raises ValueError when its id is taken."""
+    """Add a category. Use it as a class decorator. Raises ValueError if the id is taken."""
     if category.id in _CATEGORIES:
         raise ValueError(f"There is already a category “{category.id}”. Choose another id.")
     _CATEGORIES[category.id] = category()
@@ -81,7 +81,7 @@ def find_category(name: str | None) -> Category[Any] | None:
 
 
 def categories() -> tuple[Category[Any], ...]:
-    """Return all of them: by dimension, then in the order of their registration."""
+    """Return all categories: by dimension, then in the order of registration."""
     order = list(Dimension)
     return tuple(sorted(_CATEGORIES.values(), key=lambda category: order.index(category.dimension)))
 
@@ -124,7 +124,7 @@ def read_parameters(constraint: Constraint, first: tuple[str, ...] = ()) -> Para
 
 
 def proposed_text(name: str | None, parameters: dict[str, Any] | None) -> str:
-    """Return the sentence that a category makes of parameters; empty if it makes none (validator code), or if
+    """Return the sentence that a category makes from parameters; empty if it makes none (validator code), or if
     parameters are missing or cannot be read.
     """
     category = find_category(name)
@@ -137,7 +137,7 @@ def proposed_text(name: str | None, parameters: dict[str, Any] | None) -> str:
 
 
 def constraint_problems(constraint: Constraint) -> list[Problem]:
-    """Return everything that cannot be read in a constraint, variants included."""
+    """Return everything that cannot be read in a constraint, including its variants."""
     problems: list[Problem] = []
     for first in ((), *(tuple(variant.first) for variant in constraint.variants)):
         try:

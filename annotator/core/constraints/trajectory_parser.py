@@ -1,4 +1,4 @@
-"""Parse a pasted trajectory of a model: our rounds, or messages in the OpenAI format. Strict.
+"""Parse a pasted trajectory of a model strictly: our rounds, or messages in the OpenAI format.
 
     read_trajectory('[{"calls": [{"name": "find", "arguments": {}}]}, {"final": "Two rivers."}]')
 
@@ -28,8 +28,8 @@ _HOLDERS = ("reference_trajectory", "rounds", "messages")
 def read_trajectory(text: str) -> list[dict[str, Any]]:
     """Return the rounds, each ``{"id", "calls": [{"id", "name", "arguments", "observation"}], "final"}``.
 
-    Arguments that are not a JSON object stay text: a model may write such. Raises SchemaProblem with a place and a
-    sentence for each problem.
+    Arguments that are not a JSON object stay text, because models may write such arguments. Raises SchemaProblem with a
+    place and a sentence for each problem.
     """
     if not text.strip():
         raise SchemaProblem([Problem("", "There is no trajectory. Paste rounds or messages as JSON.")])
@@ -70,7 +70,7 @@ def read_value(value: Any) -> list[dict[str, Any]]:
 
 
 def check_size(rounds: list[dict[str, Any]]) -> None:
-    """Raise SchemaProblem if there are more rounds or calls than are replayed."""
+    """Raise SchemaProblem if there are too many rounds or calls."""
     calls = sum(len(each["calls"]) for each in rounds)
     if len(rounds) > MAX_ROUNDS or calls > MAX_CALLS:
         found = f"{counted(len(rounds), 'round')} with {counted(calls, 'call')}"
@@ -189,7 +189,7 @@ def _id(key: Any) -> str:
 
 
 def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any] | str:
-    """Return the object of arguments in JSON text. Raises JsonError for what cannot be stored."""
+    """Return the object of arguments in JSON text. Raises JsonError if it cannot be stored."""
     if isinstance(arguments, str):
         try:
             value = normalise(loads(arguments))

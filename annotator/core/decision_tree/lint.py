@@ -8,7 +8,7 @@ from annotator.core.decision_tree.task import STATE_BOUND, CallCard, TaskGraph
 from annotator.core.decision_tree.tree import write_path
 from annotator.core.graph import Path, PublishedCode, PublishedLint, lint_published, optimal_paths, paths
 
-#: Examples shown, and calls examined to find them: at most a second of work.
+#: Examples shown, and calls examined to find them, which takes at most a second.
 _EXAMPLES = 3
 _CALLS_LOOKED_AT = 10_000
 

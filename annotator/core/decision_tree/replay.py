@@ -1,4 +1,4 @@
-"""A trajectory followed through the decision tree: what matched, what it pruned, where it deviated."""
+"""Follow a trajectory through the decision tree: what matched, what it pruned, where it deviated."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +8,13 @@ from annotator.core.decision_tree.trajectories import Trajectory
 from annotator.core.decision_tree.tree import subtract, write_path
 from annotator.core.graph import Count, Deviation, MatchState, Obstacle, Report
 
-#: Up to so many possible states, the remaining paths are counted at each step.
+#: Up to this many possible states, the remaining paths are counted at each step.
 _COUNTED = 12
 
 
 @dataclass(frozen=True)
 class Legal:
-    """A call that could have run where the trajectory deviated, or could not because it waits for ``needs``."""
+    """A call at a deviation: it could have run, or could not because it waits for ``needs``."""
 
     card: CallCard
     needs: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class ReplayRow:
     """One batch of the trajectory.
 
     ``outcome`` is matched, deviated or "" (not reached). ``ran`` are its reference calls in the first of ``readings``
-    possible matches. ``left`` counts the legal paths from here, ``pruned`` those that the batch closed.
+    possible matches. ``left`` counts the legal paths from here, ``pruned`` those that the batch excluded.
     """
 
     number: int
@@ -66,7 +66,7 @@ class Replay:
 
     @property
     def wrong_arguments(self) -> dict[str, Any] | None:
-        """The call whose arguments differ from all reference calls; ``meant`` are the closest ones."""
+        """The call with arguments that differ from all reference calls; ``meant`` are the closest ones."""
         found = self.report.deviation
         if found is None or found.obstacle is not Obstacle.ARGUMENTS or found.call is None:
             return None

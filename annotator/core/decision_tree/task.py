@@ -1,4 +1,4 @@
-"""The graph of one task with its calls, or why it has none."""
+"""The graph of one task with its calls, or the reason why it has none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from annotator.core.graph import (
 )
 from annotator.core.text import gettext_noop
 
-#: Elementary steps of one count: of the whole graph, and of each of the twenty or so states and branches of a page.
+#: Elementary steps of one count: of the whole graph, and of each of the about twenty states and branches of a page.
 #: Together they take at most about two seconds on a slow machine.
 WHOLE_BOUND = 1_000_000
 STATE_BOUND = 60_000
@@ -108,7 +108,7 @@ def read_task(task: Mapping[str, Any]) -> TaskGraph | Blocked:
         named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
         sentence = f"Annotate the dependencies of {named}, even if there are none. They define the order of the calls."
         places = {f"{place}/steps/{step}": step for step in ids[:_NAMED]}
-        return Blocked(gettext_noop("The tool graph is not annotated"), (sentence,), tuple(places.items()))
+        return Blocked(gettext_noop("The tool graph isn’t annotated"), (sentence,), tuple(places.items()))
     cards = {
         step["id"]: CallCard(step["id"], step["name"], step["arguments"], f"{place}/steps/{step['id']}")
         for step in calls

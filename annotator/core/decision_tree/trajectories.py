@@ -2,7 +2,7 @@
 
 Accepted are: a list of batches, each a list of ``{"name", "arguments"}``; a flat list of such calls, one call per
 batch; and messages in the OpenAI format, where each message with ``tool_calls`` is a batch. Arguments may be an object
-or its JSON text. Calls that stand for an answer or a question in the published formats are left out.
+or its JSON text. Calls that represent an answer or a question in the published formats are left out.
 """
 
 import json
@@ -16,7 +16,7 @@ from annotator.core.schema import SchemaProblem, canonical
 
 #: Calls in one trajectory; a task has at most 64.
 MAX_TRAJECTORY_CALLS = 256
-#: Names of calls that stand for an answer and a question in the published formats.
+#: Names of calls that represent an answer and a question in the published formats.
 NOT_CALLS = frozenset({"prepare_to_answer", "ask_user_for_required_parameters"})
 
 _FORMS = (

@@ -38,7 +38,8 @@ class BranchRow:
 
 @dataclass(frozen=True)
 class Level:
-    """A step taken: the batch, what it left and what it pruned. ``before`` is the address of the state before it.
+    """A step taken: the batch, the remaining paths and the pruned ones. ``before`` is the address of the state before
+    it.
 
     ``pruned_paths`` counts the paths through the branches not taken; ``pruned`` are the first few of these branches.
     """

@@ -1,4 +1,4 @@
-"""Edit a dialogue document: operations as data."""
+"""Edit a dialogue document with operations that are data."""
 
 from annotator.core.editing.operations import CASE_OPERATIONS, OPERATIONS, apply
 from annotator.core.editing.problems import EditProblem

@@ -24,7 +24,7 @@ def set_argument(edit: Edit) -> str:
         container[index : index + 1] = [value]
         return join((*parts[:-1], str(index)))
     if not isinstance(container, dict):
-        edit.refuse("This value is not an object, so it can't have arguments of its own.", join(parts[:-1]))
+        edit.refuse("This value is not an object, so it cannot have arguments of its own.", join(parts[:-1]))
     if not parts[-1]:
         edit.refuse("Give the argument a name.")
     container[parts[-1]] = edit.as_text(value) if isinstance(value, str) else value
@@ -42,7 +42,7 @@ def delete_argument(edit: Edit) -> str:
 
 
 def rename_argument(edit: Edit) -> str:
-    """Rename an argument; its place, its value and the reason why it may be inferred stay."""
+    """Rename an argument; keep its position, its value and the reason why it may be inferred."""
     parts = _argument(edit)
     edit.at(edit.anchor)
     name = edit.text("to")
@@ -117,10 +117,10 @@ def set_observation(edit: Edit) -> str:
 
 
 def observed(edit: Edit, before: Any, anchor: str) -> Any:
-    """Return the result that an edit gives; ``before`` is the current one.
+    """Return the result after an edit; ``before`` is the current one.
 
-    “as” says what a “text” is: json or text; by default it is the current kind, and JSON if there is none. So typing
-    never turns a value into a text, nor a text into a value. An empty JSON text means that there is no observation.
+    “as” says what a “text” is: json or text. The default is the current kind, or JSON if there is none. So typing never
+    turns a value into a text or a text into a value. An empty JSON text means that there is no observation.
     """
     if "text" not in edit.op:
         return edit.value()
@@ -128,7 +128,7 @@ def observed(edit: Edit, before: Any, anchor: str) -> Any:
     if kind not in ("json", "text"):
         edit.refuse("“as” must be json or text.", anchor)
     if kind == "text":
-        # A browser posts other line ends than it was given, and an empty field where nothing was: that is not an edit.
+        # A browser changes line ends, and posts an empty field for a missing value: neither is an edit.
         same = before is None if not text else isinstance(before, str) and line_ends(before) == text
         return before if same else text
     if not text.strip():
@@ -152,7 +152,7 @@ def _argument(edit: Edit) -> tuple[str, ...]:
 
 
 def _drop_reasons(edit: Edit) -> None:
-    """Remove the reasons of arguments that are gone."""
+    """Remove the reasons of arguments that no longer exist."""
     step = edit.step("call")
     if step["inferable"]:
         step["inferable"] = {

@@ -9,7 +9,7 @@ from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.editing.scope import Edit, line_ends
 from annotator.core.schema.constrained import MAX_CODE
 
-#: Texts and labels, by their place; blank ones become null, where null means “not annotated”.
+#: Texts and labels, by their place; blank ones become null if null means “not annotated”.
 _FIELDS = frozenset({"system_prompt", "user_query", "answer", "scenario", "language"})
 _CONSTRAINT = frozenset({"text", "anchor", "dimension"})
 #: Texts that are required, but may be empty.
@@ -26,7 +26,7 @@ def set_value(edit: Edit) -> str:
     parts = edit.parts()
     field = _text_field(parts)
     if not field:
-        return edit.refuse("This place can't be set as text.")
+        return edit.refuse("This place cannot be set as text.")
     _known(edit, parts)
     value = edit.value()
     if value is None and field in _REQUIRED:
@@ -35,7 +35,7 @@ def set_value(edit: Edit) -> str:
         value = edit.as_text(value)
         before = edit.at(edit.anchor)
         if isinstance(before, str) and line_ends(before) == value:
-            # A browser posts other line ends than it was given: that is not an edit.
+            # A browser changes line ends: that is not an edit.
             return edit.anchor
         if field == "name":
             value = edit.known_tool(value)
@@ -72,7 +72,7 @@ def set_json(edit: Edit) -> str:
     parts = edit.parts()
     field = _json_field(parts)
     if not field:
-        return edit.refuse("This place can't be set as JSON.")
+        return edit.refuse("This place cannot be set as JSON.")
     _known(edit, parts)
     if "text" not in edit.op:
         return edit.put(edit.anchor, edit.value())
@@ -95,7 +95,7 @@ def set_observation(edit: Edit) -> str:
 
 
 def set_code(edit: Edit) -> str:
-    """Set the code of a validator, with “function” the name of what judges, or the code of a tool.
+    """Set the code of a tool, or of a validator, with the name of its judging function in “function”.
 
     An empty text removes a validator. Its examples stay; a built-in validator is replaced by the code.
     """
@@ -140,7 +140,7 @@ def _json_field(parts: tuple[str, ...]) -> str:
 
 
 def _known(edit: Edit, parts: tuple[str, ...]) -> None:
-    """Check that the thing with an id that the place belongs to still exists."""
+    """Check that the item with an id to which the place belongs still exists."""
     if parts[0] == "unsolved_set" and len(parts) == 2:
         edit.at(edit.anchor)
     elif len(parts) > 2:

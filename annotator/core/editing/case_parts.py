@@ -1,7 +1,7 @@
 """Edits of the parts of a constrained case: constraints and their variants, rounds and their calls.
 
-A new part gets a unique id: two people who add a constraint to the same case have added two, and comparison recognises
-those that say the same (``annotator.core.comparison.alignment``).
+A new part gets a unique id: if two people add a constraint to the same case, there are two, and the comparison
+recognises equal ones (``annotator.core.comparison.alignment``).
 """
 
 import re
@@ -77,7 +77,7 @@ def state_constraint(edit: Edit) -> str:
 
 
 def add_variant(edit: Edit) -> str:
-    """Add a variant: other parameters if a tool is among those called first; they begin as the constraint's own."""
+    """Add a variant: other parameters if a tool is among those called first; they start as the constraint's own."""
     constraint = _constraint(edit)
     taken = {name for variant in constraint["variants"] for name in variant["first"]}
     free = next((name for name in _tools(edit) if name not in taken), None)
@@ -153,7 +153,7 @@ def add_call(edit: Edit) -> str:
     """Add a call of the tool “name” to the parallel calls of a round."""
     round_ = _round(edit)
     if round_["final"] is not None:
-        edit.refuse("This round is a final response and can't have calls. Add another round for the call.")
+        edit.refuse("This round is a final response and cannot have calls. Add another round for the call.")
     call = _new_call(edit, edit.document["reference_trajectory"])
     index = edit.after(round_["calls"])
     round_["calls"].insert(len(round_["calls"]) if index is None else index, call)
@@ -174,7 +174,7 @@ def move_call(edit: Edit) -> str:
     return edit.anchor
 
 
-# --- what the tools must yield
+# --- the unsolved set
 
 
 def add_expected(edit: Edit) -> str:
@@ -196,7 +196,7 @@ def delete_expected(edit: Edit) -> str:
     return "/unsolved_set"
 
 
-# --- what they have in common
+# --- helpers
 
 
 def new_id(prefix: str, used: Iterable[str]) -> str:
@@ -250,7 +250,7 @@ def _tools(edit: Edit) -> list[str]:
 
 
 def _item_after(line: str) -> str:
-    """Return what begins the line after ``line``: the next item of the same list, or nothing."""
+    """Return the beginning of the next item after ``line`` in the same list; empty if there is none."""
     match = _ITEM.match(line)
     if not match:
         return ""

@@ -29,7 +29,7 @@ def read_json(text: str) -> Any:
 
 
 def _explained(text: str) -> JsonProblem:
-    """Return what is wrong with a text that is not JSON, in the words of the parser."""
+    """Return what is wrong with a text that is not JSON, as the parser says it."""
     try:
         json.loads(text, parse_constant=_constant)
     except json.JSONDecodeError as error:

@@ -1,7 +1,7 @@
 """Edit operations by name: every way in which a person changes a document, as data.
 
-The same operations come from pages and from the API, are stored beside a draft and can be made again on a later
-version. Each is an object with ``op``, as a rule ``anchor``, and its own fields (in brackets: may be left out):
+Pages and the API send the same operations. They are stored with a draft and can be repeated on a later version. Each is
+an object with ``op``, usually ``anchor``, and its own fields (optional ones in brackets):
 
     set                 value                   any text, label, tool name, observation, argument or dependencies
     set_language        value
@@ -31,7 +31,7 @@ version. Each is an object with ``op``, as a rule ``anchor``, and its own fields
     choose_candidate    id                      anchor of the task
     add_candidate       text
 
-A constrained case has no tasks. Of these it knows set and set_language, and besides:
+A constrained case has no tasks. It accepts set and set_language, and these:
 
     set_json            text | value            parameters, variants, unsolved set, trajectory, a call's arguments …
     set_code            text [function]         anchor of a validator, or of a tool's code
@@ -48,10 +48,8 @@ A constrained case has no tasks. Of these it knows set and set_language, and bes
     delete_round
     move_round          by: -1 | 1, or to: index
     add_call            name [after]            anchor of the round
-    delete_call                                 the last call of a round takes the round with it
-    move_call           by: -1 | 1, or to: index
-    add_expected        name                    a tool of the unsolved set
-    delete_expected                             anchor of that tool there
+    delete_call deleting the last call of a round deletes the round move_call by: -1 | 1, or to: index add_expected name
+    a tool of the unsolved set delete_expected anchor of that tool there
 """
 
 from collections.abc import Callable, Mapping
@@ -93,7 +91,7 @@ OPERATIONS: dict[str, Callable[[Edit], str]] = {
     "set_inferable": arguments.set_inferable,
     "set_observation": arguments.set_observation,
 }
-#: Those of a constrained case.
+#: The operations on a constrained case.
 CASE_OPERATIONS: dict[str, Callable[[Edit], str]] = {
     "set": case.set_value,
     "set_language": case.set_language,
@@ -123,8 +121,8 @@ _BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
 def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = None) -> tuple[Document, str]:
     """Return the document after one operation, and the anchor to look at. ``document`` itself is not changed.
 
-    ``toolset``: with it, a call can only get a tool that it has. Raises EditProblem with a sentence; the result is a
-    valid document.
+    With a ``toolset``, a call can only get one of its tools. Raises EditProblem with a sentence; the result is a valid
+    document.
     """
     name = op.get("op")
     operation = _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None

@@ -1,4 +1,4 @@
-"""Why an edit cannot be made, for the editor."""
+"""The reason why an edit was refused, for the editor."""
 
 
 class EditProblem(ValueError):

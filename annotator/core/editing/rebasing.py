@@ -1,4 +1,4 @@
-"""Whether an edit still means what its editor meant, although the document has changed."""
+"""Whether an edit still has its meaning after the document has changed."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Op = Mapping[str, Any]
 def can_rebase(op: Op, seen: Document, current: Document) -> bool:
     """Return whether everything that the operation is about is in ``current`` as its editor saw it in ``seen``.
 
-    True for an invalid operation: ``apply`` has the sentence for it.
+    True for an invalid operation, because ``apply`` refuses it with a sentence.
     """
     name = op.get("op")
     about = ABOUT.get(name) if isinstance(name, str) else None
@@ -38,13 +38,13 @@ def _itself(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _value(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """Return a value; within a call also its tool, for which it was meant."""
+    """Return a value; inside a call, also its tool, because the value was meant for it."""
     tool = [join((*parts[:4], "name"))] if len(parts) > 4 and parts[4] in ("arguments", "observation") else []
     return [anchor, *tool]
 
 
 def _case_value(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """Return a value of a case; within a call also its tool, within a constraint's parameters also its category."""
+    """Return a value of a case; inside a call, also its tool; in a constraint's parameters, also its category."""
     if parts[:1] == ("constraints",) and parts[2:3] in (("parameters",), ("variants",)):
         return [anchor, join((*parts[:2], "category"))]
     if len(parts) > 4 and parts[2] == "calls":
@@ -58,7 +58,7 @@ def _observation(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _case_part(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """Return, for a new part of a case, the round it goes to, and what it comes after."""
+    """Return, for a new part of a case, its round and its predecessor."""
     listed = {"add_constraint": ("constraints",), "add_round": ("reference_trajectory",)}.get(str(op.get("op")))
     inside = listed or (*parts[:2], "calls")
     after = op.get("after")
@@ -116,7 +116,7 @@ def _graph_of(document: Document, task: str) -> list[tuple[Any, ...]]:
 
 
 def _accepted(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """Return the dependencies of each named step, the step, and what it is to wait for."""
+    """Return the dependencies of each named step, the step, and the steps that it should wait for."""
     edges = op.get("edges")
     anchors = []
     for item in edges if isinstance(edges, list) else ():
@@ -127,7 +127,7 @@ def _accepted(op: Op, anchor: str, parts: Parts) -> list[str]:
 
 
 def _insertion(op: Op, anchor: str, parts: Parts) -> list[str]:
-    """Return, for a new thing, the task or list it goes to, and what it comes after."""
+    """Return, for a new item, its task or list and its predecessor."""
     after = op.get("after")
     anchors = [join((*parts[:2], "id"))] if parts else []
     if isinstance(after, str) and after:
@@ -162,7 +162,7 @@ def _env_info(op: Op, anchor: str, parts: Parts) -> list[str]:
     return [join((*parts[:2], "env_info"))]
 
 
-#: What each operation is about.
+#: What each operation depends on.
 ABOUT: dict[str, About] = {
     "set": _value,
     "set_language": lambda op, anchor, parts: ["/language"],

@@ -1,4 +1,4 @@
-"""What an edit operation works on: a copy of the document, its own fields, and the tools."""
+"""The input of an edit operation: a copy of the document, the operation's fields, and the tools."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
@@ -14,12 +14,12 @@ MAX_TEXT = MAX_JSON
 
 
 def line_ends(text: str) -> str:
-    """Return a text as a browser gives it back: every line end, CR LF and a lone CR too, is one LF."""
+    """Return a text as a browser returns it: every line end, also CR LF and a single CR, is one LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class Tools(Protocol):
-    """What an editor needs to know of a toolset."""
+    """What the editor needs to know about a toolset."""
 
     tools: Any
 
@@ -82,14 +82,14 @@ class Edit:
         return join(self.parts()[:4])
 
     def put(self, anchor: str, value: Any) -> str:
-        """Write a value where its surroundings exist; return the anchor."""
+        """Write a value to an existing parent; return the anchor."""
         try:
             put(self.document, anchor, value)
         except AnchorMissing:
             self.refuse("This place no longer exists. Reload the page.", anchor)
         return anchor
 
-    # --- what the operation says
+    # --- the operation's fields
 
     def value(self) -> Any:
         """Return the new value, which must be given (null is a value)."""

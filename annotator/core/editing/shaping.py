@@ -1,4 +1,4 @@
-"""Edits of a whole tool graph: many dependencies or a whole shape at a time, each as one step to undo."""
+"""Edits of a whole tool graph: many dependencies or a whole shape at once, undone in one step."""
 
 from collections.abc import Collection
 from typing import Any
@@ -46,8 +46,8 @@ def set_shape(edit: Edit) -> str:
     """Set a whole graph.
 
     “annotated”: steps whose dependencies are not annotated depend on nothing. “independent”: no call depends on
-    another. “chain”: each call waits for the one before it. In each, the answer waits for all unless annotated
-    otherwise, and a clarification is between what comes before and after it. Kinds of edges that stay are kept.
+    another. “chain”: each call waits for the one before it. In each, the answer waits for all steps unless annotated
+    otherwise, and a clarification is between the steps before and after it. Remaining edges keep their kinds.
     """
     task = edit.task()
     steps: list[Step] = task["steps"]
@@ -109,7 +109,7 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
             needs[i] = _ends(needs, (1 << i) - 1)
             barrier = i
         elif step["type"] == "call" and barrier >= 0 and not needs[i] >> barrier:
-            # Nothing it depends on comes after the question, so it waits for the question itself.
+            # All its dependencies come before the question, so it waits for the question itself.
             needs[i] |= 1 << barrier
         elif step["type"] == "answer":
             needs[i] = _ends(needs, ((1 << len(steps)) - 1) & ~(1 << i))
@@ -126,7 +126,7 @@ def _draw(edit: Edit, steps: list[Step], edges: Edges, kinds: dict[tuple[str, st
         step["depends_on"] = []
     for node, needed in graph.edges():
         step = steps[position[node]]
-        # A shape cannot say that a value flows; the answer reports what was returned.
+        # A shape does not say whether a value flows; the answer reports results.
         usual = "parameter" if step["type"] == "answer" else "logical"
         step["depends_on"].append({"id": needed, "kind": kinds.get((node, needed), usual)})
 

@@ -14,7 +14,7 @@ TYPES = ("call", "clarification", "answer")
 def add_step(edit: Edit) -> str:
     """Add a step: a call or clarification before the answer, an answer last.
 
-    Its dependencies are not annotated, unless it is the only step and so depends on nothing.
+    Its dependencies are not annotated, unless it is the only step: then it depends on nothing.
     """
     task = edit.task()
     steps: list[Step] = task["steps"]
@@ -64,10 +64,10 @@ def move_step(edit: Edit) -> str:
 
 
 def duplicate_step(edit: Edit) -> str:
-    """Insert a copy after a step, without the tool's result: the copy is meant to be changed."""
+    """Insert a copy after a step, without the tool's result, because the copy will be changed."""
     task, step = edit.task(), edit.step()
     if step["type"] == "answer":
-        edit.refuse("A task has one answer, so it can't be duplicated.")
+        edit.refuse("A task has one answer, so it cannot be duplicated.")
     steps: list[Step] = task["steps"]
     copy = {**step, "id": _new_id(steps), "extra": {}}
     if step["type"] == "call":
@@ -131,7 +131,7 @@ def as_edge(edit: Edit, item: Any, step: Step, steps: list[Step], anchor: str) -
         edit.refuse("A dependency needs the id of a step and a kind.", anchor)
     key = item["id"]
     if item in (step["depends_on"] or ()):
-        # An imported edge may be invalid; it stays until somebody removes it, and does not prevent other edits.
+        # An imported edge may be invalid; it does not prevent other edits, and stays until somebody removes it.
         return {"id": key, "kind": item.get("kind", "parameter")}
     if key == step["id"]:
         edit.refuse("A step cannot depend on itself.", anchor)
@@ -144,7 +144,7 @@ def as_edge(edit: Edit, item: Any, step: Step, steps: list[Step], anchor: str) -
 
 
 def find_circle(steps: list[Step], start: str, needs: list[str]) -> list[str]:
-    """Return the cycle that would close through ``start`` if it needed ``needs``, from it back to it; else nothing."""
+    """Return the cycle through ``start`` if it depended on ``needs``, from it back to it; empty if there is none."""
     edges = {step["id"]: [d["id"] for d in step["depends_on"] or ()] for step in steps}
     edges[start] = needs
     path, seen = [[start]], {start}

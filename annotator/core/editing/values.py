@@ -7,7 +7,7 @@ from annotator.core.editing.arguments import set_argument, set_arguments
 from annotator.core.editing.scope import Edit, line_ends
 from annotator.core.editing.steps import set_dependencies
 
-#: What may be set, by its place.
+#: The fields that can be set, by place.
 _DIALOGUE = frozenset({"env_info", "language"})
 _MESSAGE = frozenset({"role", "content"})
 _TASK = frozenset({"user_message", "policy", "information", "env_info"})
@@ -23,7 +23,7 @@ ROLES = ("user", "assistant", "system", "tool")
 
 
 def set_value(edit: Edit) -> str:
-    """Set the value at the anchor. Blank texts and labels become null, where null means “not annotated”."""
+    """Set the value at the anchor. Blank texts and labels become null if null means “not annotated”."""
     parts = edit.parts()
     field = _settable(edit, parts)
     if field == "arguments":
@@ -39,7 +39,7 @@ def set_value(edit: Edit) -> str:
         value = edit.as_text(value)
     before = edit.at(edit.anchor)
     if isinstance(before, str) and line_ends(before) == value:
-        # A browser posts other line ends than it was given: that is not an edit.
+        # A browser changes line ends: that is not an edit.
         return edit.anchor
     if field not in _REQUIRED and value is not None and not value.strip():
         value = None
@@ -93,7 +93,7 @@ def _message(edit: Edit) -> int:
 
 
 def _settable(edit: Edit, parts: tuple[str, ...]) -> str:
-    """Return the field that the anchor names, if it may be set."""
+    """Return the field that the anchor names, if it can be set."""
     if len(parts) == 1 and parts[0] in _DIALOGUE:
         return parts[0]
     if len(parts) == 3 and parts[0] == "context" and parts[2] in _MESSAGE:
@@ -113,4 +113,4 @@ def _settable(edit: Edit, parts: tuple[str, ...]) -> str:
             return field
     if lookup(edit.document, edit.anchor, edit) is edit:
         edit.at(edit.anchor)
-    edit.refuse("This place can't be set as one value.")
+    edit.refuse("This place cannot be set as one value.")

@@ -1,1 +1,1 @@
-"""Forms made from a JSON Schema: fields, and posted fields back to values. Pure: no Django here."""
+"""Forms built from a JSON Schema: fields from values, and values from posted fields. Pure: no Django here."""

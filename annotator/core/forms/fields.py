@@ -1,8 +1,8 @@
 """The fields of a form, from a JSON Schema and current values: a tool's arguments, parameters of our own models.
 
 A form never loses anything: a value that its field cannot show is shown as JSON, and so are values that the schema does
-not know. What cannot be read as its type changes nothing, with a sentence: typing never turns a number or a list into
-text (``annotator.core.forms.reading``). Whether the arguments fit the tool is for the checks to say.
+not know. A text that cannot be read as the field's type is refused with a sentence, so typing never turns a number or a
+list into text (``annotator.core.forms.reading``). The checks decide whether the arguments fit the tool.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from annotator.core.forms.values import choice_texts, fits, problem_of, shown, s
 
 #: Levels of objects shown as groups of fields; deeper ones are edited as JSON.
 MAX_GROUPS = 3
-#: Fields of one form. Further arguments are left alone; the JSON editor shows them.
+#: Fields of one form. Other arguments are not changed; the JSON editor shows them.
 MAX_FIELDS = 300
 #: Rows, and items of one row, that a form shows; a longer value is edited as JSON.
 MAX_ROWS = 100
@@ -26,7 +26,7 @@ MAX_ROWS = 100
 #: Kinds without a single input.
 _SEVERAL_INPUTS = (Kind.OBJECT, Kind.LIST, Kind.MAP, Kind.SEVERAL)
 
-#: Before the path, in the name of an input: the field is JSON though the schema does not ask for it.
+#: Before the path, in the name of an input: the field is JSON although the schema does not require it.
 AS_JSON = "json:"
 #: Before the path: checked if an empty text is meant as an empty text, not as “no argument”.
 AS_EMPTY = "empty:"
@@ -38,8 +38,8 @@ class Field:
 
     ``path`` is the place below all values (/filters/price), ``key`` the name of the input, ``value`` its text. For a
     group (kind ``object``) the fields follow with a higher ``level``; for a list or a map ``items`` are its rows or
-    inputs, the last of them blank, to add to it; for several choices ``items`` are all of them, the selected ones
-    ``present``. ``error`` is a sentence about the current value.
+    inputs, the last of them blank, to add to it; for several choices, ``items`` are all choices, and the selected ones
+    are ``present``. ``error`` is a sentence about the current value.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Field:
 
     @property
     def tick_box(self) -> bool:
-        """Whether it is yes or no, and never neither."""
+        """Whether it is yes or no, and always one of them."""
         return self.kind is Kind.BOOLEAN and self.present and self.shape.default is not ABSENT
 
     @property
@@ -115,7 +115,7 @@ def fields(
 ) -> list[Field]:
     """Return the fields of a schema in its order, groups flattened, then those of unknown values.
 
-    ``own``: the schema is one of our models', which says more (``own_shape``); ``tools``: the names it may ask for.
+    ``own``: the schema belongs to one of our models and says more (``own_shape``); ``tools``: the names to choose from.
     ``errors``: {path: sentence} of what is wrong; a tool's arguments are checked against the schema itself.
     """
     form = _Form(own, tools, {} if own and errors is None else errors)
@@ -187,7 +187,7 @@ class _Form:
 
     def _error(self, kind: Kind, path: str, shape: Shape, value: Any, *, required: bool) -> str:
         if self.errors is not None and kind in (Kind.JSON, Kind.LINES, Kind.SEVERAL):
-            # What is wrong with a part of it has no other place.
+            # Errors in a part of it have no other place.
             return next((sentence for place, sentence in self.errors.items() if covers(path, place)), "")
         if self.errors is not None:
             return self.errors.get(path, "")
@@ -225,7 +225,7 @@ class _Form:
     def _pairs(self, path: str, key: str, shape: Shape, held: Mapping[str, Any], label: str) -> Iterator[Field]:
         item, tool = shape.item or ANY, own_shape("", TOOL_NAME, self.tools)
         for n, (name, value) in enumerate([*held.items(), ("", ABSENT)]):
-            # A tool has one row: a tool that another row names is not offered again.
+            # A tool has one row, so the tools of other rows are not offered.
             options = tuple(one for one in _options(tool, name or ABSENT) if one[0] == name or one[0] not in held)
             here, inner = f"{key}/{n}", below(path, name)
             chooser = Field("key", inner, f"{here}/key", Kind.TOOL, tool, f"Tool {n + 1}", name, options)
@@ -249,7 +249,7 @@ def shown_as(shape: Shape, value: Any) -> Kind:
 
 
 def _has_rows(shape: Shape, value: Any) -> bool:
-    """Return whether rows of inputs show a list, or names with values. Each input is one line."""
+    """Return whether rows of inputs can show a list, or names with values. Each input is one line."""
     item = shape.item or ANY
     if isinstance(value, dict) and shape.kind is Kind.MAP:
         return len(value) <= MAX_ROWS and all(
@@ -258,7 +258,7 @@ def _has_rows(shape: Shape, value: Any) -> bool:
         )
     if not isinstance(value, list) or shape.kind is Kind.MAP or len(value) > MAX_ROWS:
         return False
-    # A blank item is a place to add one, and an empty row is none: such values are edited as JSON.
+    # A blank input is for adding an item, and an empty row means no row, so such values are edited as JSON.
     rows = item.kind is Kind.LIST
     return all(one not in ("", []) and (_has_rows(item, one) if rows else _is_line(item, one)) for one in value)
 
@@ -296,7 +296,7 @@ def _options(shape: Shape, value: Any, *, required: bool = False) -> tuple[tuple
 
 
 def _option_text(shape: Shape, value: Any) -> str:
-    """Return the text of the choice that equals ``value``, or of a value that is none of them."""
+    """Return the text of the choice that equals ``value``, or the text of another value."""
     choices = _choices(shape)
     equal = next((i for i, choice in enumerate(choices) if fits(Shape(Kind.ENUM, choices=(choice,)), value)), None)
     return choice_texts((*choices, value))[-1] if equal is None else choice_texts(choices)[equal]

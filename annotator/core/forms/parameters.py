@@ -18,7 +18,7 @@ from annotator.core.schema.errors import in_words
 
 #: No bound.
 INF = "inf"
-#: The field for the tools called first in a variant. It has its own form, beside the variant's parameters.
+#: The field for the tools called first in a variant. It has its own form, next to the variant's parameters.
 _FIRST = "called first"
 
 
@@ -35,7 +35,7 @@ def read_parameter_form(
 ) -> tuple[dict[str, Any] | None, str]:
     """Return the parameters of a posted form, and a sentence for what cannot be stored.
 
-    None if there were none and nothing was filled in.
+    None if there were no parameters and nothing was filled in.
     """
     schema = _schema(category)
     values, errors = parse(schema, posted, current=parameters, own=True)
@@ -45,7 +45,7 @@ def read_parameter_form(
 
 
 def first_tools(names: Sequence[str], tools: Sequence[str], label: str) -> Field:
-    """Return a row of the tools called first, of a variant."""
+    """Return the field with the tools called first in a variant."""
     return fields(_first(label), {_FIRST: list(names)}, own=True, tools=tools)[0]
 
 
@@ -63,7 +63,7 @@ def _schema(category: Category[Any]) -> dict[str, Any]:
     return schema
 
 
-# --- what is wrong
+# --- errors
 
 _SENTENCES = {
     "missing": "This parameter is required.",

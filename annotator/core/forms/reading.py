@@ -1,4 +1,4 @@
-"""From the posted fields of a form back to values; see ``annotator.core.forms.fields``."""
+"""Read the posted fields of a form as values; see ``annotator.core.forms.fields``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,9 +21,9 @@ def parse(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values of a form, and {path: sentence} for texts that do not fit their field's kind.
 
-    ``posted``: texts by ``Field.key``. A field that was not posted keeps its value in ``current``; a blank one means
-    that there is no such value. If there are errors, the values are not what the user meant: refuse them. ``own``: the
-    schema is one of our models. Unchanged fields keep their exact values; others are ignored.
+    ``posted``: texts by ``Field.key``. A field that was not posted keeps its value in ``current``; a blank field means
+    no value. If there are errors, the values are not what the user meant: refuse them. ``own``: the schema is one of
+    our models. Unchanged fields keep their exact values; others are ignored.
     """
     current = current or {}
     values: dict[str, Any] = copied(dict(current))
@@ -70,7 +70,7 @@ def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: b
     if len(text) > MAX_TEXT:
         raise FieldProblem(f"The text has {len(text):,} characters. The limit is {MAX_TEXT:,}.")
     as_json = key.startswith(AS_JSON) or field.shape.kind is Kind.JSON
-    # A field that still has the blanks it came with was not emptied: its value is of another type than the field's.
+    # A field that still contains its original blanks was not emptied: its value has another type than the field.
     emptied = not text.strip() and not (untouched and text)
     if emptied and (as_json or not text or field.shape.kind is not Kind.TEXT):
         return ABSENT if as_json else "" if posted.get(field.empty_key) else copied(field.shape.blank)

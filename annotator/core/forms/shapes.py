@@ -57,7 +57,7 @@ class Shape:
     empty: Any = ABSENT
     #: For a list its items, for names their values.
     item: "Shape | None" = None
-    #: The least number of items, and the name of a row.
+    #: The minimum number of items, and the name of a row.
     least: int = 0
     row: str = ""
 
@@ -73,7 +73,7 @@ TEXT = Shape(Kind.TEXT)
 TOOL_NAME: Mapping[str, Any] = {"type": "string", "format": TOOL}
 
 _KINDS = {"string": Kind.TEXT, "integer": Kind.INTEGER, "number": Kind.NUMBER, "boolean": Kind.BOOLEAN}
-#: Kinds of one input each, of which rows are made.
+#: Kinds with one input each, used in rows.
 _SINGLE = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.TEXT, Kind.ENUM, Kind.BOOLEAN, Kind.TOOL})
 
 
@@ -98,7 +98,7 @@ def shape_of(schema: Any) -> Shape:
         types = {"number"}
     kind = _KINDS.get(next(iter(types)), Kind.JSON) if len(types) == 1 else Kind.JSON
     if "string" in types and not types & {"object", "array"}:
-        # Of several types, a text field can take what people type.
+        # If there are several types, a text field accepts whatever people type.
         kind = Kind.TEXT
     if kind is Kind.TEXT and schema.get("format") == "date" and len(types) == 1:
         kind = Kind.DATE
@@ -156,12 +156,12 @@ def schema_at(schema: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
         here = here["items"] if "items" in here else here["properties"][step]
     if "$ref" not in here:
         return here
-    # A choice: what the model says of itself does not apply to the field.
+    # A choice: the model's own title and description do not apply to the field.
     return {"enum": definitions[here["$ref"].rpartition("/")[2]]["enum"], **here}
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:
-    """Return, for “this, or one certain value”, that value, which an empty input means."""
+    """Return the fixed value of “this, or one fixed value”; an empty input means it."""
     branches = schema.get("anyOf", ())
     if len(branches) != 2:
         return ABSENT
@@ -169,13 +169,13 @@ def _empty(schema: Mapping[str, Any]) -> Any:
 
 
 def _label(name: str, schema: Mapping[str, Any]) -> str:
-    """Return a title that somebody gave the field; pydantic's own is just its name."""
+    """Return the field's title if it was set explicitly; pydantic's default is just its name."""
     title, words = str(schema.get("title", "")), name.replace("_", " ")
     return title if title and title != words.title() else words[:1].upper() + words[1:]
 
 
 def _single_branch(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return “this or null” as this: the one branch of an anyOf or oneOf that is not null, with its surroundings."""
+    """Return “this or null” as this: the only branch of an anyOf or oneOf that is not null, merged into the schema."""
     for word in ("anyOf", "oneOf"):
         branches = schema.get(word)
         if isinstance(branches, list):
@@ -194,7 +194,7 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
 
 
 def _bounds(schema: Mapping[str, Any], step: int) -> tuple[int | float | None, int | float | None]:
-    """Return lowest and highest value; for whole numbers an excluded bound is the next number within."""
+    """Return lowest and highest value; for whole numbers, an exclusive bound becomes the next number inside."""
     low, high = _number(schema.get("minimum")), _number(schema.get("maximum"))
     over, under = _number(schema.get("exclusiveMinimum")), _number(schema.get("exclusiveMaximum"))
     if over is not None:

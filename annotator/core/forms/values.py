@@ -36,7 +36,7 @@ def shown_json(value: Any) -> str:
 
 
 def choice_texts(choices: Sequence[Any]) -> list[str]:
-    """Return one text for each choice, no two alike and none empty: a text unchanged if possible, else as JSON."""
+    """Return one text for each choice, all different and not empty: a text unchanged if possible, else as JSON."""
     texts = [shown(choice) for choice in choices]
     return [
         json.dumps(choice, ensure_ascii=False) if not text or texts.count(text) > 1 else text
@@ -45,7 +45,7 @@ def choice_texts(choices: Sequence[Any]) -> list[str]:
 
 
 def fits(shape: Shape, value: Any) -> bool:
-    """Return whether the value is of the kind that the field asks for, limits aside."""
+    """Return whether the value is of the field's kind; ignores limits."""
     if shape.empty is not ABSENT and value == shape.empty:
         return True
     match shape.kind:
@@ -105,7 +105,7 @@ def read_typed(shape: Shape, text: str) -> Any:
 
 
 def read_or_keep(shape: Shape, text: str) -> Any:
-    """Return the value of ``text``; if it cannot be read the text itself, for somebody to correct."""
+    """Return the value of ``text``; if it cannot be read, the text itself, to be corrected."""
     try:
         return read_typed(shape, text)
     except FieldProblem:
@@ -113,7 +113,7 @@ def read_or_keep(shape: Shape, text: str) -> Any:
 
 
 def problem_of(shape: Shape, value: Any) -> str:
-    """Return what is wrong with a current value, as a sentence; empty if nothing is."""
+    """Return a sentence about what is wrong with a current value; empty if it is valid."""
     if not fits(shape, value):
         expected = {
             Kind.TEXT: "Must be text.",

@@ -1,4 +1,4 @@
-"""Tool graphs: the steps of one task and what each depends on. Pure: no Django here."""
+"""Tool graphs: the steps of one task and their dependencies. Pure: no Django here."""
 
 from annotator.core.graph.counting import STEPS, TOO_MANY, Count, PathCounter, Tally, count_paths
 from annotator.core.graph.dag import Graph

@@ -3,7 +3,7 @@
 With Ω°(m) the strict order polynomial (the number of maps of the calls to {1..m} under which each call comes strictly
 after those that it depends on), the number of paths of k batches is Σ_j (−1)^(k−j) C(k,j) Ω°(j). Independent groups of
 calls are counted separately and their Ω° multiplied; if all of one group come before all of another, the counts by
-length are convolved. The rest is enumerated, see ``lattice`` and ``elimination``.
+length are convolved. Everything else is enumerated, see ``lattice`` and ``elimination``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ STEPS = 3_000_000
 class Count:
     """An exact number, "more than N" or "too many to count".
 
-    ``at_least`` is a true lower bound, the number itself if ``exact``; None if nothing is known.
+    ``at_least`` is a lower bound, or the number itself if ``exact``; None if unknown.
     """
 
     at_least: int | None
@@ -49,7 +49,7 @@ class Tally:
     """The paths through the remaining calls, by their number of batches.
 
     ``fewest`` and ``most`` are the batches of the shortest and the longest path. ``by_length[k]`` is the number of
-    paths of k batches, or a lower bound of it if not ``exact``; None if nothing is known.
+    paths of k batches, or a lower bound if not ``exact``; None if unknown.
     """
 
     fewest: int
@@ -60,13 +60,13 @@ class Tally:
 
     @property
     def total(self) -> Count:
-        """All paths. A bound is one more than the paths found: at least one legal path was left out of them."""
+        """All paths. A bound is one more than the paths found, because at least one legal path is not among them."""
         if self.by_length is None:
             return TOO_MANY
         return Count(sum(self.by_length) + (not self.exact), self.exact)
 
     def of_length(self, batches: int) -> Count:
-        """Return the number of paths of so many batches."""
+        """Return the number of paths of that many batches."""
         if batches < self.fewest or batches > self.most:
             return Count(0)
         if batches == self.fewest:
@@ -77,7 +77,7 @@ class Tally:
 class PathCounter:
     """Counts the paths of one graph from any set of calls already done, and remembers what it has counted.
 
-    ``bound`` is the number of elementary steps one count may take; past it the answer is a lower bound.
+    ``bound`` is the number of elementary steps that one count may take; beyond it, the result is a lower bound.
     """
 
     def __init__(self, graph: Graph, bound: int = STEPS) -> None:
@@ -94,7 +94,7 @@ class PathCounter:
         self._above = tuple(above)
 
     def tally(self, done: int = 0) -> Tally:
-        """Return the paths from ``done`` (a bitset of positions, with each call all it depends on) to the end."""
+        """Return the paths from ``done`` to the end. ``done`` is a bitset of positions, including all dependencies."""
         if done not in self._tallies:
             self._tallies[done] = self._count(((1 << len(self.graph.ids)) - 1) & ~done)
         return self._tallies[done]
@@ -150,7 +150,7 @@ class _Counting:
         self.cut = False
 
     def lengths(self, mask: int) -> list[int]:
-        """At index k the number of paths of k batches over the calls of ``mask``, k up to their number."""
+        """Return, at index k, the number of paths of k batches over the calls of ``mask``, k up to their number."""
         if not mask & (mask - 1):
             return [0, 1] if mask else [1]
         if mask in self.known:
@@ -169,8 +169,8 @@ class _Counting:
         return result
 
     def shortest(self, mask: int, batches: int) -> int | None:
-        """Return Ω°(batches) alone. It is often known if the whole polynomial is not, since few calls have a choice
-        then.
+        """Return Ω°(batches) alone. It can often be counted if the whole polynomial cannot, because few calls then have
+        a choice.
         """
         count = 1
         for part in self._apart(mask):
@@ -194,9 +194,7 @@ class _Counting:
         return _lengths_of(maps)
 
     def _after(self, parts: list[int]) -> list[int]:
-        """Count parts that each wait for all of the previous one: a path is a path of the first, then one
-        of the next.
-        """
+        """Count parts that each wait for all of the previous one: a path is one of the first, then one of the next."""
         result = [1]
         for part in parts:
             lengths = self.lengths(part)
@@ -209,7 +207,7 @@ class _Counting:
         return result
 
     def _whole(self, mask: int) -> list[int]:
-        """Count what splits neither way; equal shapes are counted once. Past the bound it is split by force."""
+        """Count a part that splits neither way; equal shapes are counted once. Beyond the bound, it is cut in two."""
         shape = self._shape(mask)
         if shape in self.shapes:
             return self.shapes[shape]
@@ -231,9 +229,9 @@ class _Counting:
         return result
 
     def _layered(self, mask: int, depth: Mapping[int, int], height: int) -> list[int]:
-        """Return two halves, as if all of the first came before all of the second: each path through them is legal.
+        """Return two halves, as if all of the first came before all of the second: every path through them is legal.
 
-        Its chains stay as long as they are, so paths with the fewest batches are among those counted.
+        The chains keep their lengths, so paths with the fewest batches are counted.
         """
         first = sum(1 << v for v in positions(mask) if depth[v] < (height + 1) // 2)
         return [first, mask & ~first]
@@ -275,7 +273,7 @@ class _Counting:
 
 
 def _lengths_of(maps: list[int]) -> list[int]:
-    """Counts by length from Ω°(0), Ω°(1), …: the k-th finite difference at 0 is Σ_j (−1)^(k−j) C(k,j) Ω°(j)."""
+    """Return counts by length from Ω°(0), Ω°(1), …: the k-th finite difference at 0 is Σ_j (−1)^(k−j) C(k,j) Ω°(j)."""
     lengths = []
     while maps:
         lengths.append(maps[0])

@@ -61,8 +61,8 @@ class Graph:
         self._columns: dict[str, int] | None = None
         self._above: tuple[int, ...] | None = None
         self._implied: tuple[int, ...] = ()
-        # Nearly all written graphs depend on earlier positions only: then there is no cycle, and document order will
-        # do.
+        # In nearly all graphs, steps depend only on earlier positions: then there is no cycle, and document order is
+        # valid.
         self._looks_back = True
         for i, need in enumerate(needs):
             if need >> i:
@@ -91,9 +91,9 @@ class Graph:
 
     @property
     def columns(self) -> dict[str, int]:
-        """Return id → the earliest batch it can run in, counted from 0, if every batch takes all that is ready.
+        """Return id → the earliest batch it can run in, counted from 0, if every batch takes all nodes that are ready.
 
-        In an order in which every node comes after its dependencies.
+        The keys are in topological order.
         """
         if self._columns is None:
             self._columns = self._layered()
@@ -179,7 +179,7 @@ class Graph:
 
 @lru_cache(maxsize=4096)
 def _contracted(needs: tuple[int, ...], order: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
-    """Return ``Graph.contracted`` of one shape (cached): tasks of an import are many, their shapes few."""
+    """Return ``Graph.contracted`` of one shape (cached): an import has many tasks, but few shapes."""
     place = {i: new for new, i in enumerate(kept)}
     through = [0] * len(needs)
     out = [0] * len(kept)

@@ -31,7 +31,7 @@ class Elimination:
         return max((self.depth[v] + self.height[v] + 1 for v in self.depth), default=0)
 
     def width(self, call: int, batches: int) -> int:
-        """Return in how many of so many batches a call can be."""
+        """Return in how many of the batches a call can be."""
         return max(0, batches - self.height[call] - self.depth[call])
 
     def steps(self, batches: int) -> int:
@@ -85,7 +85,7 @@ class Elimination:
         lower = [i for i, other in enumerate(scope) if self.covered[call] >> other & 1]
         upper = [i for i, other in enumerate(scope) if self.covering[call] >> other & 1]
         sums = list(accumulate(weight, initial=0))
-        # Source of each column of a table: its place in ``scope``, or -1 for the call itself.
+        # The source of each column of a table: its place in ``scope``, or -1 for the call itself.
         columns = [(tuple(-1 if v == call else scope.index(v) for v in names), cells) for names, cells in tables]
         result: _Table = {}
         for values in product(*(spans[other] for other in scope)):

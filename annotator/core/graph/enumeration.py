@@ -1,8 +1,8 @@
 """The legal paths of a tool graph one by one, and the decision tree that they form.
 
-What has run so far is a bitset of positions (``done``); a batch is a tuple of call ids in document order; a path is a
-tuple of batches. Smaller batches come first, those of one size in document order. Everything is lazy: the first of
-10^27 paths costs no more than the first of five.
+The calls that have run are a bitset of positions (``done``); a batch is a tuple of call ids in document order; a path
+is a tuple of batches. Smaller batches come first; batches of one size are in document order. Everything is lazy: the
+first of 10^27 paths costs no more than the first of five.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ def ids_of(graph: Graph, mask: int) -> Batch:
 
 
 def after(graph: Graph, batches: Iterable[Iterable[str]], done: int = 0) -> int:
-    """Return what is done after ``batches`` have run from ``done`` on. Raises NotLegal with the first illegal batch."""
+    """Return the calls done after running ``batches`` from ``done``. Raises NotLegal with the first illegal batch."""
     place = {call: i for i, call in enumerate(graph.ids)}
     for number, batch in enumerate(batches, 1):
         mask = 0
@@ -76,7 +76,7 @@ def legal_batches(graph: Graph, done: int = 0, skip: int = 0) -> Iterator[Batch]
 
 
 def _combinations(items: Sequence[str], size: int, skip: int) -> Iterator[Batch]:
-    """Yield ``combinations`` from the one at ``skip`` on, without making those before it."""
+    """Yield ``combinations`` from the one at ``skip`` on, without generating those before it."""
     if not skip:
         yield from combinations(items, size)
         return
@@ -90,9 +90,9 @@ def _combinations(items: Sequence[str], size: int, skip: int) -> Iterator[Batch]
 
 
 def optimal_batches(graph: Graph, done: int = 0) -> Iterator[Batch]:
-    """Yield the batches after which no extra batch is needed: all calls on a longest chain, and any others.
+    """Yield the batches after which no extra batch is needed: all ready calls on a longest chain, and any others.
 
-    The first calls of every longest chain are ready; a batch without one of them leaves the chain as long as it was.
+    The first calls of every longest chain are ready; a batch without one of them does not make that chain shorter.
     """
     ready = ready_mask(graph, done)
     above = _heights(graph, done)
@@ -112,7 +112,7 @@ def paths(graph: Graph, done: int = 0) -> Iterator[Path]:
 
 
 def optimal_paths(graph: Graph, done: int = 0) -> Iterator[Path]:
-    """Return the paths with the fewest batches, in the order of ``paths``, without walking any other."""
+    """Return the paths with the fewest batches, in the order of ``paths``, without visiting any other path."""
     return _walk(graph, done, optimal=True)
 
 
@@ -157,7 +157,7 @@ def _heights(graph: Graph, done: int) -> dict[int, int]:
 class Branch:
     """One legal next batch of a state of the decision tree.
 
-    ``done`` is what has run after it. ``paths`` are the paths through it; ``fewest`` the batches of the shortest of
+    ``done`` are the calls done after it. ``paths`` are the paths through it; ``fewest`` the batches of the shortest of
     them, from the start; ``optimal`` says whether that is an optimal path of the whole graph.
     """
 
@@ -172,7 +172,8 @@ class Branch:
 class DecisionTree:
     """The tree of legal next batches, opened one state at a time. ``bound`` limits the steps of each count.
 
-    A state is what is done and how many batches it took; ``branches()`` of the empty state is the tree's first level.
+    A state is the calls that are done and the number of batches; ``branches()`` of the empty state is the tree's first
+    level.
     """
 
     def __init__(self, graph: Graph, bound: int = STEPS) -> None:
@@ -189,11 +190,11 @@ class DecisionTree:
         return self.counter.tally(done)
 
     def optimal_below(self, done: int, batches: int) -> Count:
-        """Return the optimal paths of the whole graph that continue from ``done`` after so many batches."""
+        """Return the optimal paths of the whole graph that continue from ``done`` after that many batches."""
         return self.tally(done).of_length(self.fewest_batches - batches)
 
     def walk(self, batches: Sequence[Iterable[str]]) -> int:
-        """Return what is done after these batches. Raises NotLegal."""
+        """Return the calls done after these batches. Raises NotLegal."""
         return after(self.graph, batches)
 
     def branch_count(self, done: int = 0) -> int:
@@ -201,7 +202,7 @@ class DecisionTree:
         return (1 << ready_mask(self.graph, done).bit_count()) - 1
 
     def branches(self, done: int = 0, batches: int = 0, skip: int = 0) -> Iterator[Branch]:
-        """Yield the legal next batches after ``batches`` of them, each with what lies below it; lazy, in stable order.
+        """Yield the legal next batches after ``batches`` batches, each with its counts; lazy, in stable order.
 
         ``skip``: how many to leave out at the start; a page of 2^64 costs no more than the first one.
         """
@@ -214,7 +215,7 @@ class DecisionTree:
         return (self.branch(batch, done, batches) for batch in optimal_batches(self.graph, done))
 
     def branch(self, batch: Batch, done: int, batches: int) -> Branch:
-        """Return what lies below one legal next batch."""
+        """Return one legal next batch with its counts."""
         then = done | sum(self._place[call] for call in batch)
         tally = self.tally(then)
         fewest = batches + 1 + tally.fewest

@@ -10,9 +10,9 @@ _Look = tuple[int, dict[int, tuple[int, int]]]
 
 
 class Interchange:
-    """Merges states of one graph. ``kinds`` has equal numbers where tool and arguments are equal.
+    """Merges states of one graph. ``kinds`` has equal numbers for calls with equal tools and arguments.
 
-    A state is a pair: a bitset of what is done, and one of what could run when the batch under way began.
+    A state is a pair of bitsets: the calls done, and the calls that could run when the current batch began.
     """
 
     def __init__(self, graph: Graph, kinds: Sequence[int]) -> None:
@@ -26,7 +26,8 @@ class Interchange:
         self._repeats = len(set(kinds)) < len(kinds)
         self._parts = self._connected((1 << len(kinds)) - 1)
         self._looks: dict[tuple[int, int, int], _Look] = {}
-        #: The same by shape: equal parts are looked at once. A call is then its place in document order of its part.
+        #: The same by shape, so that equal parts are examined once. A call is then its position in its part, in
+        #: document order.
         self._by_shape: dict[tuple[object, ...], tuple[int, tuple[tuple[int, int], ...]]] = {}
         self._numbers: dict[object, int] = {}
 
@@ -43,9 +44,7 @@ class Interchange:
         return list(first.values())
 
     def merged(self, states: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return one state of each set of states whose open calls look alike: tools, arguments,
-        dependencies and all.
-        """
+        """Return one state of each set of states with the same open calls (tools, arguments and dependencies)."""
         if not self._repeats:
             return set(states)
         alike = {}
@@ -57,9 +56,9 @@ class Interchange:
     def _look(self, part: int, done: int, ready: int) -> _Look:
         """Return a number for the shape of a part's open calls, equal if they look alike, and each call's role in it.
 
-        A shape is the open calls spelled out, piece by piece, with the calls renumbered: equal shapes are the same
-        graph. The renumbering sorts by what is known of a call and its surroundings. If that cannot tell two calls
-        apart, document order decides: then two equal shapes may look different, which costs time but not correctness.
+        A shape describes the open calls, piece by piece, with new numbers: equal shapes are the same graph. Calls are
+        numbered by their own properties and those of their neighbours. If that cannot tell two calls apart, document
+        order decides: then two equal shapes may look different, which costs time but not correctness.
         """
         key = (part, done, ready)
         if key not in self._looks:
@@ -87,7 +86,7 @@ class Interchange:
         return self._numbers.setdefault(thing, len(self._numbers))
 
     def _colours(self, left: int, ready: int) -> dict[int, int]:
-        """Return what is known of each open call: its kind, whether it could run, and the same of all below and above
+        """Return the properties of each open call: its kind, whether it could run, and the same for all below and above
         it.
         """
         order = [i for i in self._order if left >> i & 1]

@@ -1,7 +1,7 @@
 """Count the ordered partitions of a partial order, over the lattice of its down-sets.
 
 ``above`` and ``below`` are bitsets of everything above and below each position, transitively. A *down-set* is a set of
-calls that can all have run: with each call, all it depends on.
+calls that can all have run: it contains the dependencies of each of its calls.
 """
 
 from collections import deque
@@ -10,7 +10,7 @@ from math import comb, factorial
 
 from annotator.core.graph.dag import positions
 
-#: Of a down-set: what could still run, its topmost calls, and the sums T(D, 0), T(D, 1), ….
+#: For a down-set: the calls that could run next, its topmost calls, and the sums T(D, 0), T(D, 1), ….
 _Entry = tuple[int, int, list[int]]
 
 
@@ -34,9 +34,9 @@ def partitions_by_length(
     """Return, at index k, the number of paths of ``mask`` in k batches; None if that takes more than ``limit`` steps.
 
     The paths that end with the down-set D are those that end with D without its last batch, over all non-empty sets of
-    calls that nothing in D depends on. The subsets are not walked one by one: T(D, c) sums over those among the c
-    latest of D's topmost calls, and T(D, c) = T(D, c-1) + T(D without the c-th, c-1). All lengths are kept in one
-    integer, each in a field of its own, so a step is one addition.
+    calls that nothing in D depends on. The subsets are not visited one by one: T(D, c) sums over those among the c
+    latest of D's topmost calls, and T(D, c) = T(D, c-1) + T(D without the c-th, c-1). All lengths are in one integer,
+    each in its own bits, so a step is one addition.
 
     Calls with the same calls below and above them (twins) are interchangeable: only down-sets with the first few of
     them are kept, and b out of c twins leave in C(c, b) ways.
@@ -48,11 +48,11 @@ def partitions_by_length(
     down = [_ranked(below[v] & mask, rank) for v in elements]
     up = [_ranked(above[v] & mask, rank) for v in elements]
     twins = _twins(down, up)
-    # Only what depends directly on a call can become ready by it.
+    # A call can only make its direct dependents ready.
     covers = [over & ~_union(up, over) for over in up]
     # There are fewer ordered partitions of n things than n! 2^n, so no field overflows into the next.
     width = (factorial(size) << size).bit_length() + 1
-    # Adding long integers takes longer; this many bits are added in the time of one step's bookkeeping.
+    # Adding long integers takes longer; this many bits take as long as the bookkeeping of one step.
     weight = 2 + size * width // 4096
     steps = 0
     ready = sum(1 << i for i in range(size) if not down[i])
@@ -108,7 +108,7 @@ def partitions_by_length(
 
 
 def _without_twins(levels: Sequence[dict[int, _Entry]], done: int, members: int, taken: int) -> int:
-    """Return what a set of twins adds to the sums: one, two or all of them leave, the last ones first."""
+    """Return what a set of twins adds to the sums: one, two or all of them are removed, the last ones first."""
     total, count = 0, members.bit_count()
     for leaving in range(1, count + 1):
         last = 1 << members.bit_length() - 1
@@ -131,7 +131,7 @@ def _ranked(mask: int, rank: dict[int, int]) -> int:
 
 
 def _twins(down: Sequence[int], up: Sequence[int]) -> list[int]:
-    """At each position a bitset of the calls with the same ones below and above, itself included."""
+    """Return, at each position, a bitset of the calls with the same calls below and above, including itself."""
     groups: dict[tuple[int, int], int] = {}
     for i, key in enumerate(zip(down, up, strict=True)):
         groups[key] = groups.get(key, 0) | 1 << i

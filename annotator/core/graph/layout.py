@@ -2,8 +2,8 @@
 
 Columns are batches: a step is in the earliest batch it can run in. Within a column, steps are sorted by the mean
 position of their neighbours, sweep after sweep, and the order with the fewest crossings is kept (the barycentre
-heuristic of Sugiyama, Tagawa and Toda, 1981). A line that passes columns has a lane of its own in each, so that it does
-not run behind a step. The same graph always gives the same drawing. All measures are whole pixels.
+heuristic of Sugiyama, Tagawa and Toda, 1981). A line that passes columns has its own lane in each, so it does not run
+behind a step. The same graph always gives the same drawing. All measures are whole pixels.
 """
 
 from bisect import bisect_right, insort
@@ -19,8 +19,7 @@ COLUMN_GAP, ROW_GAP = 64, 18
 MARGIN, HEAD = 12, 26
 #: Height of the lane of a line that passes a column.
 LANE = 12
-#: Most lanes of one drawing; a line without a lane is drawn as an arch. With more lines the drawing is unreadable
-#: anyway.
+#: Most lanes of one drawing; a line without a lane is drawn as an arch. A drawing with more lines is unreadable anyway.
 MAX_LANES = 96
 #: Sweeps over the columns, there and back.
 SWEEPS = 4
@@ -38,7 +37,7 @@ class Box:
 
 
 class Line(NamedTuple):
-    """From ``needs`` to ``node``, which depends on it: an SVG path, and a point on it for a label.
+    """A line from ``needs`` to ``node``, which depends on it: an SVG path, and a point for a label.
 
     ``drawn``: a dependency of the graph; else one of the ``extra`` lines. ``critical``: part of the longest chain.
     """
@@ -84,7 +83,7 @@ def lay_out(graph: Graph, extra: Collection[tuple[str, str]] = ()) -> Drawing:
     implied = {(i, j) for i, spare in enumerate(graph.implied) for j in positions(spare)}
     edges = [(i, j) for i, need in enumerate(graph.needs) for j in positions(need)]
     others = [(place[node], place[needs]) for node, needs in extra]
-    # The shortest come first, then those that matter most; the least important ones are left without a lane.
+    # The shortest come first, then the most important ones; the least important ones may get no lane.
     rank = {edge: number for number, edge in enumerate(dict.fromkeys([*edges, *others]))}
     wanted = sorted(rank, key=lambda edge: (edge in implied, depth[edge[0]] - depth[edge[1]], rank[edge]))
     layers = _Layers(depth)
@@ -123,7 +122,7 @@ def lay_out(graph: Graph, extra: Collection[tuple[str, str]] = ()) -> Drawing:
 
 def critical_chain(graph: Graph) -> list[int]:
     """Return the positions of one longest chain, first to last; of several, the one that ends, and continues, earliest
-    in the document. Empty if nothing depends on anything.
+    in the document. Empty if there are no dependencies.
     """
     depth = [graph.columns[node] for node in graph.ids]
     if not any(depth):
@@ -152,7 +151,7 @@ class _Layers:
         return BOX_HEIGHT if item < len(self.depth) else LANE
 
     def thread(self, node: int, needs: int) -> list[int] | None:
-        """Lay the lanes of one line; None if it does not lead forward, or if the lanes are used up."""
+        """Assign lanes to one line; None if it does not lead forward, or if no lanes are left."""
         first, last = self.depth[needs], self.depth[node]
         count = last - first - 1
         if count < 0 or self._next - len(self.depth) + count > MAX_LANES:
@@ -189,7 +188,7 @@ class _Layers:
         return fewest
 
     def spread(self) -> dict[int, float]:
-        """Return the height of each item's middle: near the mean of its neighbours, in the order found."""
+        """Return the height of each item's centre: near the mean of its neighbours, in the sorted order."""
         centre: dict[int, float] = {}
         for items in self.items:
             y = 0.0
@@ -259,7 +258,7 @@ class _Router:
         if lanes is not None:
             return self._through(x1, y1, x2, y2, lanes, self.depth[needs] + 1)
         if self.depth[node] > self.depth[needs]:
-            # No lane was left: draw an arch over what is between.
+            # No lane is left: draw an arch over the columns between.
             x1 -= BOX_WIDTH // 2
             x2 += BOX_WIDTH // 2
             y1 -= BOX_HEIGHT // 2
@@ -269,7 +268,7 @@ class _Router:
                 top = 2
             return f"M{x1} {y1}C{x1} {top} {x2} {top} {x2} {y2}", ((x1 + x2) // 2, (y1 + y2 + 6 * top) // 8)
         if self.depth[node] == self.depth[needs]:
-            # Out at the right and back in: a curve as wide as the distance.
+            # Leave on the right and return: a curve as wide as the distance.
             x2 = x1
             bow = x1 + min(30 + abs(y2 - y1) // 6, COLUMN_GAP + 40)
             self.right = max(self.right, bow)

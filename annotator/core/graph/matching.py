@@ -1,8 +1,8 @@
 """Follow a trajectory batch by batch: is it a legal path of a task's tool graph?
 
-A predicted batch must map one to one onto ready calls. If a tool repeats there may be several such maps, and which one
-was meant may only show later; so the set of all possible states is kept (a state is the set of calls done), not one
-matching. States that differ only in which of several interchangeable calls ran are kept once.
+A predicted batch must map one to one onto ready calls. If a tool repeats, there may be several such maps, and only
+later batches may show which one is right. So all possible states are kept (a state is the set of calls done), not one
+matching. States that differ only in interchangeable calls are kept once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ Call = Mapping[str, Any]
 #: Whether a predicted call (first) does what the reference call (second) does. Called only if the names are equal.
 Comparer = Callable[[Call, Call], bool]
 
-#: A batch that could be understood in more ways than this is not decided.
+#: A batch with more possible interpretations than this is not decided.
 MAX_STATES = 2_000
 
 
 class Obstacle(StrEnum):
-    """Why a predicted batch does not fit."""
+    """The reason why a predicted batch does not fit."""
 
     EMPTY = "empty"
     UNKNOWN_TOOL = "unknown_tool"
@@ -52,7 +52,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Where a trajectory leaves every legal path.
+    """The place where a trajectory leaves every legal path.
 
     ``batch`` and ``call`` are positions counted from 0 (``call`` is None for the batch as a whole). ``calls`` are the
     reference calls that the reason is about, ``ready`` those that could have run instead, ``waiting`` the other
@@ -70,7 +70,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class MatchState:
-    """How far a trajectory has come: ``possible`` are the sets of calls that may be done (bitsets of one size)."""
+    """The progress of a trajectory: ``possible`` are the sets of calls that may be done (bitsets of one size)."""
 
     possible: tuple[int, ...] = (0,)
     batches: int = 0
@@ -84,7 +84,7 @@ class MatchState:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcome of a whole trajectory; ``state`` is how far it came.
+    """The outcome of a whole trajectory; ``state`` is its last state.
 
     ``progress`` is matched calls over all calls (1 for a graph without calls). ``optimal``: matched, in the fewest
     batches. Both are the published AP and OP of one task, without its final answer.
@@ -109,7 +109,7 @@ def _written(call: Call) -> str:
 class Matcher:
     """Follows trajectories on one graph.
 
-    ``calls`` are the reference calls, one for each id of ``graph``. Raises ValueError where they are not.
+    ``calls`` are the reference calls, one for each id of ``graph``. Raises ValueError if they are not.
     """
 
     def __init__(self, graph: Graph, calls: Iterable[Call], comparer: Comparer = same_call) -> None:
@@ -120,7 +120,7 @@ class Matcher:
         self.calls = tuple(by_id[node] for node in graph.ids)
         self.comparer = comparer
         written = [(call["name"], _written(call)) for call in self.calls]
-        #: By name and arguments, the calls that have them, as a bitset.
+        #: Name and arguments → the calls with them, as a bitset.
         self._equal: dict[tuple[str, str], int] = {}
         for i, key in enumerate(written):
             self._equal[key] = self._equal.get(key, 0) | 1 << i
@@ -173,13 +173,13 @@ class Matcher:
         return any(state.batches + self._batches_left(done) <= self.graph.fewest_batches for done in state.possible)
 
     def step(self, state: MatchState, batch: Sequence[Call]) -> MatchState:
-        """Return the state after one more predicted batch. After a deviation nothing changes any more."""
+        """Return the state after one more predicted batch. After a deviation, nothing changes."""
         if state.deviation:
             return state
         if not batch:
             return self._deviated(state, None, Obstacle.EMPTY, "the batch has no calls", ())
         allowed = [self._accepting(call) for call in batch]
-        # Pairs (done with this batch, what could run when it began).
+        # Pairs (calls done with this batch, calls that could run when it began).
         possible = {(done, ready_mask(self.graph, done)) for done in state.possible}
         images = 0
         for number, accepting in enumerate(allowed):
@@ -196,16 +196,14 @@ class Matcher:
                     return self._deviated(state, number, Obstacle.NOT_DECIDED, words, ())
                 following = self._interchange.merged(following)
             possible = following
-        # What may run in the next batch depends on all that is done: states that differed until now may be alike.
+        # The calls of the next batch depend only on those done, so states that differed until now may be equal.
         merged = {(done, 0) for done, _ in possible}
         if len(merged) > 1:
             merged = self._interchange.merged(merged)
         return MatchState(tuple(sorted(done for done, _ in merged)), state.batches + 1)
 
     def _accepting(self, predicted: Call) -> int:
-        """Return the reference calls a predicted call can stand for, as a bitset; the comparer is asked once for each
-        kind.
-        """
+        """Return the reference calls that match a predicted call, as a bitset. Compares once for each kind."""
         same_name = self._by_name.get(predicted["name"], 0)
         if self.comparer is same_call:
             return self._equal.get((predicted["name"], _written(predicted)), 0) if same_name else 0
@@ -219,7 +217,7 @@ class Matcher:
         return mask
 
     def _obstacle(self, state: MatchState, predicted: Call, accepting: int) -> tuple[Obstacle, str, tuple[str, ...]]:
-        """Explain why this call fits no free call, in the state in which most of its candidates are ready."""
+        """Explain why this call matches no free call, in the state in which most of its candidates are ready."""
         name, graph = predicted["name"], self.graph
         same_name = self._by_name.get(name, 0)
         if not same_name:
@@ -250,9 +248,7 @@ class Matcher:
         return MatchState(state.possible, state.batches, deviation)
 
     def _open(self, possible: Sequence[int]) -> tuple[tuple[str, ...], tuple[Waiting, ...]]:
-        """Return what could run in one of the possible states, and what the other calls still wait for in
-        all of them.
-        """
+        """Return the calls that can run in one of the possible states, and what the others wait for in all of them."""
         graph = self.graph
         ready, unfinished = 0, 0
         for done in possible:

@@ -1,14 +1,14 @@
 """Which paths the evaluators published with C3-Bench and WildToolBench list, and which legal ones they reject.
 
-They enumerate the paths of a task and then follow a prediction through the list. On the way they merge calls of one
-tool, by these rules (ours, derived from their behaviour; all of the shared parity data agrees):
+They enumerate the paths of a task and then follow a prediction through the list. They merge calls of one tool by these
+rules, which we derived from their behaviour (all shared parity data agrees):
 
 - Of the ready calls, in file order, adjacent calls of one tool are a *run*.
 - Of several batches with the same tools in the same order only the first is kept.
 - A batch that begins inside a run of two or more calls must begin with all of that run.
-- A single call at the head of such a run stands for the whole run, one call after the other, nothing in between.
+- A single call at the head of such a run stands for the whole run, one call after the other, with nothing in between.
 
-If no two calls of one tool can ever be ready together, none of this matters, and the list has all legal paths.
+If no two calls of one tool can ever be ready together, nothing is merged, and the list has all legal paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from annotator.core.graph.counting import STEPS, TOO_MANY, Count, PathCounter
 from annotator.core.graph.dag import Graph, positions
 from annotator.core.graph.enumeration import Path, optimal_paths, paths, ready_mask
 
-#: Legal paths that are looked at, one by one, for examples of rejected ones.
+#: Legal paths that are checked, one by one, to find examples of rejected ones.
 _LOOKED_AT = 2_000
 
 
@@ -30,13 +30,13 @@ _MOVE = 10
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A next move of the published code: ``batches`` of positions as bitsets, one batch or a run call by call."""
+    """A possible move of the published code: ``batches`` of positions as bitsets, one batch or a run call by call."""
 
     batches: tuple[int, ...]
 
     @property
     def calls(self) -> int:
-        """All that is done by it."""
+        """All its calls."""
         return sum(self.batches)
 
 
@@ -46,7 +46,7 @@ class PublishedLint:
 
     ``legal`` and ``listed`` count all legal paths and those that the evaluators know; ``rejected`` is the difference.
     ``examples`` are some of the rejected ones, optimal ones first. ``fewest`` and ``published_fewest`` are the numbers
-    of batches of an optimal path, in truth and for them; None if unknown.
+    of batches of an optimal path, actually and according to them; None if unknown.
     """
 
     legal: Count
@@ -63,7 +63,7 @@ class PublishedLint:
 
     @property
     def optimum_differs(self) -> bool:
-        """Whether an optimal path does not count as one."""
+        """Whether the evaluators do not count an optimal path as optimal."""
         return self.published_fewest is not None and self.published_fewest != self.fewest
 
     @property
@@ -128,12 +128,12 @@ class PublishedCode:
                 stack += [(then + 1, batch | 1 << ready[then]) for then in following[place].values()]
 
     def count(self) -> tuple[Count, int | None]:
-        """Return the paths listed, and the fewest batches of one of them; TOO_MANY and None past the bound."""
+        """Return the paths listed, and the fewest batches of one of them; TOO_MANY and None beyond the bound."""
         if not self.merges:
             return PathCounter(self.graph, self.bound).tally().total, self.graph.fewest_batches
         counts: dict[int, tuple[int, int]] = {self._everything: (1, 0)}
         steps = 0
-        # A state is finished when all states after it are; the explicit stack avoids Python's recursion limit.
+        # A state is finished when all later states are; the explicit stack avoids Python's recursion limit.
         stack: list[tuple[int, list[Move] | None]] = [(0, None)]
         while stack:
             done, moves = stack.pop()
@@ -190,7 +190,7 @@ def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examp
     """Return how the published evaluators treat a graph; ``names`` are the tools of its calls, in file order.
 
     Raises ValueError without exactly one name for each call. Takes at most about ``bound`` steps for each count;
-    examples are looked for among the first legal paths only.
+    examples are only searched for among the first legal paths.
     """
     code = PublishedCode(graph, names, bound)
     tally = PathCounter(graph, bound).tally()
@@ -205,7 +205,7 @@ def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examp
 
 
 def _gravest_first(graph: Graph) -> Iterator[Path]:
-    """Yield optimal paths, then the others; of each only so many as can be looked at."""
+    """Yield optimal paths, then the others; only as many of each as can be checked."""
     yield from islice(optimal_paths(graph), _LOOKED_AT)
     fewest = graph.fewest_batches
     yield from (path for path in islice(paths(graph), _LOOKED_AT) if len(path) > fewest)

@@ -30,9 +30,7 @@ class GraphProblemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphProblem:
-    """What is wrong with the dependencies of ``step``; ``ids`` are the ids concerned (of a cycle: all, in
-    its order).
-    """
+    """A problem with the dependencies of ``step``; ``ids`` are the ids concerned (for a cycle: all, in its order)."""
 
     kind: GraphProblemKind
     step: str
@@ -40,7 +38,7 @@ class GraphProblem:
 
 
 class GraphReading(NamedTuple):
-    """What could be read of a task's graph.
+    """The readable part of a task's graph.
 
     ``graph`` has all steps with every valid edge (invalid ones are left out); None if ids are used twice, there are too
     many steps, or the edges form a cycle. ``unannotated`` are the ids of steps whose ``depends_on`` is null: in the
@@ -61,7 +59,7 @@ def read_graph(steps: Sequence[Mapping[str, Any]]) -> GraphReading:
         needs = step["depends_on"]
         few = few and (needs is None or len(needs) <= _FEW)
         links.append((step["id"], None if needs is None else tuple([need["id"] for need in needs])))
-    # Labels, checks and topology ask for the same reading, and many tasks of a file are built alike.
+    # Labels, checks and topology need the same reading, and many tasks of a file have the same structure.
     return _read_few(tuple(links)) if few else _read(tuple(links), sum(step["type"] == "call" for step in steps))
 
 

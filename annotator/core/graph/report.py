@@ -10,7 +10,7 @@ from annotator.core.graph.published import PublishedCode
 from annotator.core.graph.reading import MAX_CALLS
 from annotator.core.graph.topology import topology_of
 
-#: No published task comes near it; a larger one is refused unread.
+#: Far above any published task; a larger record is refused unread.
 MAX_LISTED = 1_000
 
 

@@ -18,8 +18,8 @@ class Topology(StrEnum):
 def call_graph(steps: Sequence[Mapping[str, Any]], reading: GraphReading) -> Graph | None:
     """Return the graph over the calls alone: clarifications and answers are contracted, paths through them stay.
 
-    None if it is not known: the reading has no graph or has problems, or dependencies are not annotated (of a call, or
-    of a clarification or answer that some call waits for).
+    None if it is not known: the reading has no graph or has problems, or dependencies of a call, or of a step that a
+    call waits for, are not annotated.
     """
     graph = reading.graph
     if graph is None or reading.problems:
@@ -36,10 +36,10 @@ def call_graph(steps: Sequence[Mapping[str, Any]], reading: GraphReading) -> Gra
 
 
 def topology_of(calls: Graph | None) -> Topology | None:
-    """One call → single; a chain → sequential; no edges → parallel; else mixed. None without calls.
+    """Return single for one call, sequential for a chain, parallel without edges, else mixed. None without calls.
 
-    Chain and parallel refer to the transitive reduction: a chain with shortcut edges is still a chain. Both follow
-    from the longest chain alone, so no reduction is computed.
+    A chain with redundant edges is still a chain. The longest chain is enough to tell, so no transitive reduction is
+    computed.
     """
     if calls is None or not calls.ids:
         return None

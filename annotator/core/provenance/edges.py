@@ -1,4 +1,4 @@
-"""Which call returned a value that another call uses: suggested, missing and unsupported dependencies."""
+"""Calls that use values returned by other calls: suggested, missing and unsupported dependencies."""
 
 import re
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.provenance.work_budget import PLACE, Work
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[\u3400-\u9fff]")
-#: Common words of an argument name that fit any key.
+#: Common words in argument names that match any key.
 _NEUTRAL = frozenset({"id", "ids", "the", "of", "list", "value", "name", "code", "number", "key"})
-#: A plain word shorter than this, inside a longer text, is no evidence of where it came from.
+#: A plain word shorter than this, inside a longer text, is not evidence of its source.
 _LONG_WORD = 8
 
 
@@ -24,7 +24,7 @@ class Suggestion:
     """``step`` should depend on ``needs``, which returned the value of ``argument`` (an anchor) at ``path``.
 
     ``weak`` marks a value too common to be certain (a whole number below ten) although its name fits, and a value that
-    the other call took as an argument and only repeated. Offer weak suggestions one by one; never accept them together
+    the other call had as an argument and only repeats. Offer weak suggestions one by one; do not accept them together
     with the others.
     """
 
@@ -51,8 +51,8 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
 
     A value suggests a dependency if it appears in an observation of this task, but not in the user's words of this
     task, env_info, the schema's values or anything before the task. If several observations have it, the call is chosen
-    in this order: none if the call already depends on one of them; calls that did not take the value as an argument
-    before calls that did (those only repeat it); the path whose keys share most words with the argument's name; whole
+    by these rules, in this order: none if the call already depends on one of them; calls without the value among their
+    arguments before calls that only repeat it; the path with the most words in common with the argument's name; whole
     values before parts of longer texts; the nearest.
     """
     task = finder.scope.tasks[index]
@@ -87,11 +87,11 @@ def missing(finder: Finder, index: int) -> list[Suggestion]:
 
 
 def unsupported(finder: Finder, index: int) -> Iterator[tuple[CallScope, str]]:
-    """Return pairs (call, id of a needed call) of parameter dependencies that no value can have come through.
+    """Return pairs (call, id of a needed call) of parameter dependencies through which no value can have come.
 
-    Skips dependencies for which this cannot be known: the observation is missing, empty or a mere acknowledgement; an
-    argument has no other explanation (inferred, chosen from an enum, found nowhere) and so may be concluded from that
-    observation; or not every value was searched for.
+    Skips dependencies for which this cannot be known: the observation is missing, empty or only an acknowledgement; an
+    argument has no other source (inferred, chosen from an enum, found nowhere) and may follow from that observation; or
+    not every value was searched for.
     """
     task = finder.scope.tasks[index]
     if len(task.calls) < 2 or task.reading.graph is None:
@@ -173,7 +173,7 @@ def _preference(one: _Candidate) -> tuple[bool, float, bool, bool, int]:
 
 
 def _best(target: SearchTarget, forms: Forms, name: frozenset[str], *, weak: bool) -> tuple[float, Hit] | None:
-    """Return the most telling hit in one observation, and how well its keys fit the argument's name."""
+    """Return the best hit in one observation, and how well its keys match the argument's name."""
     best: tuple[float, Hit] | None = None
     for hit in target.body.hits(forms):
         affinity = _affinity(name, hit.path or "")
@@ -220,7 +220,7 @@ def words_of(name: str) -> frozenset[str]:
 def _affinity(name: frozenset[str], path: str) -> float:
     """Return how well the keys of a path fit an argument's name: the share of its words found there, at most 1.
 
-    Words that fit any key (id, name …) count for a tenth.
+    Words that match any key (id, name …) count for a tenth.
     """
     if not name:
         return 0.0
@@ -248,7 +248,7 @@ def _suggest(task: TaskScope, found: Found, forms: Forms, chosen: _Candidate, *,
 
 
 class _Reachable:
-    """Refuses dependencies that would close a cycle with the graph and the suggestions made so far."""
+    """Rejects dependencies that would close a cycle with the graph and the suggestions so far."""
 
     __slots__ = ("_above", "work")
 

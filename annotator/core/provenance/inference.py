@@ -1,6 +1,6 @@
-"""What follows from words without being written there: a relative date, a code for a language or currency.
+"""Values that follow from words in a text: a relative date, a code for a language or currency.
 
-Only what everybody would infer the same way. Anything else a person marks as inferable, with the reason.
+Only inferences that everybody would make in the same way. People mark all others as inferable, with the reason.
 """
 
 import re

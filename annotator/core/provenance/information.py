@@ -8,10 +8,10 @@ from annotator.core.provenance.value_search import Finder, Found, Origin
 
 LongRangeRule = Literal["c3", "wild"]
 
-#: Sources that say nothing about the message: every task has them, or they come from tools.
+#: Sources that do not concern the message: every task has them, or they come from tools.
 _NEUTRAL = frozenset({Origin.COMMON, Origin.SCHEMA, Origin.OBSERVATION, Origin.WRITTEN})
 _HIDING = frozenset({"partial_information", "coreferential_reference", "long_range_dependency"})
-#: User messages that must lie between under the wild rule, replies to clarifications included (i − j > 2).
+#: User messages that must be between under the wild rule, including replies to clarifications (i − j > 2).
 WILD_DISTANCE = 2
 
 
@@ -20,10 +20,10 @@ class InformationEvidence:
     """Anchors of a task's argument values, by where their information comes from.
 
     ``here``: the user says it in this message. ``asked``: the user says it when asked. ``near``: only before this
-    message, within the reach that a long-range dependency must pass. ``far``: only beyond that reach. ``given``:
-    env_info says it, or it is marked as inferable. ``open``: nowhere, or something that comes before is missing.
-    ``against`` is a sentence if this contradicts the label, else empty; ``suits`` are the labels it contradicts least,
-    empty if the task's values do not tell.
+    message, but too near for a long-range dependency. ``far``: only far enough back for one. ``given``: it is in
+    env_info or marked as inferable. ``open``: not found, or earlier content is missing. ``against`` is a sentence if
+    this contradicts the label, else empty; ``suits`` are the labels that it contradicts least, empty if the task's
+    values do not show it.
     """
 
     task: str
@@ -41,9 +41,9 @@ class InformationEvidence:
 def evidence(finder: Finder, index: int, rule: LongRangeRule) -> InformationEvidence:
     """Return what the values of task number ``index`` say about its information label.
 
-    Against explicit: a value appears only before this message. Against any label that hides something: every value of
-    the user's is in this message. Against long_range_dependency: everything is found, and nothing of it far back:
-    beyond the previous exchange (c3 rule) or beyond two user messages (wild rule, i − j > 2).
+    Against explicit: a value appears only before this message. Against any label that hides something: every value from
+    the user is in this message. Against long_range_dependency: everything is found, but nothing far back: beyond the
+    previous exchange (c3 rule) or beyond two user messages (wild rule, i − j > 2).
     """
     task = finder.scope.tasks[index]
     groups: dict[str, list[Found]] = {name: [] for name in ("here", "asked", "near", "far", "given", "open")}
@@ -77,7 +77,7 @@ def contradiction(finder: Finder, index: int, rule: LongRangeRule) -> str:
 
 
 def _chosen_before(finder: Finder, index: int) -> bool:
-    """Return whether a value that the schema lists, and this message does not say, was said before."""
+    """Return whether a value from the schema that is not in this message appears before it."""
     return any(
         found.origin is Origin.SCHEMA and any(target.body.has(found.forms) for target in finder.earlier(index))
         for found in finder.values(index)

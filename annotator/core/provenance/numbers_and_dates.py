@@ -1,6 +1,6 @@
-"""Find numbers, dates and times in running text, in the forms in which people write them.
+"""Find numbers, dates and times in running text, as people write them.
 
-Every pattern here is linear: bounded repetitions, and only one way to read the same characters.
+Every pattern here is linear: repetitions are bounded, and the same characters match in only one way.
 """
 
 import re
@@ -16,7 +16,7 @@ Date = tuple[int | None, int, int | None]
 #: (hour, minute)
 Time = tuple[int, int]
 
-#: Thousands separators; of spaces only those that do not break.
+#: Thousands separators; only non-breaking spaces.
 _THOUSANDS = ",，\u00a0\u2009\u202f"
 _APART = str.maketrans("", "", _THOUSANDS)
 #: Digits that do not show the value directly: percentages, thousands, other decimal commas, trailing zeros.
@@ -25,8 +25,8 @@ _SCALED = re.compile(
 )
 _POINTS = frozenset(".,")
 _JOINTS = frozenset("-/:")
-# Patterns begin with the digits themselves, so that the search skips text without digits; what comes before is checked
-# afterwards.
+# Patterns begin with the digits themselves, so that the search skips text without digits; the text before them is
+# checked afterwards.
 _NUMBER = re.compile(
     rf"(\d{{1,3}}(?:[{_THOUSANDS}]\d{{3}}){{1,5}}(?!\d)(?:\.\d{{1,12}}(?!\d))?|\d{{1,18}}(?:\.\d{{1,12}})?(?!\d))"
     r"(?:\s?(%|％|percent\b|per cent\b|thousand\b|million\b|billion\b|k\b|千|万|亿))?"
@@ -81,7 +81,7 @@ _HAN_DATE = re.compile(
     r"(?:(\d{4})年)?(\d{1,2}|[一二三四五六七八九十]{1,2})月"
     r"(?:(\d{1,2}|[一二三四五六七八九十]{1,3})[日号]?(?:[到至\-–~—](\d{1,2})[日号])?)?"
 )
-#: Characters before a month's name in which its day may appear.
+#: The characters before a month's name that may contain its day.
 _REACH = 24
 
 _TIMES = re.compile(
@@ -98,7 +98,7 @@ _WHOLE_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?:\.\d{1,1
 
 
 def number_of(value: Any) -> int | float | None:
-    """Return the number that a JSON value is or spells ("1,000", "5.0"); None for other texts, also for "00417"."""
+    """Return the number that a JSON value is or contains ("1,000", "5.0"); None for other texts, also "00417"."""
     kind = type(value)
     if kind is int or kind is float:
         return _whole(value)
@@ -150,7 +150,7 @@ def has_scaled(folded: str) -> bool:
 
 
 def may_be_spelt(number: int | float, folded: str) -> bool:
-    """Return whether a text may have a number as a word; never wrongly False."""
+    """Return whether a text may have a number as a word. May be wrongly True, but never wrongly False."""
     if number != int(number):
         return "half" in folded
     size = abs(int(number))
@@ -168,8 +168,8 @@ def may_be_spelt(number: int | float, folded: str) -> bool:
 def numbers_in(folded: str, taken: list[Span], *, words: bool = True) -> dict[int | float, list[Span]]:
     """Return number → its spans in a folded text, except in the spans ``taken`` by dates and times.
 
-    A percentage stands for both 50 and 0.5; thousands, 万 and the like are multiplied out and also kept as written.
-    ``words``: also read written numbers (three, 三).
+    50 % is both 50 and 0.5. Thousands, 万 and the like are multiplied out and also kept as written. ``words``: also
+    read written numbers (three, 三).
     """
     found: dict[int | float, list[Span]] = {}
     ends = sorted(taken)
@@ -192,7 +192,7 @@ def numbers_in(folded: str, taken: list[Span], *, words: bool = True) -> dict[in
 
 
 def _goes_on(folded: str, start: int) -> bool:
-    """Return whether the digits at ``start`` are the rest of a word or of a longer number."""
+    """Return whether the digits at ``start`` continue a word or a longer number."""
     if not start:
         return False
     before = folded[start - 1]
@@ -239,7 +239,7 @@ def _spelt(words: str) -> int | float:
 
 
 def han_number(text: str) -> int | None:
-    """Return the number that Chinese numerals spell, or None. 一万五 is 15,000, 一万零五 is 10,005."""
+    """Return the value of Chinese numerals, or None. 一万五 is 15,000, 一万零五 is 10,005."""
     if all(sign in _HAN_DIGITS for sign in text):
         return int("".join(str(_HAN_DIGITS[sign]) for sign in text))
     total = section = digit = 0
@@ -261,7 +261,7 @@ def han_number(text: str) -> int | None:
 
 
 def may_hold_date(folded: str, date: Date) -> bool:
-    """Return whether a folded text may have a date in any form; never wrongly False, and cheaper than looking."""
+    """Return whether a folded text may have a date in any form: a cheap test that is never wrongly False."""
     _, month, day = date
     if "月" in folded or day is None:
         return True

@@ -1,4 +1,4 @@
-"""Values that a tool's own schema gives: defaults, and the values that an argument may have."""
+"""Values in a tool's schema: defaults, and the values that an argument may have."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from annotator.core.provenance.value_forms import Forms, fold, squash
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import Tool
 
-#: How far after the word "default" its value may come in a description.
+#: How many characters after the word "default" its value may be in a description.
 _REACH = 40
 _DEFAULT_WORDS = ("default", "默认")
 
@@ -21,7 +21,7 @@ class Given(NamedTuple):
 
 
 def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> Given | None:
-    """Return where a tool's schema gives the value at ``path``; None if it only describes it.
+    """Return where a tool's schema contains the value at ``path``; None if it only describes it.
 
     Defaults that are only in the description (“Default value: economy”) count as defaults.
     """
@@ -44,7 +44,7 @@ def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> G
 
 
 def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:
-    """Return where one schema gives a value; ``anchor`` is the place below the schema that is asked about."""
+    """Return where one schema contains a value; ``anchor`` is the place below the schema to search."""
     if "default" in schema and _same(schema["default"], forms):
         return Given(SourceKind.DEFAULT, f"{anchor}/default")
     enum = schema.get("enum")
@@ -78,7 +78,7 @@ def _same(value: Any, forms: Forms) -> bool:
 
 @lru_cache(maxsize=8192)
 def _said_to_be_default(description: str) -> frozenset[str]:
-    """Return the words after “default” in a description. Cached: many values are compared with the same few."""
+    """Return the words after “default” in a description. Cached, because there are few descriptions."""
     found: set[str] = set()
     folded = fold(description[:2_000])
     for word in _DEFAULT_WORDS:

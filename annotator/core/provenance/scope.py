@@ -1,4 +1,4 @@
-"""The texts and observations of one document in which a value may be visible, and which of them each call sees."""
+"""The texts and observations of one document that may contain a value, and which of them each call can see."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,10 +14,10 @@ from annotator.core.schema.toolsets import CompiledToolset, Tool
 
 
 class SourceKind(StrEnum):
-    """Where a value may come from. An exchange is a user message with everything that follows it up to the next task.
+    """Where a value may come from. An exchange is a user message and everything up to the next task.
 
     message: the user message of this task. reply: the user's reply to a clarification of this task; question: the
-    question asked there. env_info: what the system says. observation: of a call of this task that may come before.
+    question asked there. env_info: the system's information. observation: of a call of this task that may run before.
     earlier_message, earlier_answer, earlier_observation: of an earlier exchange; replies count as messages, questions
     as answers. default, enum: the tool's schema.
     """
@@ -34,14 +34,14 @@ class SourceKind(StrEnum):
     ENUM = "enum"
 
 
-#: Values looked at in one call (as the other checks do), and in all calls of a document.
+#: Values that are examined in one call (as in the other checks), and in all calls of a document.
 MAX_LEAVES, MAX_LEAVES_OF_ALL = 2_000, 20_000
 
 
 @dataclass(slots=True, eq=False)
 class SearchTarget:
-    """One text or observation. ``exchange`` counts from 0 over the dialogue, the talk so far included; ``turn`` is the
-    number of user messages said up to then, replies to clarifications included. ``step`` is the id of its step.
+    """One text or observation. ``exchange`` counts from 0 over the dialogue, including the imported context; ``turn``
+    is the number of user messages until then, including replies to clarifications. ``step`` is the id of its step.
     """
 
     kind: SourceKind
@@ -65,9 +65,9 @@ def text_size(target: SearchTarget) -> int:
 class CallScope:
     """One call: its arguments and which steps of its task it can see.
 
-    ``sees`` is a bitset of positions: the steps before it in the document, and all that it depends on wherever they
-    are, but none that waits for it. ``knows`` says whether everything it depends on, directly or indirectly, is
-    annotated. ``cut``: it has more values than ``leaves``, which are looked at.
+    ``sees`` is a bitset of positions: the steps before it in the document and all its dependencies, but no step that
+    waits for it. ``knows`` says whether the dependencies of all these, direct and indirect, are annotated. ``cut``: it
+    has more values than ``leaves``, the examined ones.
     """
 
     __slots__ = (
@@ -99,8 +99,8 @@ class CallScope:
 class TaskScope:
     """One task: its calls, the search targets in it, and the exchange and turn of its user message.
 
-    ``observations`` has those that contain data, by the position of their step. ``missing`` is a bitset of steps whose
-    observation or reply is not written yet, so that their content is not known.
+    ``observations`` has those that contain data, by the position of their step. ``missing`` is a bitset of steps
+    without an observation or reply yet, so their content is not known.
     """
 
     __slots__ = (
@@ -129,8 +129,8 @@ class TaskScope:
 class DocumentScope:
     """All search targets of a validated document.
 
-    ``earlier`` are those before the first task (the dialogue so far) and those of the tasks, in reading order;
-    ``complete`` says for each task whether everything before it is written. ``work`` is the search budget that is left.
+    ``earlier`` are those before the first task (the imported context) and those of the tasks, in reading order;
+    ``complete`` says for each task whether all content before it exists. ``work`` is the search budget that is left.
     """
 
     __slots__ = ("_left", "complete", "earlier", "tasks", "work")
@@ -147,7 +147,7 @@ class DocumentScope:
         if document["env_info"]:
             env.append(SearchTarget(SourceKind.ENV_INFO, "/env_info", self._text(document["env_info"]), -1, 0))
         exchange, turn = self._talk(document["context"], env)
-        # Often only the end of the dialogue so far is given; what came before is not known.
+        # Often only the end of the context is given; the rest is not known.
         complete = not document["context"]
         for index, task in enumerate(document["tasks"]):
             exchange, turn = exchange + 1, turn + 1
@@ -176,7 +176,7 @@ class DocumentScope:
                 continue
             if role == "user":
                 exchange, turn = exchange + 1, turn + 1
-            # Anything before the first given user message belongs to an exchange whose message is unknown.
+            # Content before the first given user message belongs to an exchange with an unknown message.
             exchange = max(exchange, 0)
             self.earlier.append(SearchTarget(kinds[role], anchor, self._text(message["content"]), exchange, turn))
         return exchange, turn
@@ -238,7 +238,7 @@ _ACKNOWLEDGING = frozenset({"status", "status_code", "code", "success", "ok", "m
 
 
 def says_something(observation: Any) -> bool:
-    """Return whether an observation contains data: not empty, a single word or a mere status."""
+    """Return whether an observation contains data: not empty, a single word or just a status."""
     if isinstance(observation, str):
         return len(observation.split()) > 1 or any(c.isdecimal() for c in observation) or not observation.isascii()
     return observation not in ([], {}, True, False)

@@ -1,7 +1,7 @@
-"""What a value is searched for in: a text, or an observation, which is JSON.
+"""The places where a value is searched for: a text, or an observation, which is JSON.
 
-Both are read at most once for each kind of form (words, digits, squashed), when the first value needs it. A search is
-at most one pass over the text, whatever the text says.
+Both are read at most once for each kind of form (words, digits, squashed), when a value first needs it. A search is at
+most one pass over the text.
 """
 
 import json
@@ -26,7 +26,7 @@ from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, 
 from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
 from annotator.core.schema.canonical import escape
 
-#: Characters of one text that are searched; later ones are not seen.
+#: Characters of one text that are searched; the rest is ignored.
 MAX_CHARACTERS = 200_000
 #: Values of one observation that are searched.
 MAX_LEAVES = 20_000
@@ -39,7 +39,7 @@ _FOLLOWING = re.compile(r"[ -]([a-z]+)")
 
 
 class Quality(StrEnum):
-    """How a value appears where it was found.
+    """How a value appears in its source.
 
     exact: character for character, as a whole word or JSON value. normalised: the same in another form (case, spacing,
     number, date). inside: only as part of a longer word, as an inflected word, or by its words one by one.
@@ -83,8 +83,8 @@ class Text:
     )
 
     def __init__(self, raw: str, *, written: bool = True, work: Work | None = None) -> None:
-        """``written``: also read numbers written as words; tools do not write them. ``work``: the search budget that is
-        left; without any, nothing is found.
+        """``written``: also read numbers written as words; tools do not write them. ``work``: the remaining search
+        budget; if it is used up, nothing is found.
         """
         self._written = written
         self._work = work or Work()
@@ -111,14 +111,14 @@ class Text:
         return bool((folded and folded in text and self._standing(folded, 1)) or self._otherwise(forms, 1))
 
     def _may_look(self, forms: Forms) -> bool:
-        """Charge one search for a value: a long one may be compared at each character, a number by its words, a date by
-        its months.
+        """Charge one search for a value: a long one may be compared at each character, a number in words, a date by
+        month.
         """
         times = 4 if forms.dates or forms.number is not None else 1
         return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 8))
 
     def hits(self, forms: Forms) -> list[Hit]:
-        """Return where the value appears, at most MAX_SPANS places, best quality first, only in the best form."""
+        """Return where the value appears in its best form: at most MAX_SPANS places, best quality first."""
         return [Hit(start, end, quality) for start, end, quality in self._spans(forms, MAX_SPANS)]
 
     def _spans(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
@@ -141,7 +141,7 @@ class Text:
         return self._otherwise(forms, most)
 
     def _otherwise(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
-        """Return where the value appears in any form other than letter by letter."""
+        """Return where the value appears in another form than character by character."""
         if forms.number is not None:
             spans = self._number(forms.number)
             if spans:
@@ -164,7 +164,7 @@ class Text:
             if span:
                 return [(*span, Quality.INSIDE)]
         if self._written and type(forms.number) is int:
-            # A year may be asked for by itself; days and months are too small to tell where they come from.
+            # A year may be an argument by itself; days and months are too small to identify their source.
             if self._years is None:
                 self._years = {}
                 for (year, *_), span in self.dates:
@@ -202,7 +202,7 @@ class Text:
         return self._times
 
     def _moment(self, forms: Forms) -> list[Span]:
-        """Return where a date appears; with a time of day, where both appear, or for midnight the date alone."""
+        """Return where a date appears; with a time of day: where both appear, or for midnight only the date."""
         if forms.dates and not any(may_hold_date(self.folded, date) for date in forms.dates):
             return []
         if self._days is None:
@@ -261,7 +261,7 @@ class Text:
         return None
 
     def _standing(self, needle: str, most: int) -> list[Span]:
-        """Yield where ``needle`` appears as words of its own; if it begins or ends without letters, anywhere."""
+        """Yield where ``needle`` appears as whole words; anywhere if it does not begin or end with a letter."""
         found: list[Span] = []
         at = self.folded.find(needle)
         while at >= 0 and len(found) < most and self._work.spend(PLACE):
@@ -292,8 +292,8 @@ class Observation:
     def has(self, forms: Forms) -> bool:
         """Return whether the value appears here in any form. Searches the JSON as text, without parsing it."""
         if self._blob is None:
-            # Each value on its own line, so that numbers of a list are apart (without indentation: a value forty levels
-            # deep would become forty times as long); without quotation marks, so that neighbours are apart.
+            # Each value on its own line, to separate the numbers of a list. (Without indentation, because a value forty
+            # levels deep would become forty times as long; without quotation marks, to separate neighbours.)
             blob = _ONE_A_LINE(self.root)
             if "\\" in blob:
                 blob = _ESCAPE.sub("  ", blob)
@@ -335,7 +335,7 @@ class Observation:
 
     @property
     def text(self) -> Text:
-        """Return all texts and keys of the observation, one a line."""
+        """Return all texts and keys of the observation, one on each line."""
         if self._text is None:
             self._text = self._walk()
         return self._text
@@ -394,6 +394,6 @@ def _apart(text: str, start: int, end: int) -> bool:
 
 
 def _shared(one: str, other: str) -> int:
-    """Return the number of characters with which both begin."""
+    """Return the length of the common prefix."""
     shorter = min(len(one), len(other))
     return next((i for i in range(shorter) if one[i] != other[i]), shorter)

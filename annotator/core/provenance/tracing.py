@@ -1,4 +1,4 @@
-"""The complete provenance of a document as data, for pages and notebooks: every place of every value."""
+"""The complete provenance of a document as data, for pages and notebooks: all sources of all values."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from annotator.core.schema.toolsets import CompiledToolset
 
 #: Sources returned for one value; the nearest come first.
 MAX_SOURCES = 40
-#: Values that were searched for everywhere and found nowhere, or were not searched for.
+#: Origins of values that were searched for everywhere and not found, or were not searched for.
 _NO_SOURCE = frozenset({Origin.NOWHERE, Origin.UNKNOWN})
 
 
@@ -42,7 +42,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class ArgumentTrace:
     """One text or number below a call's arguments. ``path``: keys and indexes below them; ``reason``: why the value may
-    be inferred, if given. ``origin``: how near it is found (see Origin); "nowhere" is what the check
+    be inferred, if given. ``origin``: the nearest kind of source (see Origin); "nowhere" is what the check
     provenance.no_source warns of. ``sources``: the nearest first; empty if the value is common or found nowhere.
     """
 
@@ -66,7 +66,7 @@ class CallTrace:
 
 @dataclass(frozen=True, slots=True)
 class TaskTrace:
-    """One task: its calls, the dependencies that its values suggest and its graph lacks, those that no value supports
+    """One task: its calls, the dependencies that its values suggest but its graph lacks, those that no value supports
     (pairs: id of a step, id of the step it depends on), and those that are certainly missing.
     """
 
@@ -81,16 +81,16 @@ class TaskTrace:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where the argument values of a document come from."""
+    """The sources of a document's argument values."""
 
     tasks: tuple[TaskTrace, ...]
 
     def task(self, task_id: str) -> TaskTrace | None:
-        """Return the task with this id; None where there is none."""
+        """Return the task with this id; None if there is none."""
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def call(self, task_id: str, step_id: str) -> CallTrace | None:
-        """One call of a task; None where there is none."""
+        """Return one call of a task; None if there is none."""
         task = self.task(task_id)
         return next((call for call in task.calls if call.step == step_id), None) if task else None
 
@@ -124,7 +124,7 @@ def trace(
 
 
 def suggest_edges(document: dict[str, Any], toolset: CompiledToolset, task_id: str) -> list[Suggestion]:
-    """Return the dependencies that the values of one task suggest and its graph lacks; see ``edges.suggestions``.
+    """Return the dependencies that the values of one task suggest but its graph lacks; see ``edges.suggestions``.
 
     Raises KeyError if the document has no such task.
     """
@@ -135,7 +135,7 @@ def suggest_edges(document: dict[str, Any], toolset: CompiledToolset, task_id: s
 def evidence_for_information(
     document: dict[str, Any], toolset: CompiledToolset, task_id: str, *, long_range_rule: LongRangeRule = "c3"
 ) -> InformationEvidence:
-    """Evidence for and against the information label of one task. Raises KeyError when there is no such task."""
+    """Return the evidence about the information label of one task. Raises KeyError if there is no such task."""
     finder = Finder(DocumentScope(document, toolset))
     return evidence(finder, _index(finder, task_id), long_range_rule)
 
@@ -195,7 +195,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
 
 
 def _visible(finder: Finder, index: int, found: Found) -> list[SearchTarget]:
-    """Return all places the call can see, the nearest first."""
+    """Return all places that the call can see, the nearest first."""
     task, sees = finder.scope.tasks[index], found.call.sees
     said = [target for position, target in task.said if sees >> position & 1]
     observed = [task.observations[position] for position in positions(sees) if position in task.observations]

@@ -1,4 +1,4 @@
-"""One value in all the forms in which it may appear elsewhere."""
+"""One value in all forms in which it may appear elsewhere."""
 
 import re
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ _DROP = str.maketrans("", "", _SEPARATORS)
 _DIGITS = re.compile(r"\d+")
 _HAN_RUN = re.compile("[\u3400-\u9fff]+")
 
-#: Words that say nothing about where a composed text comes from.
+#: Words that do not help to identify the source of a composed text.
 _EMPTY_WORDS = frozenset(
     {"the", "and", "for", "with", "from", "this", "that", "are", "was", "has", "have", "not", "you", "your", "our"}
     | {"all", "any", "can", "will", "about", "into", "than", "then"}
 )
-#: A text longer than this was composed, not copied: it needs no source.
+#: A longer text was composed, not copied: it needs no source.
 MAX_TEXT = 240
 
 
@@ -38,7 +38,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_joined(character: str) -> bool:
-    """Return whether a character belongs to the word beside it; not in scripts without spaces."""
+    """Return whether a character belongs to the word next to it; never in scripts without spaces."""
     if character.isascii():
         return character.isalnum() or character == "_"
     return character.isalnum() and not "\u2e80" <= character <= "\ud7ff" and not "\uf900" <= character <= "\uffef"
@@ -59,9 +59,9 @@ class Forms:
 
     ``common``: found everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that a hit
     is weak evidence (all common values, and whole numbers below ten). ``written``: a long text that somebody composed.
-    ``foreign``: for a small number, the words that make it the number of something else if they follow it (two guests
-    are not in “2 nights”). ``core``: the part that stays in one piece however the value is spaced and punctuated: its
-    longest run of digits, or its first two characters of a script without spaces.
+    ``foreign``: for a small number, words after it that show that it counts something else (two guests are not in “2
+    nights”). ``core``: the part that does not change with spacing and punctuation: its longest run of digits, or its
+    first two characters of a script without spaces.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class Forms:
     def _read_date(self, folded: str) -> None:
         dates, times = dates_in(folded), times_in(folded)
         covered = sum(end - start for start, end in {span for _, span in [*dates, *times]})
-        # Separators, seconds and a zone are what else a date may have.
+        # A date may also have separators, seconds and a zone.
         if covered and covered >= len(folded) - (7 if dates and times else 1):
             self.dates = tuple(date for date, _ in dates)
             self.times = tuple(time for time, _ in times)
@@ -162,7 +162,7 @@ def _forms(value: str | int | float, kind: str) -> Forms:
 
 def forms_of(value: str | int | float) -> Forms:
     """Return the forms of a value (cached)."""
-    # The type tells 1 from 1.0 and True, which are equal keys.
+    # The type distinguishes 1 from 1.0 and True, which are equal keys.
     return _forms(value, type(value).__name__) if type(value) is not str or len(value) < 200 else Forms(value)
 
 

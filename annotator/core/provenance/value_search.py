@@ -1,4 +1,4 @@
-"""Find the nearest place where each value of a call is visible. Each place is searched only as far as needed."""
+"""Find the nearest place where each value of a call is visible. The search stops at the first source."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,12 +16,11 @@ from annotator.core.schema.canonical import escape
 
 
 class Origin(StrEnum):
-    """Where a value is found, the nearest to its call first.
+    """Where a value is found, the nearest first.
 
     common: it needs no source. inferable: marked so. message: the user says it in this task. schema: the tool's schema
     gives it. env_info, reply (or a question asked), observation: of this task. earlier: only before this task. written:
-    a long text that somebody composed. nowhere: not found. unknown: not found, but something that comes before is
-    missing.
+    a long text that somebody composed. nowhere: not found. unknown: not found, but earlier content is missing.
     """
 
     COMMON = "common"
@@ -58,7 +57,7 @@ class Found:
     inferred: list[tuple[SearchTarget, Span]] = field(default_factory=list)
 
 
-#: Searching for words that may mean a value takes this many times as long as searching for the value.
+#: Searching for words from which a value follows takes this many times as long as searching for the value.
 _BY_PATTERN = 16
 
 
@@ -106,13 +105,13 @@ class Finder:
             found.origin = Origin.WRITTEN
         elif not (self._whole(index, task, found) or self._inferred(task, found) or self._by_words(index, task, found)):
             missing = task.missing & call.sees or not self.scope.complete[index]
-            # Without env_info, the current date in the dialogue is not known.
+            # Without env_info, the dialogue's current date is not known.
             undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
             found.origin = Origin.UNKNOWN if missing or undated or work.spent else Origin.NOWHERE
         return found
 
     def _inferred(self, task: TaskScope, found: Found) -> bool:
-        """Search for what everybody infers the same way: a code that a word names, a date relative to today."""
+        """Search for inferences that everybody makes: a code that a word names, a date relative to today."""
         forms = found.forms
         said = [task.message, *(target for position, target in task.said if found.call.sees >> position & 1)]
         if 1 < len(forms.folded) < 6:

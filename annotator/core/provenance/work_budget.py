@@ -1,10 +1,10 @@
-"""How much of one document is searched for the sources of its values."""
+"""The limit on searching one document for the sources of its values."""
 
-#: Characters searched for one document; what is not found until then is not known. No dialogue that a person reads
-#: comes near.
+#: Characters searched for one document; values not found until then are unknown. Far above any dialogue that a person
+#: reads.
 MAX_WORK = 400_000_000
-#: The cost, in characters, of operations dearer than reading on by a character: looking into a text at all, a place
-#: that matches at first, comparing one of many dates or words with a value.
+#: The cost, in characters, of more expensive operations: opening a text, a place whose beginning matches, comparing one
+#: of many dates or words with a value.
 LOOK, PLACE, ITEM = 1_000, 800, 200
 
 
@@ -17,11 +17,11 @@ class Work:
         self.left = left
 
     def spend(self, characters: int) -> bool:
-        """Spend that much; return whether it was still there."""
+        """Spend an amount; return whether it was available."""
         self.left -= characters
         return self.left > 0
 
     @property
     def spent(self) -> bool:
-        """Whether the budget is spent, so that what was not found is unknown."""
+        """Whether the budget is spent, so that missing values are unknown."""
         return self.left <= 0

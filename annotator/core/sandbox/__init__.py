@@ -4,9 +4,9 @@
         results = sandbox.run(source, "validate", [Call(args=("some response",))])
 
 A prepared interpreter (``inside.zygote``) forks one child for each batch of calls of one source. The child can only
-compute and answer: a system call filter refuses files, sockets and processes, and limits stop what runs too long or
-grows too large. If the filter cannot be loaded, nothing runs (``SandboxUnavailable``). The host trusts a child only
-about its own batch, and observes timeouts and crashes itself.
+compute and answer: a system call filter refuses files, sockets and processes, and limits stop code that runs too long
+or uses too much memory. If the filter cannot be loaded, nothing runs (``SandboxUnavailable``). The host trusts a child
+only about its own batch, and observes timeouts and crashes itself.
 """
 
 from annotator.core.sandbox.host import Sandbox

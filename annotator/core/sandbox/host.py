@@ -23,13 +23,13 @@ BATCH_CALLS = 250
 BATCH_BYTES = 4 << 20
 #: After this many calls that ran alone and had to be stopped, the rest of the source's calls are not tried.
 MAX_STOPPED = 3
-#: Seconds for the interpreter to get ready, and for the report of a child's end after its own time.
+#: Seconds for the interpreter to start, and for the report of a child's end after its own time limit.
 _READY, _GRACE = 15.0, 3.0
 _FOLDER = Path(__file__).resolve().parent
 _START = (
     "import sys; sys.path.insert(0, sys.argv[1]); from inside.zygote import main; main(int(sys.argv[2]), sys.argv[3])"
 )
-#: Protection in addition to the filter, where the machine allows it.
+#: Protection in addition to the filter, if the machine allows it.
 LAYERS = ("user", "namespaces", "root", "landlock")
 #: Statuses that a child may report about itself.
 _REPORTED = frozenset(
@@ -75,7 +75,7 @@ class Sandbox:
         """Call ``function`` of ``source`` with each of ``calls``; return a result for each, in their order.
 
         Each result is the same as if the call ran in its own child: it does not depend on other calls. Raises
-        SandboxUnavailable if nothing can be run, which is never the code's fault.
+        SandboxUnavailable if no code can run, which is never the code's fault.
         """
         limits = limits or Limits()
         wanted = list(calls)
@@ -85,8 +85,8 @@ class Sandbox:
         if "\x00" in source or not _is_text(source):
             words = "The code contains a NUL or half of a surrogate pair. Remove it."
             return [CallResult(Status.SYNTAX_ERROR, message=words) for _ in wanted]
-        # Code can pass information to the next child through the time at which it ends, and so count the children.
-        # Therefore the order of calls is random, both within a batch and for calls with their own child.
+        # Code can pass information to the next child through the time at which it ends, and can so count the children.
+        # Therefore the order of calls is random, in a batch and for calls with their own child.
         order = _RANDOM.sample(range(len(wanted)), len(wanted))
         with self._lock:
             work = _Work(self, source, function, expected, limits)
@@ -95,7 +95,7 @@ class Sandbox:
         return [found[n] for n in range(len(wanted))]
 
     def close(self) -> None:
-        """Stop the prepared interpreter and whatever it runs."""
+        """Stop the prepared interpreter and its children."""
         if self._control is not None:
             self._control.close()
         if self._process is not None:
@@ -105,7 +105,7 @@ class Sandbox:
         self._process = self._control = None
 
     def start(self) -> None:
-        """Start the prepared interpreter if it does not run. Raises SandboxUnavailable."""
+        """Start the prepared interpreter if it is not running. Raises SandboxUnavailable."""
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
@@ -178,9 +178,9 @@ class _Work:
     """The calls of one source.
 
     A child answers a whole batch, because a child for each call costs four times as much. But code that sees the other
-    responses can tell the reference, which it must accept, from the broken variants. So it gets one call after the
-    other in random order, twice, and the first call of the batch also alone: results must not depend on earlier calls.
-    If they do, each call gets its own child, in the random order that ``Sandbox.run`` chose.
+    responses can distinguish the reference, which it must accept, from the broken variants. So it gets one call after
+    the other in random order, twice, and the first call of the batch also alone: results must not depend on earlier
+    calls. If they do, each call gets its own child, in the random order that ``Sandbox.run`` chose.
     """
 
     def __init__(self, sandbox: Sandbox, source: str, function: str, expected: Expected, limits: Limits) -> None:
@@ -203,7 +203,7 @@ class _Work:
         return [alone, *map(self._alone, calls[1:])]
 
     def _given_up(self) -> CallResult | None:
-        """Return the result for the remaining calls if they are not to be tried; else None."""
+        """Return the result for the remaining calls if they are not tried; else None."""
         if len(self.stopped) >= MAX_STOPPED:
             last = self.stopped[-1]
             words = f"Not tried: {MAX_STOPPED} earlier calls ended like this. {last.message}".strip()
@@ -257,7 +257,7 @@ class _Work:
             "result": self.limits.result,
             "message": self.limits.message,
         }
-        # Serialised first: if one call cannot be, none is started.
+        # Serialise first: if one call cannot be serialised, none is started.
         work = [json.dumps({"args": call.args, "kwargs": dict(call.kwargs)}).encode() for call in calls]
         channel = self.sandbox._child(self.limits)
         try:
@@ -288,7 +288,7 @@ class _Work:
                 results.append(result)
                 if len(results) == len(calls):
                     break
-                # Not earlier: a child must not know the calls after the one that it answers.
+                # Only now, because a child must not know the calls after the one that it answers.
                 reading.send(calls[len(results)])
             too_much = reading.too_much
             if too_much:
@@ -311,7 +311,7 @@ def _failure(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> C
     if too_much:
         return CallResult(Status.OUTPUT_LIMIT, message=f"The answer has more than {limits.result:,} bytes.")
     if end is None:
-        # Not even the prepared interpreter answered; it has been ended.
+        # The prepared interpreter did not answer either, and was stopped.
         return CallResult(Status.TIMEOUT_WALL, message=f"It ran for more than {limits.wall:g} seconds.")
     number = end["signal"]
     used_up = end["cpu"] >= 0.95 * limits.cpu

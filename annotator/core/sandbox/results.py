@@ -1,4 +1,4 @@
-"""Calls of the sandbox, their limits and their results."""
+"""The sandbox's calls, limits and results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
     @property
     def words(self) -> str:
-        """What happened, as a sentence for the author of the code."""
+        """A sentence about what happened, for the author of the code."""
         return _WORDS[self]
 
 
@@ -50,7 +50,7 @@ _WORDS = {
 
 
 class Expected(StrEnum):
-    """What the function is to return."""
+    """The type of value that the function should return."""
 
     #: A tuple or list of a boolean and a text.
     VERDICT = "verdict"
@@ -60,7 +60,7 @@ class Expected(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a call may use. A batch of calls shares one allowance; when it runs out, they are tried one by one."""
+    """The limits of a call. A batch of calls shares one limit; when it is reached, they are tried one by one."""
 
     #: Seconds.
     wall: float = 3.0
@@ -68,7 +68,7 @@ class Limits:
     #: Seconds after which no further calls of a source are started. A job sends its heartbeat between two sources, and
     #: must do so within ``annotator.services.jobs.jobs.HEARTBEAT_TIMEOUT``.
     total: float = 20.0
-    #: Bytes of address space, the interpreter's own included.
+    #: Bytes of address space, including the interpreter's own.
     memory: int = 256 << 20
     #: Bytes of one answer, of the message in it, and of the source.
     result: int = 1 << 20
@@ -90,7 +90,7 @@ class CallResult:
 
     ``accepted`` is the verdict of an ``ok`` validator, ``value`` what an ``ok`` tool returned; ``message`` the
     validator's message, or what went wrong (for an exception, the traceback through the code's own lines). ``signal``
-    is what ended a child that ``crashed``.
+    is the signal that ended a child that ``crashed``.
     """
 
     status: Status
@@ -105,4 +105,4 @@ class CallResult:
 
 
 class SandboxUnavailable(Exception):
-    """Nothing can be run; the text says why, and what to do."""
+    """No code can run; the text says why, and what to do."""

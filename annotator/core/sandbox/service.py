@@ -4,7 +4,7 @@
 
 For containers, so that workers never start an interpreter for untrusted code themselves. A connection has one request
 and one answer, each with four bytes of length (little endian) and JSON. A few are served in parallel, the others wait.
-Before its answer, the service regularly sends a length of zero as a sign of life.
+Until it answers, the service regularly sends a length of zero as a heartbeat.
 """
 
 import contextlib
@@ -26,12 +26,13 @@ from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, S
 
 #: Bytes of a request or an answer.
 MAX_ANSWER_BYTES = 64 << 20
-#: Prepared interpreters, started when needed, so that code which hangs blocks only one. The container's memory limit
+#: Prepared interpreters, started when needed, so that code that hangs blocks only one. The container's memory limit
 #: must allow for all of them at their maximum.
 INTERPRETERS = 3
 #: Seconds that a client may take to send its request, or to read its answer.
 CLIENT_TIMEOUT = 30.0
-#: Seconds between signs of life, without one until a client gives up, and for a client to connect. A waiting job must
+#: Seconds between heartbeats, without a heartbeat until a client gives up, and for a client to connect. A waiting job
+#: must
 #: send its heartbeat (``annotator.services.jobs.jobs``).
 SIGN_INTERVAL, SILENCE_LIMIT, CONNECT_TIMEOUT = 2.0, 10.0, 2.0
 #: Seconds that a client waits beyond the limits of its calls: for an interpreter to start, and for other clients.
@@ -59,7 +60,8 @@ class RemoteSandbox:
     ) -> list[CallResult]:
         """See ``Sandbox.run``. Also raises SandboxUnavailable if the service cannot be reached or stops responding."""
         limits = limits or Limits()
-        # After the last call may start, up to three children still run: one for the first call, two for a batch.
+        # After the time limit for starting calls, up to three children still run: one for the first call, two for a
+        # batch.
         until = time.monotonic() + limits.total + 3 * limits.wall + MARGIN
         request = {
             "source": source,
@@ -96,7 +98,7 @@ def serve(path: str) -> None:
         Path(path).unlink()
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        # The one used last comes first, so that the others need not be started.
+        # The one used last comes first, so that the others are only started if needed.
         free: Free = queue.LifoQueue()
         for _ in range(INTERPRETERS):
             free.put(stack.enter_context(Sandbox()))
@@ -127,7 +129,7 @@ def _answer(free: Free, connection: socket.socket) -> None:
 
 @contextlib.contextmanager
 def _signs_of_life(connection: socket.socket) -> Iterator[None]:
-    """Send signs of life until the block ends."""
+    """Send heartbeats until the block ends."""
     over = threading.Event()
 
     def tell() -> None:
@@ -169,7 +171,7 @@ def _send(connection: socket.socket, value: Any) -> None:
 
 
 def _receive(connection: socket.socket) -> Any:
-    """Return the received value; None for a sign of life."""
+    """Return the received value; None for a heartbeat."""
     size = int.from_bytes(_exactly(connection, 4), "little")
     if size > MAX_ANSWER_BYTES:
         raise ValueError("it is too long")

@@ -1,11 +1,11 @@
 """Canonical JSON text: the form in which content is stored, hashed and compared.
 
 Keys are sorted, there is no insignificant white space, the encoding is UTF-8, and every number has its shortest
-spelling, so documents that say the same have the same bytes on every machine. Two numbers are the same if they have the
-same kind and value: 1.5, 1.50 and 15e-1 are, and so are 1E2 and 100.0; 40 and 40.0 are not, nor are 0.0 and -0.0;
-integers keep all their digits. (Documents stored before kinds were kept have integers in place of 40.0; their text, and
-so their hash, does not change.) What cannot be stored faithfully (NUL, lone surrogates, NaN, integers of more than
-1,000 digits) is refused with a sentence.
+spelling, so equal documents have the same bytes on every machine. Two numbers are the same if they have the same kind
+and value: 1.5, 1.50 and 15e-1 are, and so are 1E2 and 100.0; 40 and 40.0 are not, nor are 0.0 and -0.0; integers keep
+all their digits. (Documents stored before kinds were kept have integers in place of 40.0; their text, and so their
+hash, does not change.) Values that cannot be stored exactly (NUL, single surrogates, NaN, integers of more than 1,000
+digits) are refused with a sentence.
 """
 
 import hashlib
@@ -31,25 +31,25 @@ __all__ = [
     "without_kinds",
 ]
 
-#: The longest anchor that is stored. Keys of observations may be longer; then the value that contains them is the
-#: place.
+#: The longest anchor that is stored. Keys of observations may be longer; the place is then the value that contains
+#: them.
 MAX_ANCHOR = 600
 
 
 def normalise(value: Any) -> Any:
     """Return a copy of ``value`` with tuples as lists.
 
-    Raises SchemaProblem, with the JSON pointer of the place, for whatever cannot be stored faithfully.
+    Raises SchemaProblem, with the JSON pointer of the place, if it cannot be stored exactly.
     """
     try:
         return _copy(value, 0)
     except _Unfaithful:
-        # Pointers are built only now: they would triple the cost of the usual case.
+        # Pointers are only built now, because they would triple the cost of the usual case.
         return _copy_with_pointer(value, "", 0)
 
 
 def canonical(value: Any) -> str:
-    """Return the canonical JSON text of ``value``. Raises SchemaProblem if it cannot be stored faithfully."""
+    """Return the canonical JSON text of ``value``. Raises SchemaProblem if it cannot be stored exactly."""
     encoded = encode_faithful(value, option=orjson.OPT_SORT_KEYS)
     if encoded is None:
         encoded = dumps(normalise(value), option=orjson.OPT_SORT_KEYS)
@@ -57,11 +57,12 @@ def canonical(value: Any) -> str:
 
 
 def encode_faithful(value: Any, *, option: int = 0) -> bytes | None:
-    """Return the JSON of a dict or list that ``normalise`` would not change; None if it needs a closer look.
+    """Return the JSON of a dict or list that ``normalise`` would not change; None if it must be checked by
+    ``normalise``.
 
-    The walk settles what the encoder does not (floats, depth, foreign types), the encoder what is slow to walk (half
-    surrogates, big integers, keys), and its output shows NUL characters. One pass each: the speed of imports depends on
-    it.
+    The walk checks what the encoder does not (floats, depth, other types), the encoder what is slow to walk (half
+    surrogates, big integers, keys), and its output shows NUL characters. Each is one pass, because the speed of imports
+    depends on it.
     """
     kind = type(value)
     if (kind is not dict and kind is not list) or not _is_faithful(value, 0):
@@ -74,9 +75,9 @@ def encode_faithful(value: Any, *, option: int = 0) -> bytes | None:
 
 
 def without_kinds(value: Any) -> Any:
-    """Return a copy in which whole floats are integers, for comparing numbers whatever their kind.
+    """Return a copy in which whole floats are integers, to compare numbers of different kinds.
 
-    What was hashed in this form before kinds were kept (events, protocols) is still hashed in it.
+    Events and protocols are still hashed in this form, which is older than the distinction of kinds.
     """
     if isinstance(value, dict):
         return {key: without_kinds(item) for key, item in value.items()}
@@ -100,17 +101,17 @@ def value_hash(value: Any) -> str:
 
 
 def shortened(anchor: str) -> str:
-    """Return the anchor; if it is too long to store, that of its nearest surroundings."""
+    """Return the anchor; if it is too long to store, the anchor of its nearest parent."""
     return anchor if len(anchor) <= MAX_ANCHOR else anchor[: MAX_ANCHOR + 1].rpartition("/")[0]
 
 
 def unescape(step: str) -> str:
-    """Return the key behind one step of a JSON pointer."""
+    """Return the key of one part of a JSON pointer."""
     return step.replace("~1", "/").replace("~0", "~")
 
 
 class _Unfaithful(Exception):
-    """Something in the value cannot be stored; the slow walk finds out what and where."""
+    """Something in the value cannot be stored; the slow walk finds the place."""
 
 
 _ATOMS = frozenset((str, int, bool, type(None)))

@@ -1,7 +1,7 @@
 """The document of a constrained case (cctu): a query, and rules for solving it.
 
-Parts with ids (constraints, rounds, calls) are named by them everywhere, like tasks and steps. Null is “not annotated”:
-a case without a reference trajectory is not a case with an empty trajectory.
+Parts with ids (constraints, rounds, calls) are named by their ids everywhere, like tasks and steps. Null is “not
+annotated”: a case without a reference trajectory is not a case with an empty trajectory.
 """
 
 from enum import StrEnum
@@ -42,10 +42,10 @@ class ParameterVariant(BaseModel):
 
 
 class Validator(BaseModel):
-    """What judges a final response: Python code, or a built-in form with parameters (``annotator.core.validators``).
+    """Judges a final response: Python code, or a built-in validator with parameters (``annotator.core.validators``).
 
-    ``function`` is the function in the code that judges this constraint; the code may define more, such as helpers and
-    the judges of other constraints of the case. ``good`` and ``bad`` are responses that must pass and must fail.
+    ``function`` is the function in the code that judges this constraint; the code may define others, such as helpers
+    and functions for other constraints of the case. ``good`` and ``bad`` are responses that must pass and must fail.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -59,7 +59,7 @@ class Validator(BaseModel):
 
 
 class CaseConstraint(Part):
-    """One rule. ``dimension`` and ``category`` are words of the taxonomy (docs/constraints.md), null if lost.
+    """One rule. ``dimension`` and ``category`` are terms of the taxonomy (docs/constraints.md), null if lost.
 
     Most rules have ``parameters``, some a ``validator``. ``anchor`` quotes the span of the system prompt that states
     the rule; without it, the prompt must contain the text itself.
@@ -80,7 +80,7 @@ class RoundCall(Part):
 
     id: Id
     name: str
-    #: A string if the arguments were not readable as a JSON object; a check reports it.
+    #: A string if the arguments could not be read as a JSON object; a check reports it.
     arguments: dict[str, Any] | str
     observation: Any = None
 

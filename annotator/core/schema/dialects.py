@@ -1,7 +1,7 @@
 """Convert the JSON Schema dialects in which toolsets are written to JSON Schema 2020-12.
 
-Keywords that cannot mean what they say are read as what was meant ("required": true on a property, "minimum": "0", old
-tuple items), or left out with a note, so that one odd keyword never prevents checking a whole tool.
+Invalid keywords are read as they were meant ("required": true on a property, "minimum": "0", old tuple items), or left
+out with a note, so that one odd keyword does not prevent checking a whole tool.
 """
 
 import re
@@ -14,7 +14,7 @@ import jsonschema_rs
 from annotator.core.schema.references import inline_references
 from annotator.core.schema.type_words import JSON_TYPES, type_fragment
 
-#: Patterns come from outside: only the linear-time engine runs them, and their compiled size is limited.
+#: Patterns are untrusted: only the linear-time engine runs them, and their compiled size is limited.
 PATTERN_OPTIONS = jsonschema_rs.RegexOptions(size_limit=1 << 18, dfa_size_limit=1 << 20)
 #: Patterns checked in one toolset: each may take some milliseconds to compile, in every process that checks.
 MAX_PATTERNS = 200
@@ -32,7 +32,7 @@ _COUNTS = (
 )
 _FLAGS = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
 _TEXTS = ("title", "description", "format", "$comment", "contentEncoding", "contentMediaType")
-#: Keywords that name or fetch other schemas; references are already inlined, so nothing may point here.
+#: Keywords that name or fetch other schemas; references are already inlined, so nothing may refer to them.
 _DROPPED = (
     *("$ref", "$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
     *("$vocabulary", "$defs", "definitions", "dependencies", "nullable"),
@@ -52,8 +52,8 @@ _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
 def normalise_schema(schema: Any) -> dict[str, Any]:
     """Return a tool's ``parameters`` as JSON Schema 2020-12 describing an object; the argument is not changed.
 
-    Raises ValueError, with a sentence, for what has no meaning at all: not an object, a reference to another file or to
-    nothing, a schema that unfolds without end.
+    Raises ValueError, with a sentence, if the schema cannot be used: it is not an object, has a reference to another
+    file or to nothing, or unfolds without end.
     """
     return read_schema(schema)[0]
 
@@ -68,7 +68,7 @@ class Patterns:
 def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Like ``normalise_schema``, with a note (a sentence) for each rule that was left out.
 
-    ``patterns``: what the toolset's other tools have left.
+    ``patterns``: the limit that the toolset's other tools have left.
     """
     if schema is None:
         schema = {}
@@ -87,14 +87,14 @@ def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str
 
 
 def _is_property_map(schema: dict[str, Any]) -> bool:
-    """Return whether the properties are given directly, without the schema of the whole object around them."""
+    """Return whether the properties are given directly, without the schema of the object."""
     if not schema or "properties" in schema or isinstance(schema.get("type"), str | list):
         return False
     return all(isinstance(value, dict) for value in schema.values()) and not schema.keys() & {"additionalProperties"}
 
 
 class _Reader:
-    """Reads one schema top down and collects what was left out. ``path`` is the argument's name, dotted."""
+    """Reads one schema top down and collects notes on omitted rules. ``path`` is the argument's dotted name."""
 
     def __init__(self, patterns: Patterns) -> None:
         self.notes: list[str] = []
@@ -166,7 +166,7 @@ class _Reader:
         out.pop("additionalItems", None)
 
     def _read_parts(self, out: dict[str, Any], path: str) -> list[str]:
-        """Normalise everything that is itself a schema; return the properties that mark themselves as required."""
+        """Normalise all inner schemas; return the properties that mark themselves as required."""
         hoisted: list[str] = []
         for key in _MAPS:
             if key not in out:
@@ -218,7 +218,7 @@ class _Reader:
 
     def _read_limits(self, out: dict[str, Any], path: str) -> None:
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-            # Draft 4 has a flag beside the limit.
+            # Draft 4 has a flag next to the limit.
             if isinstance(out.get(exclusive), bool) and out.pop(exclusive) and inclusive in out:
                 out[exclusive] = out.pop(inclusive)
         for key in _NUMBERS + _COUNTS:

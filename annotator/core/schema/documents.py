@@ -47,7 +47,7 @@ class Part(BaseModel):
 
 
 class Message(BaseModel):
-    """One turn of the dialogue so far, in which earlier tasks have no steps."""
+    """One message of the imported context, in which earlier tasks have no steps."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,7 +59,8 @@ class Dependency(BaseModel):
     model_config = ConfigDict(extra="forbid", use_enum_values=True)
 
     id: Id
-    #: A value flows (parameter), or only the order matters (logical). Native formats do not say; parameter is assumed.
+    #: A value flows (parameter), or only the order matters (logical). Native formats do not say which; parameter is
+    #: assumed.
     kind: DependencyKind = DependencyKind.PARAMETER
 
 
@@ -71,7 +72,7 @@ class _Step(Part):
 class Call(_Step):
     type: Literal["call"] = "call"
     name: str
-    #: A string if the candidate's arguments were not readable as a JSON object; a check reports it.
+    #: A string if the candidate's arguments could not be read as a JSON object; a check reports it.
     arguments: dict[str, Any] | str
     observation: Any = None
     #: Argument anchor below this call (such as "/city") → why its value may be inferred.
@@ -94,7 +95,7 @@ Step = Annotated[Call | Clarification | Answer, Field(discriminator="type")]
 
 
 class CandidateMessage(Part):
-    """A generated alternative of a task's user message."""
+    """A generated alternative to a task's user message."""
 
     id: Id
     text: str
@@ -107,7 +108,7 @@ class Task(Part):
     information: Information | None = None
     #: The label as spelled in the native record.
     native_information: str | None = None
-    #: What the system prompt says at this task, if it differs from the dialogue's.
+    #: The system's information at this task, if it differs from the dialogue's.
     env_info: str | None = None
     candidate_messages: list[CandidateMessage] = Field(default_factory=list)
     #: The chosen candidate message, if any.
@@ -119,6 +120,6 @@ class MultiTurn(Part):
     kind: Literal["multi_turn"] = "multi_turn"
     language: Literal["en", "zh"] | None = None
     env_info: str | None = None
-    #: The dialogue so far, before the first task.
+    #: The imported context: the messages before the first task.
     context: list[Message] = Field(default_factory=list)
     tasks: list[Task] = Field(min_length=1, max_length=64)

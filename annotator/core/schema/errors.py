@@ -1,4 +1,4 @@
-"""What is wrong with a document, as data: a place and a sentence."""
+"""Problems of a document as data: a place and a sentence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class SchemaProblem(ValueError):
         super().__init__("; ".join(f"{p.pointer or '/'}: {p.message}" for p in problems[:5]))
 
 
-#: Sentences for malformed values, by error type; pydantic's own messages name classes of the program.
+#: Sentences for malformed values, by error type; pydantic's own messages contain class names.
 _WORDS = {
     "missing": "This field is required.",
     "extra_forbidden": "Unknown field.",
@@ -56,8 +56,8 @@ _WORDS = {
 
 
 def in_words(item: Any, own: Mapping[str, str] | None = None) -> str:
-    """Return a sentence for one of the errors that a ValidationError lists. ``own``: sentences that go
-    first, by type.
+    """Return a sentence for one of the errors that a ValidationError lists. ``own``: sentences that have priority, by
+    type.
     """
     words = (own or {}).get(item["type"]) or _WORDS.get(item["type"])
     return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))

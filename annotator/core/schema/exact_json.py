@@ -1,15 +1,15 @@
-"""Read and write JSON exactly: the only way from JSON text to values and back.
+"""Read and write JSON exactly. All JSON text is read and written here.
 
 The kind of a number matters: 40 and 40.0 are two values (a published checker judges a call with the one right and with
 the other wrong), and so are 0.0 and -0.0. Integers keep every digit, up to ``MAX_DIGITS``. Decimals are floats; a
-decimal that no float equals (1.00000000000000000001) is refused with its JSON pointer, because digits of it would be
-lost. How a number is *spelled* (1.50 or 1.5, 1E2 or 100.0) is not part of the value; ``core.schema.layout`` keeps that
-for export. A key that appears twice in one object is refused, too, because one of the two values would be lost.
+decimal that no float equals (1.00000000000000000001) is refused with its JSON pointer, because digits would be lost.
+How a number is *spelled* (1.50 or 1.5, 1E2 or 100.0) is not part of the value; ``core.schema.layout`` keeps that for
+export. A key that appears twice in one object is refused, too, because one of the two values would be lost.
 
 The fast parser silently takes the last of two equal keys, turns integers beyond 64 bits into floats, and rounds
-decimals. All of these are found by counting instead of parsing twice: writing the value again gives as many quotes as
-were read unless a key was lost, and only a number of 16 digits or more, or with a large negative exponent, can be
-inexact. A quote written as an escape would upset the count. Doubtful texts go through the slow parser, which decides.
+decimals. Counting finds all of these without parsing twice: the written value has as many quotes as the text unless a
+key was lost, and only a number of 16 digits or more, or with a large negative exponent, can be inexact. (A quote
+written as an escape would change the count.) The slow parser decides about doubtful texts.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ from typing import Any
 
 import orjson
 
-#: Deepest nesting of a value; deeper input is refused before any recursive code sees it.
+#: Deepest nesting of a value; deeper input is refused before any recursive code reads it.
 MAX_DEPTH = 60
-#: Most digits of an integer. Reading and writing thousands of digits takes quadratic time, and nobody needs them.
+#: Most digits of an integer. Reading and writing thousands of digits takes quadratic time.
 MAX_DIGITS = 1000
 #: Characters of a number that a sentence shows.
 _SHOWN = 40
@@ -35,12 +35,12 @@ _BEYOND = 10**MAX_DIGITS
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG_NUMBER = b"0" * 19
-#: The digits of a decimal, the point included: any decimal of 15 digits comes back from a float.
+#: The digits of a decimal, including the point: a float keeps any decimal of 15 digits.
 _FIGURES = bytes(0x30 if 0x30 <= byte <= 0x39 or byte == 0x2E else 0x20 for byte in range(256))
 _LONG_FIGURE = b"0" * 16
-#: Searched for one by one: there is a fast search for their first characters only.
+#: Searched for one by one, because only their first characters have a fast search.
 _TINY = (re.compile(rb"e-0*[1-9][0-9]{2}"), re.compile(rb"E-0*[1-9][0-9]{2}"))
-# A text without its end is taken to the end: searching from each of its marks would be quadratic.
+# A text without its closing mark extends to the end: searching again from each mark would be quadratic.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\[\s\S])*+"?|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
 _ESCAPED_QUOTE = b"\\u0022"
 _SLOW = ("infinity", "surrogate in string", "depth limit")
@@ -52,10 +52,10 @@ HALF_CHARACTER = "The text contains half of a surrogate pair, which is not a cha
 
 
 class JsonError(ValueError):
-    """A text that is JSON, but says something that cannot be kept; ``pointer`` says where in it (RFC 6901)."""
+    """Valid JSON with a value that cannot be stored; ``pointer`` says where (RFC 6901)."""
 
     def __init__(self, pointer: str, message: str) -> None:
-        # Keys may contain characters that no database takes, and these words are stored.
+        # Keys may contain characters that a database cannot store, and this message is stored.
         pointer, message = (_UNSTORABLE.sub("\ufffd", text) for text in (pointer, message))
         super().__init__(f"At {pointer[:200]}: {message}" if pointer else message)
         self.pointer = pointer
@@ -63,7 +63,7 @@ class JsonError(ValueError):
 
 
 def loads(text: str | bytes) -> Any:
-    """Return the value that a text spells.
+    """Return the value of a JSON text.
 
     Raises JsonError for a key that appears twice, too many digits or levels; json.JSONDecodeError for invalid JSON.
     Both are ValueErrors.
@@ -72,7 +72,8 @@ def loads(text: str | bytes) -> Any:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        # The fast parser reads an integer of some hundred digits as infinite, and has no position for half a character.
+        # The fast parser reads an integer of several hundred digits as infinity, and gives no position for half a
+        # surrogate pair.
         if any(word in error.msg for word in _SLOW):
             with contextlib.suppress(UnicodeDecodeError):
                 return _slowly(raw)
@@ -90,7 +91,7 @@ def loads(text: str | bytes) -> Any:
 def holds_more_values(raw: bytes, most: int) -> bool:
     """Return whether a JSON text may have more values than ``most``, each of which can take a hundred bytes of memory.
 
-    For use before parsing: counts the characters before and between values, also inside texts.
+    Use it before parsing: it counts the characters before and between values, also inside texts.
     """
     return len(raw) > most and sum(map(raw.count, (b",", b"[", b"{"))) > most
 
@@ -98,8 +99,8 @@ def holds_more_values(raw: bytes, most: int) -> bool:
 def read_decimal(text: str) -> float:
     """Return the float that equals a decimal; ``text`` is a number with a point or an exponent.
 
-    Raises ValueError, with a sentence, if there is none: the nearest float, written with as many digits as ``text``
-    has, is another number.
+    Raises ValueError, with a sentence, if there is none: with as many digits as ``text`` has, the nearest float is
+    another number.
     """
     # Measured before converting, as for integers.
     if len(text) > MAX_DIGITS:
@@ -121,7 +122,7 @@ def read_decimal(text: str) -> float:
 
 
 def with_kept_decimals(text: str) -> str:
-    """Return a JSON text in which each decimal that ``read_decimal`` refuses is the nearest float."""
+    """Return a JSON text in which the nearest float replaces each decimal that ``read_decimal`` refuses."""
     return _TOKEN.sub(_kept, text) if _may_be_inexact(text.encode(errors="replace")) else text
 
 
@@ -141,7 +142,7 @@ def _may_be_inexact(raw: bytes) -> bool:
 
 
 def load_stored(text: str) -> Any:
-    """Return the value of a text that ``dumps`` or ``canonical`` wrote: nothing in it can be refused."""
+    """Return the value of a text that ``dumps`` or ``canonical`` wrote, which is always valid."""
     raw = text.encode()
     return json.loads(text) if _LONG_NUMBER in raw.translate(_DIGITS) else orjson.loads(raw)
 
@@ -163,7 +164,7 @@ def same(a: Any, b: Any) -> bool:
     try:
         return dumps(a, option=orjson.OPT_SORT_KEYS) == dumps(b, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        # Half a surrogate pair, which only a value made by a program can have.
+        # Half a surrogate pair, which only a program can put into a value.
         return True
 
 
@@ -173,12 +174,12 @@ def is_too_long(number: int) -> bool:
 
 
 def escape(key: str) -> str:
-    """Return a key as one step of a JSON pointer (RFC 6901)."""
+    """Return a key as one part of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 class _Flaw:
-    """A stand-in for what cannot be stored, until its place is known. ``step``: the key that it is about."""
+    """Replaces a value that cannot be stored until its place is known. ``step``: the key concerned."""
 
     def __init__(self, message: str, step: str = "") -> None:
         self.message = message
@@ -251,7 +252,7 @@ def _flaws(value: Any, pointer: str) -> Iterator[tuple[str, _Flaw]]:
 
 
 def _written_out(value: Any) -> Any:
-    """Return a copy in which integers that the encoder does not take are text."""
+    """Return a copy in which integers that the encoder cannot write are text."""
     if isinstance(value, dict):
         return {key: _written_out(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,6 +1,6 @@
-"""Values of ``format`` in our own schemas: how a value is typed, which its type does not tell."""
+"""Values of ``format`` in our own schemas: how a value is entered, if its type does not say so."""
 
-#: A list of texts, typed one a line.
+#: A list of texts, entered one per line.
 LINES = "lines"
-#: A share, typed in per cent.
+#: A share, entered in per cent.
 PERCENT = "percent"

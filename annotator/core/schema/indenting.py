@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-#: Levels that are broken into lines. Each level indents its lines further: forty levels made a text some thirty-six
-#: times as long. Deeper values stay on one line.
+#: Levels that are broken into lines; deeper values stay on one line. Each level indents its lines further: forty levels
+#: made a text about thirty-six times as long.
 MAX_BROKEN = 8
 
 _HOLDING = (dict, list, tuple)
@@ -15,7 +15,7 @@ flat = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def indented(value: Any, *, line: int = 0, width: Callable[[str], int] = len) -> str:
-    """Return a value as JSON with line breaks; parsed again it is the same value, kinds of numbers included.
+    """Return a value as JSON with line breaks; parsing it again returns the same value, including the kinds of numbers.
 
     A list or object that fits into ``line`` characters, as ``width`` counts them, stays on one line.
     """
@@ -33,7 +33,7 @@ def indented(value: Any, *, line: int = 0, width: Callable[[str], int] = len) ->
             rows = f",{start}".join([name + text for name, (text, _) in zip(names, parts, strict=True)])
             size = sum(map(len, names)) + sum(size for _, size in parts) + 2 * len(value)
         else:
-            # Nothing in it is broken into lines, so it is written in one go.
+            # It has no line breaks, so it is written in one go.
             rows = _encoder(start)(value)[1:-1]
             size = width(rows) - (len(start) - 1) * (len(value) - 1) + 2
         if 2 * level + taken + size <= line:

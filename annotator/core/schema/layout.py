@@ -1,8 +1,8 @@
 """The layout of a JSON text: its order of keys, spelling of numbers and characters, and white space.
 
-None of it is part of a value, so canonical text has none of it; but if you hand in ``{"b": 1.50, "a": 1E2}``, you get
-the same text back. A value is written using the text it came from: unchanged parts are copied character by character,
-and only new parts are written anew, in the same style. Only the layout of an old text is used, never its content.
+The layout is not part of a value, so canonical text has none. But if you import ``{"b": 1.50, "a": 1E2}``, you get the
+same text back: unchanged parts of a value are copied from its original text character by character, and new parts are
+written in the same style. Only the layout of the original text is used, never its content.
 """
 
 import json
@@ -16,7 +16,7 @@ from annotator.core.schema.exact_json import dumps, same, with_kept_decimals
 
 _BLANKS = " \t\r\n"
 _BLANK = re.compile(f"[{_BLANKS}]*")
-# Only from the first of several blanks: starting at each of them would be quadratic.
+# Match only from the first of several blanks: starting at each of them would be quadratic.
 _BREAK = re.compile(r'("(?:[^"\\]|\\.)*+")|(?<![ \t])[ \t]*+[\r\n]\s*')
 _DECODER = json.JSONDecoder()
 
@@ -24,8 +24,8 @@ _DECODER = json.JSONDecoder()
 def lay_out(value: Any, original: str) -> str:
     """Return the JSON of ``value``, laid out like ``original``.
 
-    ``lay_out(loads(text), text) == text``, and ``loads(lay_out(value, text))`` is ``value`` whatever ``text`` says.
-    Raises ValueError if ``original`` is not JSON. (Lines imported before inexact decimals were refused may have some.)
+    ``lay_out(loads(text), text) == text``, and ``loads(lay_out(value, text))`` is ``value`` for every ``text``. Raises
+    ValueError if ``original`` is not JSON. (Lines imported before inexact decimals were refused may have some.)
     """
     original = with_kept_decimals(original)
     at = _skip(original, 0)
@@ -40,7 +40,7 @@ def on_one_line(text: str) -> str:
 
 
 class _Part(NamedTuple):
-    """A value of the text, and where it begins and ends; a member of an object begins with its key, at ``start``."""
+    """A value in the text, with its beginning and end. A member of an object begins with its key, at ``start``."""
 
     value: Any
     at: int
@@ -73,7 +73,7 @@ class _Layout:
 
     def _object(self, value: dict[str, Any], old: _Part) -> str:
         if same({key: value[key] for key in old.value if key in value}, old.value):
-            # Only additions: the existing parts need not be matched.
+            # Parts were only added, so the existing parts need no matching.
             out = [self.text[old.at : old.end - 1].rstrip(_BLANKS)]
             rest = self.text[old.at + len(out[0]) : old.end]
             any_kept = True
@@ -96,7 +96,7 @@ class _Layout:
 
     def _list(self, value: list[Any], old: _Part) -> str:
         members = list(self._members(old.at))
-        # An item that moved is written as before.
+        # An item that moved keeps its text.
         places = {dumps(part.value, option=orjson.OPT_SORT_KEYS): n for n, part in reversed(list(enumerate(members)))}
         out = [self.text[old.at : members[0].start]]
         for n, item in enumerate(value):
@@ -111,7 +111,7 @@ class _Layout:
         return "".join(out)
 
     def _between(self, members: list[_Part], n: int) -> str:
-        """Return the text before member ``n``; the style's comma before one that was the first."""
+        """Return the text before member ``n``; for the former first member, the comma in the text's style."""
         return self.text[members[n - 1].end : members[n].start] if n else self.comma
 
     def _new(self, value: Any) -> str:

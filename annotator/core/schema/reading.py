@@ -1,4 +1,4 @@
-"""Read JSON into a validated document; every problem is named by pointer and sentence."""
+"""Read JSON into a validated document. Every problem has a pointer and a sentence."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,7 +25,7 @@ def read_document(data: Any) -> dict[str, Any]:
 
     Raises SchemaProblem listing every problem found.
     """
-    # Valid content needs no copy: validation makes one.
+    # Valid content needs no copy, because validation makes one.
     if encode_faithful(data) is None:
         data = normalise(data)
     if not isinstance(data, dict):
@@ -110,7 +110,7 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
             calls.add(call["id"])
 
 
-#: What the types alone do not express, by kind.
+#: Rules that the types do not express, by kind.
 _BEYOND_TYPES: dict[str, Callable[[dict[str, Any]], Iterator[Problem]]] = {
     "multi_turn": _of_tasks,
     "constrained": _of_case,

@@ -1,4 +1,4 @@
-"""Replace local references in a JSON Schema with what they refer to.
+"""Replace local references in a JSON Schema with their targets.
 
 References can make a schema fetch something, recurse without end, or unfold into millions of rules. Without them,
 checking a value takes time in proportion to the schema and the value. So every ``$ref`` is inlined here, within limits.
@@ -16,9 +16,9 @@ MAX_DEPTH = 60
 
 
 _MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
-#: Values, not schemas: what looks like a reference in here is data.
+#: Their content is values, not schemas: a reference in here is data.
 _DATA = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
-#: Where definitions are kept; they are unfolded where they are used.
+#: The keys with definitions, which are unfolded where they are used.
 _DEFINITIONS = frozenset({"$defs", "definitions"})
 _WORDS_ONLY = frozenset({"title", "description", "default", "examples"})
 
@@ -26,8 +26,8 @@ _WORDS_ONLY = frozenset({"title", "description", "default", "examples"})
 def inline_references(schema: dict[str, Any]) -> dict[str, Any]:
     """Return ``schema`` without ``$ref``; the argument is not changed.
 
-    Raises ValueError, with a sentence, for a reference that leaves the schema or leads nowhere, and for a schema that
-    is nested or unfolds too far.
+    Raises ValueError, with a sentence, for a reference to something outside the schema or to nothing, and for a schema
+    that is nested too deeply or unfolds too far.
     """
     result: dict[str, Any] = _Inliner(schema).unfold(schema, {}, 0)
     return result

@@ -32,7 +32,7 @@ __all__ = [
 MAX_TOOLS = 512
 MAX_NAME = 200
 
-#: If one of these stands beside "properties", names that are not listed may be valid.
+#: Next to one of these keywords, names that "properties" does not list may be valid.
 _OPENING = frozenset(
     {"allOf", "anyOf", "oneOf", "if", "not", "patternProperties", "additionalProperties"}
     | {"unevaluatedProperties", "dependentSchemas"}
@@ -56,16 +56,17 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool ready to check calls. ``validator`` also refuses arguments that the schema does not name."""
+    """A tool, ready to check calls. ``validator`` also refuses arguments that the schema does not name."""
 
     spec: ToolSpec
     validator: jsonschema_rs.Draft202012Validator
     argument_names: tuple[str, ...]
-    #: Alternatives (anyOf, oneOf) in the schema that each value may be tried with.
+    #: Alternatives (anyOf, oneOf) in the schema; each value may be tried with each.
     alternatives: int
-    #: Everything in the schema, including required names and listed values: each value may be compared with it.
+    #: All values in the schema, including required names and listed values; each value of a call may be compared with
+    #: each.
     rules: int
-    #: Patterns in the schema: each character may be matched against them.
+    #: Patterns in the schema; each character may be matched against each.
     patterns: int
 
     @property
@@ -78,7 +79,7 @@ class Tool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """JSON Schema 2020-12 of the arguments, as a form needs it."""
+        """JSON Schema 2020-12 of the arguments, for forms."""
         return self.spec.parameters
 
 
@@ -86,11 +87,11 @@ _DISTINCTIVE = re.compile(r"[a-z0-9][A-Z]|[A-Za-z][0-9_.\-]+[A-Za-z]")
 
 
 def read_tools(data: Any) -> list[dict[str, Any]]:
-    """Return the tools of a native record, unchanged, after checking that each one names itself.
+    """Return the tools of a native record, unchanged, after checking that each one has a name.
 
-    Accepts a list of OpenAI function objects or of bare ``{name, description, parameters}``, the same as JSON text, or
-    under the key ``tools``. A schema that cannot be understood is not an error here: ``normalise_tools`` marks the
-    tool as broken and its calls get a finding. Raises SchemaProblem with pointers into ``data``.
+    Accepts a list of OpenAI function objects or of bare ``{name, description, parameters}``, also as JSON text or under
+    the key ``tools``. A schema that cannot be understood is not an error here: ``normalise_tools`` marks the tool as
+    broken and its calls get a finding. Raises SchemaProblem with pointers into ``data``.
     """
     if isinstance(data, str):
         try:
@@ -147,7 +148,7 @@ def normalise_tools(tools: Sequence[Mapping[str, Any]]) -> dict[str, ToolSpec]:
 
 
 def _rules(schema: Any) -> Any:
-    """Return a schema without its texts: two schemas that differ only there accept the same calls."""
+    """Return a schema without its texts. Two schemas that differ only in texts accept the same calls."""
     if isinstance(schema, list):
         return [_rules(part) for part in schema]
     if not isinstance(schema, dict):
@@ -180,13 +181,13 @@ def _compile(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def _closed(schema: Any, *, root: bool = True) -> Any:
-    """Return ``schema`` refusing unnamed properties, wherever it lists some and does not mention others."""
+    """Return a ``schema`` that refuses unnamed properties wherever it lists some and does not mention others."""
     if not isinstance(schema, dict):
         return schema
     out = dict(schema)
     properties = schema.get("properties", {})
     if (properties or root) and not schema.keys() & _OPENING:
-        # A required name without a description of its own counts as named.
+        # A required name without its own description counts as named.
         named: dict[str, Any] = {name: {} for name in schema.get("required", ()) if name not in properties}
         out["properties"] = {**properties, **named}
         out["additionalProperties"] = False
@@ -200,7 +201,7 @@ def _closed(schema: Any, *, root: bool = True) -> Any:
 
 
 class CompiledToolset:
-    """A toolset ready for checking. ``tools`` has every tool by name, broken ones included.
+    """A toolset, ready for checking. ``tools`` has every tool by name, including broken ones.
 
     Build it with ``CompiledToolset.of``, which caches the most recently used ones.
     """
@@ -221,7 +222,7 @@ class CompiledToolset:
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of the stored content; that of the empty text for tools that are not stored."""
+        """SHA-256 of the stored content; of the empty text if the tools are not stored."""
         return content_hash(self._text)
 
     @property
@@ -231,14 +232,14 @@ class CompiledToolset:
 
     @cached_property
     def distinctive_names(self) -> tuple[tuple[str, str], ...]:
-        """Pairs (name, name in lower case) of tools whose names are not ordinary words: they have a capital inside, a
-        digit or a separator. “geocode” or “search” is a word, and using it reveals nothing.
+        """Pairs (name, name in lower case) of tools whose names are not ordinary words: they contain a capital, a digit
+        or a separator. “geocode” and “search” are words, and using them reveals nothing.
         """
         return tuple((name, name.lower()) for name in self.tools if _DISTINCTIVE.search(name))
 
     @property
     def broken(self) -> dict[str, str]:
-        """Name → why that tool cannot be checked."""
+        """Name → the reason why the tool cannot be checked."""
         return {name: tool.spec.broken for name, tool in self.tools.items() if tool.spec.broken}
 
 
@@ -255,13 +256,13 @@ def _ready(spec: ToolSpec) -> Tool:
 
 
 def count_values(value: Any) -> int:
-    """Count the values within a JSON value, itself included."""
+    """Count the values in a JSON value, including itself."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(count_values, inside))
 
 
 def count_characters(value: Any) -> int:
-    """Count the characters of all texts and keys within a JSON value."""
+    """Count the characters of all texts and keys in a JSON value."""
     if isinstance(value, dict):
         return sum(map(len, value)) + sum(map(count_characters, value.values()))
     return sum(map(count_characters, value)) if isinstance(value, list) else len(value) if isinstance(value, str) else 0

@@ -23,7 +23,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "null": ("none", "nil", "void"),
 }
 _KNOWN = {word: name for name, words in _WORDS.items() for word in (name, *words)}
-#: Words that leave the type open: "timestamp" is a text in one schema and a number in another.
+#: Words with an unclear type: "timestamp" is a text in one schema and a number in another.
 _ANYTHING = frozenset({"any", "unknown", "mixed", "variant", "json", "timestamp", "enum", "*", "", "任意"})
 
 _GENERIC = re.compile(r"([^\s\[\]<>]+)\s*[\[<](.*)[\]>]", re.DOTALL)
@@ -35,7 +35,7 @@ _MAX_LENGTH = 80
 
 @lru_cache(maxsize=1024)
 def _parse(word: str) -> tuple[tuple[str, ...], Any] | None:
-    """Return type names and, if the word says so, the schema of the items; None for an unknown word."""
+    """Return type names and, if the word names it, the schema of the items; None for an unknown word."""
     word = word.strip().lower()
     if word in _ANYTHING:
         return (), None

@@ -1,4 +1,4 @@
-"""Values and names inside sentences."""
+"""Values and names in sentences."""
 
 import difflib
 import re
@@ -21,7 +21,7 @@ _TYPES = {
 
 
 def shown(value: Any) -> str:
-    """Return a value as a person may read it in a sentence, cut where it is long."""
+    """Return a value for a sentence, shortened if it is long."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -34,18 +34,18 @@ def shown(value: Any) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Return a text in quotation marks, or another value as it is written, cut where it is long."""
+    """Return a text in quotation marks, or another value as it is written, shortened if it is long."""
     return f"“{cut(value)}”" if isinstance(value, str) else cut(dumps(value).decode())
 
 
 def cut(text: str, longest: int = _MAX_LENGTH) -> str:
-    """``text`` on one line, cut with an ellipsis where it is long."""
+    """Return ``text`` on one line, with an ellipsis if it is long."""
     text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def listed(words: Iterable[str], most: int = 8, last: str = "and") -> str:
-    """“a”, “b” and “c”; past ``most`` words the number of the others."""
+    """Return “a”, “b” and “c”; after ``most`` words, the number of the others."""
     quoted = [f"“{cut(word)}”" for word in words]
     if len(quoted) > most:
         quoted = [*quoted[:most], f"{len(quoted) - most} more"]
@@ -58,12 +58,12 @@ def options(values: Sequence[Any]) -> str:
 
 
 def types(names: Sequence[str]) -> str:
-    """JSON Schema types in words: "a text or null"."""
+    """Return JSON Schema types in words: "a text or null"."""
     return " or ".join(_TYPES.get(name, name) for name in names)
 
 
 def path_name(path: Sequence[str | int]) -> str:
-    """Return a place below the arguments as people write it: position.latitude, data[0].type."""
+    """Return a place below the arguments in dotted form: position.latitude, data[0].type."""
     name = ""
     for step in path:
         name += f"[{step}]" if isinstance(step, int) else f".{step}" if name else str(step)
@@ -79,7 +79,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
             return name
     if not names:
         return None
-    # Comparing two texts in full is cubic at worst; so that is done once, with the name that shares the most pairs.
+    # A full comparison of two texts is cubic at worst, so only the name with the most common pairs is compared fully.
     pairs = _pairs(word[:_MAX_LENGTH])
     near = max(names, key=lambda name: _share(pairs, _pairs(name[:_MAX_LENGTH])))
     alike = difflib.SequenceMatcher(None, word[:_MAX_LENGTH], near[:_MAX_LENGTH]).ratio() >= 0.75
@@ -97,6 +97,6 @@ def _share(one: frozenset[str], other: frozenset[str]) -> float:
 
 @lru_cache(maxsize=4096)
 def _pairs(word: str) -> frozenset[str]:
-    """Return every two letters that follow one another, the ends of the word included."""
+    """Return all pairs of neighbouring letters, including the ends of the word."""
     word = f" {word.lower()} "
     return frozenset(word[at : at + 2] for at in range(len(word) - 1))

@@ -1,4 +1,4 @@
-"""Where a call violates its tool's schema, each violation as a place and a sentence."""
+"""The violations of a tool's schema by a call, each with a place and a sentence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Kind = Literal["unknown_argument", "missing_argument", "wrong_type", "not_in_enu
 MAX_VIOLATIONS = 20
 #: Nested alternatives that are explained one by one.
 _DEEPEST = 3
-#: Values of one call times everything in its tool's schema: each may be compared with each in one step, which blocks a
-#: web process. The second limit is for all calls of a dialogue.
+#: Values of one call times values in its tool's schema: comparing each with each is one step, which blocks a web
+#: process. The second limit is for all calls of a dialogue.
 MAX_HELD, MAX_HELD_OF_ALL = 5_000_000, 20_000_000
-#: The same for calls that violate their schema, where all violations are computed before one is reported. Beyond this
+#: The same for calls that violate their schema: all violations are computed before one is reported. Beyond this
 #: limit only the first one is reported.
 MAX_TRIED, MAX_TRIED_OF_ALL = 50_000, 100_000
 
-#: Characters of one call times the patterns of its tool: each may be matched against each.
+#: Characters of one call times patterns of its tool: each may be matched against each.
 MAX_MATCHED, MAX_MATCHED_OF_ALL = 200_000, 500_000
 
 _LIMITS = {
@@ -81,12 +81,12 @@ def find_violations(
         budget.tried -= tries
         errors = list(islice(tool.validator.iter_errors(arguments), MAX_VIOLATIONS))
     elif tool.alternatives:
-        # The first would contain everything that is wrong by any of them.
+        # The first would contain the violations of all of them.
         yield Violation("rule", anchor, arguments, _not_checked(tool))
         return
     else:
         errors = [_first_error(tool, arguments)]
-    # A value of the wrong type is never in the enum either; that needs no extra finding.
+    # A value of the wrong type is never in the enum either; this needs no extra finding.
     mistyped = [error.instance_path for error in errors if error.kind.name == "type"]
     for error in errors:
         if error.kind.name == "enum" and error.instance_path in mistyped:
@@ -180,7 +180,7 @@ def _expected(tool: Tool, key: str) -> str:
 def _alternatives(
     tool: Tool, error: jsonschema_rs.ValidationError, value: Any, anchor: str, depth: int
 ) -> Iterator[Violation]:
-    """Explain a value that fits no alternative: if all want another type, the types; if one has the type, its
+    """Explain a value that fits no alternative: if all require another type, the types; if one has this type, its
     violations.
     """
     here, name = _place(anchor, error.instance_path), path_name(error.instance_path) or "arguments"

@@ -41,5 +41,5 @@ MAX_LENGTH = 2_000
 
 
 def aspects_of(text: str) -> frozenset[Aspect]:
-    """Return what a constraint's sentence is about, as far as its words show; empty if they do not."""
+    """Return the aspects that the words of a constraint's sentence show; may be empty."""
     return frozenset(aspect for aspect, pattern in _PATTERNS if pattern.search(text[:MAX_LENGTH]))

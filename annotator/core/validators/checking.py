@@ -55,7 +55,7 @@ def lacks(response: str, texts: list[str], ignore_case: bool) -> tuple[bool, str
 def bullets(response: str, at_least: int, at_most: int | None) -> tuple[bool, str]:
     import re
 
-    # A line across, such as * * *, is not an item.
+    # A horizontal rule, such as * * *, is not an item.
     item = r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?!(?:[-*_][ \t]*){2,}\r?$)\S"
     found = len(re.findall(item, response))
     if found < at_least or (at_most is not None and found > at_most):
@@ -105,7 +105,7 @@ def markdown(response: str, elements: list[str]) -> tuple[bool, str]:
         "quote": r"(?m)^> ?\S",
     }
     found = [name for name, sign in signs.items() if re.search(sign, response)]
-    # A closed one has a group; an open one is looked at once, however many brackets there are.
+    # A closed one has a group; an open one is read once, however many brackets there are.
     if any(link[1] for link in re.finditer(r"\[[^\]\n]+(?:\]\([^)\n]+(\))?)?", response)):
         found.append("link")
     missing = [name for name in elements if name not in found]

@@ -1,7 +1,8 @@
 """The matrix: a validator's verdicts on the reference, on stored examples, and on broken responses.
 
-It accepts the reference and every stored good example; it rejects stored bad ones and what breaks its own constraint;
-it accepts what breaks only other constraints of the item (otherwise it checks more than it should).
+It accepts the reference and every stored good example; it rejects stored bad examples and mutations that break its own
+constraint; it accepts mutations that only break other constraints of the item (otherwise it checks more than it
+should).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +23,9 @@ class RowKind(StrEnum):
     OWN = "own"
     #: A mutation that does not affect the validator's own constraint.
     OTHER = "other"
-    #: As right as the reference: with only one of several things that the sentence names as examples.
+    #: As correct as the reference: with only one of several elements that the sentence names as examples.
     ENOUGH = "enough"
-    #: A mutation that nobody can judge without looking.
+    #: A mutation that only a person can judge.
     OPEN = "open"
 
 

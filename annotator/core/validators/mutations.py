@@ -1,4 +1,4 @@
-"""Ways to break a response on purpose, each small, named, and certain about what it breaks."""
+"""Ways to break a response on purpose. Each is small and named, and its effect is known."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _DATES = re.compile(
     r"(?: \d{1,2},)? \d{4})"
 )
 _ITEM = re.compile(r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-#: A link in Markdown, or what begins like one: looked at once, however many brackets are open. A closed one has a
+#: A link in Markdown, or what begins like one: read once, however many brackets are open. A closed one has a
 #: second group.
 _LINK = re.compile(r"\[([^\]\n]+)(?:\]\([^)\n]+(\))?)?")
 #: The line under the header of a table.
@@ -39,7 +39,7 @@ class Mutated:
 
 
 def mutate(reference: str, *, keywords: Sequence[str] = ()) -> list[Mutated]:
-    """Return the mutations that apply to a reference; none twice, none that changes nothing.
+    """Return the mutations that apply to a reference; each once, and only those that change something.
 
     ``keywords``: texts that a constraint requires in the response; they are dropped one by one.
     """
@@ -61,7 +61,7 @@ def _all(text: str, keywords: Sequence[str]) -> Iterator[Mutated]:
         if changed is not None:
             yield Mutated(key, title, changed, frozenset(breaks), frozenset(may_break))
     for name, changed in resized(text):
-        # The content of the texts is gone with them; it is still JSON, with the same keys.
+        # The texts lose their content; the response is still JSON with the same keys.
         maybe = everything - {Aspect.JSON, Aspect.KEYS}
         yield Mutated(f"{name}_texts", f"With {name} texts", changed, frozenset(), maybe)
     for number, word in enumerate(keywords):
@@ -127,7 +127,7 @@ def _strip_bullets(text: str) -> str | None:
 
 
 def _lengthen(text: str) -> str | None:
-    """Insert in the middle, so that beginning and end stay; not where that would break a structure."""
+    """Insert in the middle, so that beginning and end stay, and without breaking a structure."""
     if _object(text) is not None or "|" in text or not text.strip():
         return None
     middle = len(text) // 2

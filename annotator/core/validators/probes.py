@@ -2,7 +2,7 @@
 
 from annotator.core.constraints.demands import only_examples, read_demands
 
-#: One Markdown element each; the prose around it makes it a response.
+#: One Markdown element each; with prose around it, as in a response.
 _MARKDOWN = {
     "a heading": "# Answer\n\n{text}",
     "a list": "The answer:\n\n- {text}\n- Nothing else",
@@ -14,7 +14,7 @@ def single_elements(text: str, reference: str) -> dict[str, str]:
     """Return element → the reference with only that Markdown element, if the sentence ``text`` names several as
     examples.
 
-    Otherwise empty. Each of these responses is as right as the reference.
+    Otherwise empty. Each of these responses is as correct as the reference.
     """
     if read_demands(text).form != "markdown" or not only_examples(text):
         return {}

@@ -1,7 +1,6 @@
-"""One validator to be tried, the key of everything that decides the result, and the result.
+"""One validator to try, the key of everything that decides the result, and the result.
 
-Nothing is run here: the rows go to whatever runs code (``annotator.services.dialogues.trials``), and its results come
-back.
+Nothing runs here: ``annotator.services.dialogues.trials`` runs the code on the rows and returns the results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,7 @@ from annotator.core.validators.mutations import mutate
 from annotator.core.validators.probes import single_elements
 from annotator.core.validators.suggesting import suggest
 
-#: Raised when mutations or the matrix change: what was tried before is tried again.
+#: Increased when mutations or the matrix change, so that all validators are tried again.
 VERSION = 2
 #: Characters of a reference that is broken on purpose; a longer one is tried unchanged.
 MUTABLE = 20_000
@@ -66,7 +65,7 @@ class Subject:
     def rows(self) -> list[Row]:
         """Return the responses that it is tried on, and the expected verdict on each."""
         form = None if self.code is not None else self._form()
-        # What only the reference must pass costs little; breaking it on purpose reads it many times.
+        # Trying a long reference itself costs little; breaking it on purpose reads it many times.
         keywords = [
             text for one in suggest(self.text) if one.form.key == "contains" for text in one.parameters["texts"]
         ]
@@ -145,7 +144,7 @@ def subject_of(document: Mapping[str, Any], constraint: Mapping[str, Any]) -> Su
 def reference_of(document: Mapping[str, Any]) -> str | None:
     """Return what validators must accept: the last final response of the trajectory, else the reference answer.
 
-    Without what the model thought aloud, as validators get it. None if nothing is left.
+    Without the model's thoughts, as validators get it. None if nothing remains.
     """
     finals = [one["final"] for one in document.get("reference_trajectory") or () if one["final"]]
     return without_thinking(finals[-1] if finals else document.get("answer") or "") or None
@@ -165,12 +164,10 @@ class Outcome:
 
 
 def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
-    """Return the matrix filled in. A validator that fails at every response gets one sentence, in the words of its
-    failures.
-    """
+    """Return the completed matrix. A validator that fails on every response gets one sentence, with its failures."""
     if any(result.status is Status.SANDBOX_UNAVAILABLE for result in results):
         raise ValueError("nothing was run")
-    # Each kind once: on a busy machine the same endless loop ends by one limit of time or by the other.
+    # Each kind once: on a busy machine, the same endless loop may reach one time limit or the other.
     failures = sorted({result.status.words for result in results if not result.ok})
     verdicts = [result.accepted if result.ok else None for result in results]
     if failures and not any(result.ok for result in results):

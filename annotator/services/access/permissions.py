@@ -36,7 +36,7 @@ def load_membership(*, actor: User, slug: str) -> tuple[Project, frozenset[Role]
     """Return the project behind ``slug`` and the actor's live roles. Raises Hidden unless the actor is a member."""
     held = _memberships(slug, actor.pk) if actor.is_active else []
     if not held:
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     return held[0].project, frozenset(Role(one.role) for one in held)
 
 
@@ -85,7 +85,7 @@ def require_role(*, actor: User, project: Project, roles: Set[Role]) -> frozense
     """Return the actor's roles. Raises Denied with the required role unless they have one of ``roles``."""
     held = roles_in(project, actor)
     if not held:
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     if not held & roles:
         needed = _(" or ").join(sorted(role.label.lower() for role in roles))
         sentence = _("You need the role %(role)s in %(project)s to do this. Ask one of its administrators.")

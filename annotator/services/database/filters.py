@@ -78,7 +78,7 @@ def day_of(query: Mapping[str, Any], name: str) -> date | None:
 
 def no_place(name: str) -> UnknownFilter:
     """Return the error for an invalid page cursor in a query string."""
-    sentence = _("“%(name)s” is not a valid page of this list. Leave it out to go to the first page.")
+    sentence = _("“%(name)s” isn’t a valid page of this list. Leave it out to go to the first page.")
     return UnknownFilter(sentence % {"name": name}, [name])
 
 

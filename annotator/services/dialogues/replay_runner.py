@@ -58,7 +58,7 @@ def run_replay(running: Running) -> dict[str, Any]:
             document, trajectory, toolset=CompiledToolset.of(source.toolset_revision.content), runner=runner
         )
     except SandboxUnavailable as why:
-        raise Conflict(_("The code could not be run. %(reason)s") % {"reason": why}) from None
+        raise Conflict(_("The code couldn’t be run. %(reason)s") % {"reason": why}) from None
     except SchemaProblem as problem:
         raise Invalid(_("The case can’t be replayed: %(problem)s") % {"problem": problem.problems[0].message}) from None
     record = record_of(run, implied_from=len(document["constraints"]))

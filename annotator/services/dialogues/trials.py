@@ -236,5 +236,5 @@ def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
             return shared_sandbox().run(subject.source, subject.function, calls)
         except SandboxUnavailable as error:
             last = error
-    sentence = _("%(status)s The validator is not the reason. %(reason)s")
+    sentence = _("%(status)s The validator isn’t the reason. %(reason)s")
     raise Conflict(sentence % {"status": Status.SANDBOX_UNAVAILABLE.words, "reason": last})

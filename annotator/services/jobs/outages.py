@@ -39,7 +39,7 @@ def outage(error: BaseException | None) -> str:
             return _(_BY_CODE["53300"])
         if "disk is full" in words:
             return _(_BY_CODE["53100"])
-        return _("The database does not answer, or the connection was lost")
+        return _("The database doesn’t answer, or the connection was lost")
     if isinstance(error, OSError) and error.errno in _CLOSED:
         return _("The server can’t read or write its files")
     return full_disk(error)

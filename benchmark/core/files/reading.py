@@ -114,7 +114,7 @@ class _File:
                 yield from self._single(stream, extension)
             else:
                 shown = shown_name(Path(filename).name) or "The file"
-                raise SourceError(f"Assay can't read {shown}. Use a file that ends in one of: {', '.join(EXTENSIONS)}.")
+                raise SourceError(f"Assay can’t read {shown}. Use a file that ends in one of: {', '.join(EXTENSIONS)}.")
         except SourceError as error:
             yield RecordError(0, "", str(error), True)
 

@@ -18,7 +18,7 @@ def refuse_other_format(record: dict[str, Any], chosen: str) -> None:
     guess, why = _guess(record)
     other = _unread(record) if guess is None else ""
     if other:
-        raise SchemaProblem([Problem("", f"{other}, which Assay can't read. {_INSTEAD}")])
+        raise SchemaProblem([Problem("", f"{other}, which Assay can’t read. {_INSTEAD}")])
     if guess is not None and guess != chosen and {guess, chosen} != {"c3", "mmtb"}:
         message = f"The record looks like {guess}, not {chosen}: {why}. Choose the format {guess}."
         raise SchemaProblem([Problem("", message)])

@@ -141,7 +141,7 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
     if not repeat:
         raise Conflict(
             _(
-                "Nothing to repeat: the import has not ended, its records are already in the project, or all would be "
+                "Nothing to repeat: the import hasn’t ended, its records are already in the project, or all would be "
                 "rejected."
             )
         )

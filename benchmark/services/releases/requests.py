@@ -43,7 +43,7 @@ def start_release(
         require_administrator(actor=actor, project=project)
     if native_format not in FORMATS:
         raise Invalid(
-            _("A release cannot be written as “%(name)s”. Choose one of: %(formats)s.")
+            _("A release can’t be written as “%(name)s”. Choose one of: %(formats)s.")
             % {"name": native_format, "formats": ", ".join(FORMATS)}
         )
     if VERSION.fullmatch(version) is None:

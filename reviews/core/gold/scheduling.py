@@ -36,7 +36,7 @@ def reason_against_gold(stage: Stage) -> str:
     if stage.kind is StageKind.EXPERT:
         return gettext_noop("Experts can see known answers.")
     if not stage.blind:
-        return gettext_noop("The stage is not blind, so people would see earlier reviews of the item.")
+        return gettext_noop("The stage isn’t blind, so people would see earlier reviews of the item.")
     if stage.in_rounds:
         return gettext_noop("Its items are drawn and assigned to pairs, so a gold item would stand out.")
     if stage.reviewers < 2:

@@ -13,7 +13,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
         (
             "hallucinated_value",
             _("Hallucinated value"),
-            _("The value does not appear in the dialogue and can’t be inferred from it."),
+            _("The value doesn’t appear in the dialogue and can’t be inferred from it."),
         ),
         (
             "missing_dependency",
@@ -40,7 +40,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
         (
             "observation_implausible",
             _("Implausible observation"),
-            _("The tool would not return this result for this call."),
+            _("The tool wouldn’t return this result for this call."),
         ),
         (
             "answer_wrong",

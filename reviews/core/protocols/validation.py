@@ -72,7 +72,7 @@ def _round_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
             "Rounds need two or more reviewers who work blind. Set reviewers to 2 and make the stage blind.",
         )
     if any(rule.outcome is Outcome.RESTART for rule in stage.outcomes):
-        yield Problem(f"{at}/outcomes", "A stage with rounds can’t repeat at once. Use “escalate” instead.")
+        yield Problem(f"{at}/outcomes", "A stage with rounds cannot repeat at once. Use “escalate” instead.")
     expert = protocol.expert_stage(stage.key)
     if expert is not None and any(rule.outcome in (Outcome.PASS, Outcome.PASS_WITH_FIX) for rule in expert.outcomes):
         yield Problem(
@@ -96,7 +96,7 @@ def _consecutive_problems(stage: Stage, at: str) -> Iterator[Problem]:
         yield Problem(f"{at}/consecutive", "A stage can use rounds or approvals in a row, but not both.")
     if any(rule.outcome is Outcome.PASS_WITH_FIX for rule in stage.outcomes):
         yield Problem(
-            f"{at}/outcomes", "A change restarts the count, so a fix can’t pass. Set its outcome to “restart”."
+            f"{at}/outcomes", "A change restarts the count, so a fix cannot pass. Set its outcome to “restart”."
         )
 
 
@@ -156,7 +156,7 @@ def _table_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
             yield Problem(f"{pointer}/verdicts", f"“{foreign[0]}” is not a verdict of this stage. Use one of: {words}.")
         elif number not in decided:
             reached = any(applies(rule, combination) for combination in possible)
-            why = "Earlier rows cover all its cases" if reached else "Its combination of verdicts can’t happen"
+            why = "Earlier rows cover all its cases" if reached else "Its combination of verdicts cannot happen"
             yield Problem(pointer, f"{why}. Remove the row or move it up.")
         else:
             yield from _outcome_problems(protocol, stage, rule.outcome, decided[number], pointer)
@@ -175,7 +175,7 @@ def _outcome_problems(
     ):
         yield Problem(pointer, "Only an expert stage that takes escalated items can return them.")
     if outcome is Outcome.BACK_TO_AUTHOR and protocol.author_stage(stage.key) is None:
-        yield Problem(pointer, "No self-check comes before this stage, so items can’t be sent back to their author.")
+        yield Problem(pointer, "No self-check comes before this stage, so items cannot be sent back to their author.")
     for combination in decided:
         if outcome is Outcome.PASS and Verdict.APPROVE not in combination.verdicts:
             yield Problem(pointer, f"After {combination}, nobody has approved the revision that would pass.")

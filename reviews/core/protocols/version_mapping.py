@@ -88,7 +88,7 @@ def _within(was: Stage, stage: Stage, new: Protocol, *, waiting: bool, escalated
         if expert is not None:
             return Destination(Action.MOVE, expert.key, f"Escalated items now go to “{expert.title}”.")
     return Destination(
-        Action.RESTART, stage.key, f"{'; '.join(changes)}. Earlier reviews can’t be combined with new ones."
+        Action.RESTART, stage.key, f"{'; '.join(changes)}. Earlier reviews cannot be combined with new ones."
     )
 
 

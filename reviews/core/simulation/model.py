@@ -57,7 +57,7 @@ class Rates:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be a probability from 0 to 1.")
         if self.unusable > 1 - self.baseline:
-            raise ValueError("The share of unusable candidates can’t exceed the share of wrong ones.")
+            raise ValueError("The share of unusable candidates cannot exceed the share of wrong ones.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
     """
     require_administrator(actor=actor, project=dialogue.project)
     if not roles_in(dialogue.project, to):
-        raise Invalid(_("%(person)s is not a member of this project. Invite them first.") % {"person": to})
+        raise Invalid(_("%(person)s isn’t a member of this project. Invite them first.") % {"person": to})
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         before = dialogue.owner

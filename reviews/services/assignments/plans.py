@@ -240,7 +240,7 @@ def _prioritising(project: Project, slots: list[Slot], people: _People, priority
         if slot.dialogue_id in there:
             continue
         if slot.state != SlotState.OPEN:
-            refused.append([slot.dialogue.external_id, _("It is not waiting: somebody is working on it.")])
+            refused.append([slot.dialogue.external_id, _("It isn’t waiting: somebody is working on it.")])
         elif slot.priority == priority:
             refused.append([slot.dialogue.external_id, _("It already has this priority.")])
         else:

@@ -279,8 +279,8 @@ def _mentioned(project: Project, text: str) -> list[User]:
     if unknown:
         raise Invalid(
             _(
-                "@%(name)s is not a member of this project. Choose a name from the list, or put the word in "
-                "`backticks` if it is not a name."
+                "@%(name)s isn’t a member of this project. Choose a name from the list, or put the word in "
+                "`backticks` if it isn’t a name."
             )
             % {"name": unknown[0]},
             field="text",

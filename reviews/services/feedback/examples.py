@@ -67,7 +67,7 @@ def mark_example(
             .first()
         )
         if cycle is None or cycle.exit_revision is None:
-            raise Conflict(_("This dialogue is not verified yet. Only verified dialogues can be examples."))
+            raise Conflict(_("This dialogue isn’t verified yet. Only verified dialogues can be examples."))
         if task and task not in {one["id"] for one in cycle.exit_revision.document().get("tasks", ())}:
             raise Invalid(_("The verified dialogue has no such task. Reload the page."))
         known = Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).first()
@@ -110,7 +110,7 @@ def mark_example(
 def require_markable(dialogue: Dialogue) -> None:
     """Raise Conflict for a dialogue that cannot be an example now."""
     if dialogue.status != DialogueStatus.VERIFIED:
-        raise Conflict(_("This dialogue is not verified yet. Only verified dialogues can be examples."))
+        raise Conflict(_("This dialogue isn’t verified yet. Only verified dialogues can be examples."))
     if dialogue.gold_role:
         raise Conflict(_("This dialogue tests reviewers, so it can’t be an example. Choose another one."))
 

@@ -80,7 +80,7 @@ def require_overseer(*, actor: User, project: Project) -> None:
     """Raise Denied unless the actor may see the feedback of others."""
     held = roles_in(project, actor)
     if not held:
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     if not held & OVERSEERS:
         raise Denied(_("Only senior reviewers and administrators can see the feedback of others."))
 

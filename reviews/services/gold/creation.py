@@ -229,11 +229,11 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
     if source.gold_role:
         raise Conflict(_("%(name)s is already part of a gold item. Retire that one first.") % {"name": name})
     if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
-        sentence = _("%(name)s is not verified. Choose a dialogue that is verified in every language.")
+        sentence = _("%(name)s isn’t verified. Choose a dialogue that is verified in every language.")
         raise Conflict(sentence % {"name": name})
     cycle = Cycle.objects.filter(dialogue=source).select_related("exit_revision").order_by("-number").first()
     if cycle is None or cycle.state != CycleState.VERIFIED:
-        sentence = _("%(name)s was not verified in its last cycle. Choose another dialogue.")
+        sentence = _("%(name)s wasn’t verified in its last cycle. Choose another dialogue.")
         raise Conflict(sentence % {"name": name})
     alike = versions_like_now(source.project, stage)
     begun = Event.objects.filter(dialogue=source, kind="cycle.begun").order_by("number")

@@ -156,7 +156,7 @@ def own_results(*, actor: User, project: Project) -> list[GoldScore]:
     Raises Denied if no results are shown, Hidden for an outsider.
     """
     if not roles_in(project, actor):
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     scores = _revealed_to(actor, project)
     if scores is None:
         raise Denied(_("Only administrators and senior reviewers of this project can see these results."))

@@ -122,7 +122,7 @@ def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filter
         try:
             days[name] = date.fromisoformat(raw) if raw else None
         except ValueError:
-            wrong[name] = _("“%(text)s” is not a date. Use the form 2026-05-31.") % {"text": raw[:40]}
+            wrong[name] = _("“%(text)s” isn’t a date. Use the form 2026-05-31.") % {"text": raw[:40]}
 
     def people() -> Iterable[str]:
         members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")
@@ -148,13 +148,13 @@ def read_filters(query: Mapping[str, str], *, project: Project) -> Filters:
 def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
     """Return the events that the actor may see: all for administrators, those of items for senior reviewers.
 
-    Nobody sees events of other people's reviews in a blind stage that has not ended, events of a dialogue they review blind
+    Nobody sees events of other people's reviews in an open blind stage, events of a dialogue they review blind
     themselves (a filter would show who did what), or events of an unfinished import. Raises Hidden for outsiders,
     Denied for annotators.
     """
     roles = roles_in(project, actor)
     if not roles:
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     rows = Event.objects.filter(Q(sealed=False) | Q(actor=actor), project=project)
     rows = rows.exclude(dialogue__in=reviewed_blind(actor, project))
     if Role.ADMINISTRATOR in roles:

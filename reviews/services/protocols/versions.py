@@ -73,7 +73,7 @@ def adopt_preset(*, actor: User | None, project: Project, preset: str, **options
     try:
         protocol = load_preset(preset, **options)
     except (TypeError, ValueError) as error:
-        sentence = _("The preset %(name)s does not accept these options: %(error)s.")
+        sentence = _("The preset %(name)s doesn’t accept these options: %(error)s.")
         raise Invalid(sentence % {"name": preset, "error": error}) from None
     return adopt_protocol(actor=actor, project=project, protocol=protocol)
 

@@ -203,7 +203,7 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
             % {"stage": stage, "stages": ", ".join(titles) or _("none yet")}
         )
     raise Denied(
-        _("Your role does not take part in “%(stage)s”. Ask an administrator to change your role.")
+        _("Your role doesn’t take part in “%(stage)s”. Ask an administrator to change your role.")
         % {"stage": titles[stage]}
     )
 

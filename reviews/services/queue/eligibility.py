@@ -37,10 +37,10 @@ class Eligibility(NamedTuple):
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     """Return the same, and whether the project has pauses or limits, which then have to be read."""
     if not actor.is_active:
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     held = _lock_memberships(project.pk, actor.pk)
     if not held:
-        raise Hidden(_("This project doesn’t exist, or you are not a member of it."))
+        raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     _role, now, limited = held[0]
     return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited)
 
@@ -102,5 +102,5 @@ def refusal(
     if any(one.stage == slot.stage and one.round in before for one in others):
         return _("Consecutive approvals need different people, and this person gave the previous one.")
     if stage.eligible.not_earlier_reviewers and others:
-        return _("“%(stage)s” needs somebody who has not reviewed this item before.") % {"stage": stage.title}
+        return _("“%(stage)s” needs somebody who hasn’t reviewed this item before.") % {"stage": stage.title}
     return ""

@@ -104,7 +104,7 @@ def pause(
             # Wait for their claims in progress; later ones see the pause.
             members = Membership.objects.live().filter(project=project, user=person)
             if not list(members.select_for_update(no_key=True).order_by("pk")):
-                raise Invalid(_("%(person)s is not a member of this project.") % {"person": person})
+                raise Invalid(_("%(person)s isn’t a member of this project.") % {"person": person})
         try:
             with transaction.atomic():
                 made = Pause.objects.create(project=project, person=person, stage=stage, reason=reason, actor=actor)

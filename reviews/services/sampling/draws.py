@@ -145,14 +145,14 @@ def recompute_draw(draw: Draw) -> list[str]:
         )
     if population_hash(population) != draw.population_hash:
         problems.append(
-            _("The recorded population does not match the hash that was recorded before the seed was drawn.")
+            _("The recorded population doesn’t match the hash that was recorded before the seed was drawn.")
         )
     if drawn != recorded:
         missed, extra = len(drawn - recorded), len(recorded - drawn)
         sentence = _("The seed draws %(missed)s other items and leaves out %(extra)s of the recorded sample.")
         problems.append(sentence % {"missed": missed, "extra": extra})
     if strata != draw.strata or len(population) != draw.population_size or len(drawn) != draw.sample_size:
-        problems.append(_("The recorded sizes do not match the population and its sample."))
+        problems.append(_("The recorded sizes don’t match the population and its sample."))
     return problems
 
 

@@ -103,11 +103,11 @@ def store_form(*, actor: User, work: Work, changes: dict[str, Any], window: Form
             _put(draft.form, place, value)
         if before and len(dumps(draft.form)) > MAX_FORM:
             raise Invalid(
-                _("The form is larger than %(size)s MB and was not saved. Shorten it.") % {"size": MAX_FORM >> 20}
+                _("The form is larger than %(size)s MB and wasn’t saved. Shorten it.") % {"size": MAX_FORM >> 20}
             )
         if disputed and (window is None or window.over != draft.version):
             raise Conflict(
-                _("Another window has changed the same place. Your change is not saved. Choose which version to keep."),
+                _("Another window has changed the same place. Your change isn’t saved. Choose which version to keep."),
                 places=disputed,
                 form=draft.form,
                 version=draft.version,

@@ -235,7 +235,7 @@ def settle_document(
     dispute = dispute or load_dispute(slot)
     if dispute is None:
         if lines:
-            raise Invalid(_("This dialogue is not in dispute. Edit it in the workspace."))
+            raise Invalid(_("This dialogue isn’t in dispute. Edit it in the workspace."))
         return text, []
     draft = load_text(text)
     require_known(dispute, lines)

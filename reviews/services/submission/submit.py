@@ -112,7 +112,7 @@ def submit_review(
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
             raise Conflict(
-                late.sentence + " " + _("Your document could not be saved because it is not a valid dialogue.")
+                late.sentence + " " + _("Your document couldn’t be saved because it isn’t a valid dialogue.")
             ) from None
         raise
     except DomainError:
@@ -130,7 +130,7 @@ def _fingerprint(*parts: Any) -> str:
     except RecursionError:
         # Nothing that can be stored is nested so deeply.
         raise Invalid(
-            _("The document is nested more than %(limit)s levels deep and was not saved.") % {"limit": MAX_DEPTH}
+            _("The document is nested more than %(limit)s levels deep and wasn’t saved.") % {"limit": MAX_DEPTH}
         ) from None
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -143,7 +143,7 @@ def _already_submitted(review: Review, sent: str) -> Review:
     raise Conflict(
         _(
             "You have already submitted this review with the verdict “%(verdict)s”. A submitted review can’t be "
-            "changed, so your new revision was not saved."
+            "changed, so your new revision wasn’t saved."
         )
         % {"verdict": review.get_verdict_display()},
         review={

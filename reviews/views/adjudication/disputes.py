@@ -112,7 +112,7 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
     bench = open_bench(request, slot)
     dispute = load_dispute(bench.work.slot)
     if dispute is None:
-        raise Conflict(_("This dialogue is not in dispute. Edit it in the workspace."))
+        raise Conflict(_("This dialogue isn’t in dispute. Edit it in the workspace."))
     try:
         kept = _keep(request, bench, dispute)
     except Conflict as conflict:

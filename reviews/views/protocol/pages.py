@@ -308,7 +308,7 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
         except JsonError as error:
             problems = [Problem(error.pointer, error.message)]
         except orjson.JSONDecodeError as error:
-            sentence = _("This is not valid JSON: %(message)s, line %(line)s, column %(column)s.")
+            sentence = _("This isn’t valid JSON: %(message)s, line %(line)s, column %(column)s.")
             where = {"message": error.msg, "line": error.lineno, "column": error.colno}
             problems = [Problem("", sentence % where)]
         else:

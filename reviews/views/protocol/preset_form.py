@@ -19,8 +19,8 @@ from reviews.core.protocols.presets import ABOUT_PRESETS, OPTION_LABELS
 _TYPES = {bool: "boolean", int: "integer", float: "number"}
 _WANTED = {
     Kind.BOOLEAN: gettext_lazy("%(option)s: “%(text)s” is neither true nor false."),
-    Kind.INTEGER: gettext_lazy("%(option)s: “%(text)s” is not a whole number."),
-    Kind.NUMBER: gettext_lazy("%(option)s: “%(text)s” is not a number."),
+    Kind.INTEGER: gettext_lazy("%(option)s: “%(text)s” isn’t a whole number."),
+    Kind.NUMBER: gettext_lazy("%(option)s: “%(text)s” isn’t a number."),
 }
 
 
@@ -43,7 +43,7 @@ def preset_from(name: str, given: QueryDict) -> Protocol:
         return load_preset(name, **options)
     except (TypeError, ValueError) as error:
         option = error.option if isinstance(error, ImpossibleOption) else ""
-        sentence = _("The preset %(name)s does not accept these options: %(error)s.") % {"name": name, "error": error}
+        sentence = _("The preset %(name)s doesn’t accept these options: %(error)s.") % {"name": name, "error": error}
         raise Invalid(sentence, field=option) from None
 
 

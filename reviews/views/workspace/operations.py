@@ -42,13 +42,11 @@ def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset
         raise Invalid(_("This form doesn’t belong to a call any more. Reload the page."))
     tool = toolset.tools.get(call["name"])
     if tool is None:
-        raise Invalid(
-            _("The tool %(name)s is not in the toolset. Edit the arguments as JSON.") % {"name": call["name"]}
-        )
+        raise Invalid(_("The tool %(name)s isn’t in the toolset. Edit the arguments as JSON.") % {"name": call["name"]})
     current = call["arguments"] if isinstance(call["arguments"], dict) else {}
     arguments, errors = parse(tool.parameters, posted_fields(posted, "arg:"), current=current)
     for path, sentence in errors.items():
-        message = _("%(field)s: %(problem)s The form was not saved.") % {"field": path[1:], "problem": sentence}
+        message = _("%(field)s: %(problem)s The form wasn’t saved.") % {"field": path[1:], "problem": sentence}
         raise Invalid(message, anchor=f"{anchor}/arguments{path}")
     if document["kind"] == "constrained":
         return {"op": "set_json", "anchor": f"{anchor}/arguments", "value": arguments}
@@ -90,7 +88,7 @@ def _accepted(posted: QueryDict, anchor: str, document: dict[str, Any], toolset:
     for text in posted.getlist("edge"):
         words = text.split(" ")
         if len(words) != 3:
-            raise Invalid(_("“%(text)s” is not a dependency. Reload the page and try again.") % {"text": text[:80]})
+            raise Invalid(_("“%(text)s” isn’t a dependency. Reload the page and try again.") % {"text": text[:80]})
         edges.append(dict(zip(("step", "id", "kind"), words, strict=True)))
     return {"edges": edges}
 

@@ -291,7 +291,7 @@ def _refused(
     if gone:
         error = Conflict(
             _(
-                "The place you edited was deleted in the meantime, so your text could not be saved. Copy it before you "
+                "The place you edited was deleted in the meantime, so your text couldn’t be saved. Copy it before you "
                 "go on. Undo restores the place."
             )
         )

@@ -207,10 +207,10 @@ def test_long_arguments_stand_in_the_list_of_calls_only() -> None:
 @pytest.mark.parametrize(
     ("needs", "title", "words", "places"),
     [
-        ({"s1": None}, "The tool graph is not annotated", "Annotate the dependencies of s1, even", ["s1"]),
+        ({"s1": None}, "The tool graph isn’t annotated", "Annotate the dependencies of s1, even", ["s1"]),
         (
             {"s1": None, "s2": None},
-            "The tool graph is not annotated",
+            "The tool graph isn’t annotated",
             "Annotate the dependencies of s1, s2, even",
             ["s1", "s2"],
         ),
@@ -418,7 +418,7 @@ def test_the_ten_calls_of_a_real_task(shared_data: Path) -> None:
     (task,) = dialogue.document["tasks"]
     why = read_task(task)
     assert isinstance(why, Blocked)
-    assert why.title == "The tool graph is not annotated"
+    assert why.title == "The tool graph isn’t annotated"
     steps = task["steps"]
     assert [step["type"] for step in steps] == ["call"] * 10 + ["answer"]
     for place, step in enumerate(steps):

@@ -97,7 +97,7 @@ def test_one_person_never_has_all_threads_from_the_first_request_on(client, team
         half_a_page = client.get("/", headers={"hx-request": "true"}, **threads)
         for refused in (client.get("/", **threads), half_a_page, program.get("/api/projects/", **threads)):
             assert (refused.status_code, refused["Retry-After"]) == (503, "10")
-            assert "so this one was not started" in words(refused)
+            assert "so this one wasn’t started" in words(refused)
             assert refused.wsgi_request.META[request_limits.PERSON] == team.annotator.pk
         assert colleague.get("/", **threads).status_code == 200
         # A server with one thread for each request has enough of them.
@@ -276,7 +276,7 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             patch.setattr(BaseDatabaseWrapper, "ensure_connection", _raise_gone)
             response = client.get("/readyz")
     assert response.status_code == 503
-    gone = "The database does not answer, or the connection was lost."
+    gone = "The database doesn’t answer, or the connection was lost."
     assert words(response) == f"database: {gone}\nbroker: Redis does not answer.\n"
 
 
@@ -415,8 +415,8 @@ def refuse(monkeypatch):
 
 
 OUTAGES = [
-    (OperationalError("connection to secret-host failed"), "The database does not answer, or the connection was"),
-    (InterfaceError("the connection is closed"), "The database does not answer, or the connection was lost. Yo"),
+    (OperationalError("connection to secret-host failed"), "The database doesn’t answer, or the connection was"),
+    (InterfaceError("the connection is closed"), "The database doesn’t answer, or the connection was lost. Yo"),
     (OperationalError("database is locked"), "The database was busy: other changes took too long. Your saved"),
     (OperationalError("FATAL: sorry, too many clients already"), "The database has no free connections."),
     (OperationalError('FATAL: too many connections for role "app"'), "The database has no free connections."),
@@ -472,9 +472,11 @@ def test_without_a_database_every_address_answers_that_it_will_pass(member, addr
     monkeypatch.setattr(statements, "_cursor", _raise_gone)
     response = member.get(address)
     assert (response.status_code, response["Retry-After"]) == (503, "10")
-    assert "The database does not answer" in words(response)
     if address.startswith("/api/"):
         assert response.json()["error"] == "unavailable"
+        assert "The database doesn’t answer" in response.json()["sentence"]
+    else:
+        assert "The database doesn’t answer" in words(response)
 
 
 ERRORS = [

@@ -102,7 +102,7 @@ def test_a_cursor_says_nothing_and_cannot_be_made_up(team):
     given = page_of(team, size=1).after
     for key in (rows[0].pk, rows[0].public_id, given[:-1], given.swapcase(), "W10:x:y", "x" * 10_000, "\x00"):
         for keys in ({"after": str(key)}, {"before": str(key)}):
-            with pytest.raises(UnknownFilter, match="is not a valid page of this list"):
+            with pytest.raises(UnknownFilter, match="isn’t a valid page of this list"):
                 page_of(team, size=9, **keys)
     assert ids(page_of(team, size=9, after="", before="")) == [row.pk for row in rows]
     assert signing.Signer(salt="annotator.keyset").unsign_object(given) == [

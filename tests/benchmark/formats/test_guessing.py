@@ -61,7 +61,7 @@ def test_the_probable_format_is_named(chosen: str, true: str) -> None:
 def test_files_that_no_format_reads_are_sent_to_none_that_does_not_exist(chosen: str, record: Any, words: str) -> None:
     (message,) = problems_of(chosen, record).values()
     assert words in message
-    assert "can't read" in message
+    assert "can’t read" in message
     assert {word for word in ("openai", "neutral") if word in message} <= READERS.keys() & WRITERS.keys()
     assert "Choose the format" not in message
 

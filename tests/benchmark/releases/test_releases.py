@@ -133,7 +133,7 @@ def test_a_trail_names_the_version_each_stage_was_passed_under_and_why_a_round_w
     assert {stage["protocol"] for stage in plain["stages"]} == {1}
     assert not any("broken_off" in stage for stage in plain["stages"])
     found = [(one["stage"], one["protocol"], one["outcome"], one.get("broken_off")) for one in moved["stages"]]
-    added = "Earlier reviews can’t be combined with new ones."
+    added = "Earlier reviews cannot be combined with new ones."
     assert found[:5] == [
         ("self_check_single", 1, "pass", None),
         ("self_check_multi", 1, "pass", None),

@@ -316,7 +316,7 @@ def test_nothing_to_rule_on(team: Team) -> None:
     from reviews.services.sampling.draws import close_population_and_draw
 
     close_population_and_draw(actor=team.administrator, project=team.project)
-    with pytest.raises(Invalid, match="not in dispute"):
+    with pytest.raises(Invalid, match="isn’t in dispute"):
         claim_and_submit(team.senior, item, "approve", rulings={TEXT: ruling("left")})
 
 

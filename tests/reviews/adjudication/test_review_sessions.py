@@ -180,7 +180,7 @@ def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team
     page = client.get(url).content.decode()
     assert page.index(f'value="{first.public_id}"') < page.index("Open next")
     assert f'value="{barred.public_id}"' not in page
-    assert "needs somebody who has not reviewed this item before" in page
+    assert "needs somebody who hasn’t reviewed this item before" in page
     taken = client.post(url, {"dialogue": first.public_id})["Location"]
     assert 'data-key="Shift+P"' not in client.get(taken).content.decode()
     session = {"review-session": ReviewSession.objects.get().pk, "present": [team.annotators[2].public_id]}

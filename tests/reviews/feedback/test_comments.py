@@ -78,7 +78,7 @@ def test_members_are_found_by_username_and_pseudonym_whatever_the_case(team: Tea
 def test_a_name_nobody_has_is_refused_with_a_sentence(team: Team) -> None:
     item = make_item(team, "self_check_single")
     for name in ("nobody", team.outsider.username):
-        with pytest.raises(Invalid, match=f"@{name} is not a member"):
+        with pytest.raises(Invalid, match=f"@{name} isn’t a member"):
             comment_on(actor=team.senior, dialogue=item, anchor="", text=f"Ask @{name}.")
     assert not Comment.objects.exists()
     assert not Notice.objects.exists()
@@ -373,7 +373,7 @@ def test_on_the_page_of_a_dialogue_without_scripts(team: Team, client: Client) -
     answered = page(team, team.senior, item, client, text="Answered.", reply_to=comment.public_id)
     assert answered.count('class="comment"') == 2
     refused = page(team, team.senior, item, client, anchor="/tasks/t1", text="@who is that?")
-    assert "@who is not a member" in refused
+    assert "@who isn’t a member" in refused
     assert "@who is that?</textarea>" in refused
     address = f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/{comment.public_id}/"
     assert "Resolved" in client.post(address, follow=True).content.decode()

@@ -168,7 +168,7 @@ def test_only_an_administrator_makes_sets_and_retires(team: Team) -> None:
 
 
 def test_only_a_verified_dialogue_that_nobody_is_shown_can_be_one(team: Team) -> None:
-    with pytest.raises(Conflict, match="is not verified"):
+    with pytest.raises(Conflict, match="isn’t verified"):
         make_gold(team, make_item(team, STAGE))
     source = verified(team)
     Example.objects.create(
@@ -204,7 +204,7 @@ def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(tea
 @pytest.mark.parametrize(
     ("stage", "said"),
     [
-        ("self_check_single", "not blind"),
+        ("self_check_single", "isn’t blind"),
         ("expert", "Experts can see known answers"),
         ("nowhere", "has no stage “nowhere”"),
     ],

@@ -653,7 +653,7 @@ def test_the_pages_show_overseers_what_there_is(team: Team, monkeypatch: pytest.
     assert "3 possible reviewers" in one_line(client.get(f"/p/{slug}/gold/new/?dialogue={suggested.external_id}"))
     send = {"dialogue": suggested.external_id, "stage": STAGE}
     refused = client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": "{"})
-    assert (refused.status_code, "is not valid JSON" in one_line(refused)) == (422, True)
+    assert (refused.status_code, "isn’t valid JSON" in one_line(refused)) == (422, True)
     planted = json.dumps(changed(current(suggested), "It snows."))
     assert client.post(f"/p/{slug}/gold/new/", send | {"show": "planted", "document": planted}).status_code == 302
     assert GoldItem.objects.latest("pk").planted

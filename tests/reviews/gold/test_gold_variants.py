@@ -195,7 +195,7 @@ def test_a_variant_under_way_or_in_use_bars_the_other(team: Team) -> None:
     english, chinese = pair(team)
     under_way = make_item(team, STAGE)
     Dialogue.objects.filter(pk=under_way.pk).update(variant_group="talk-1")
-    with pytest.raises(Conflict, match=r"The variant .+ is not verified"):
+    with pytest.raises(Conflict, match=r"The variant .+ isn’t verified"):
         make_gold(team, english)
     Dialogue.objects.filter(pk=under_way.pk).update(variant_group="")
     make_gold(team, english)

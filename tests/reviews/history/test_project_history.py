@@ -190,7 +190,7 @@ def test_what_a_query_may_say(team: Team) -> None:
     for wrong in ({"kind": "nonsense"}, {"person": "x" * 50}):
         with pytest.raises(UnknownFilter, match="Use one of: “"):
             history.read_filters(wrong, project=team.project)
-    with pytest.raises(Invalid, match="not a date"):
+    with pytest.raises(Invalid, match="isn’t a date"):
         history.read_filters({"since": "soon"}, project=team.project)
 
 
@@ -202,7 +202,7 @@ def test_a_day_that_is_none_is_refused_beside_its_field_with_what_was_typed(team
     page = one_line(refused)
     assert refused.status_code == 422
     assert page.count("field-error") == 1
-    assert "“31.5.2026” is not a date" in page
+    assert "“31.5.2026” isn’t a date" in page
     assert 'name="since" value="31.5.2026" aria-invalid="true"' in page
     assert 'type="date" id="f-until" name="until" value="2026-06-01"' in page
     assert 'name="item" value="one"' in page

@@ -60,10 +60,10 @@ def test_the_editor_opens_with_what_is_in_force_and_with_a_preset(client: Client
     assert refused.status_code == 422
     assert "one or two reviewers" in text(refused)
     for wrong, said in (
-        ("audit_fraction=some", "Audited share (0 to 1): “some” is not a number."),
+        ("audit_fraction=some", "Audited share (0 to 1): “some” isn’t a number."),
         ("audit_fraction=-1", "these options: “Audited share (0 to 1)” is -1.0. Enter a share"),
-        ("audit_fraction=nan", "Audited share (0 to 1): “nan” is not a number."),
-        ("send_back_audited=1.5", "Minimum audited items: “1.5” is not a whole number."),
+        ("audit_fraction=nan", "Audited share (0 to 1): “nan” isn’t a number."),
+        ("send_back_audited=1.5", "Minimum audited items: “1.5” isn’t a whole number."),
     ):
         refused = client.get(address(team) + f"?preset=c3&{wrong}")
         assert refused.status_code == 422
@@ -208,7 +208,7 @@ def test_json_is_downloaded_and_read_in(client: Client, team: Team) -> None:
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        ("{", "This is not valid JSON"),
+        ("{", "This isn’t valid JSON"),
         ('{"name": "x", "stages": [], "name": "y"}', "The key “name” appears twice in one object. Remove one."),
         ("1" * 1_001, "digits"),
         ("[]", "Must be an object."),
@@ -300,7 +300,7 @@ def test_versions_are_listed_compared_and_begun_from(client: Client, team: Team)
     assert "Version 2" in page
     assert "Version 1" in page
     old = text(client.get(address(team, "?version=1")))
-    assert "This is not the current version." in old
+    assert "This isn’t the current version." in old
     changes = text(client.get(address(team, "changes/")))
     assert "Reviewers" in changes
     assert "<del>2</del>" in changes

@@ -184,7 +184,7 @@ TABLE = [rule.model_dump(mode="json") for rule in c3().stage("cross_check").outc
         (
             {"outcomes": [{"verdicts": [A, F], "content": "same", "outcome": "pass"}, *TABLE]},
             "/stages/2/outcomes/0",
-            "combination of verdicts can’t happen",
+            "combination of verdicts cannot happen",
         ),
         (
             {"outcomes": [*TABLE, {"verdicts": [A, "abstain"], "outcome": "pass"}]},
@@ -270,7 +270,7 @@ EXPERT_TABLE = [rule.model_dump(mode="json") for rule in c3().stage("expert").ou
             "wild",
             1,
             {"outcomes": [*ROUND_TABLE[:-1], {"verdicts": ["any", "any"], "outcome": "restart"}]},
-            "A stage with rounds can’t repeat at once",
+            "A stage with rounds cannot repeat at once",
         ),
         ("wild", 1, {"kind": "self_check"}, "Colleagues review in rounds"),
         ("wild", 2, {"outcomes": EXPERT_TABLE}, "would leave the rounds without two matching reviews"),

@@ -241,7 +241,7 @@ def test_an_expert_has_not_reviewed_the_item_before(team: Team) -> None:
     claim_and_submit(team.annotators[1], item, "reject")
     assert open_slot(item).stage == "expert"
     assert claim_next(actor=team.senior, project=team.project) is None
-    with pytest.raises(Denied, match="has not reviewed this item before"):
+    with pytest.raises(Denied, match="hasn’t reviewed this item before"):
         claim_slot(actor=team.senior, slot=open_slot(item))
     assert take(second, team).slot.dialogue_id == item.pk
 

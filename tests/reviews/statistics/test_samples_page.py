@@ -80,7 +80,7 @@ def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
         cursor.execute("UPDATE reviews_drawitem SET selected = NOT selected WHERE draw_id = %s", [draw.pk])
     assert DrawItem.objects.filter(draw=draw, selected=True).count() == 2
     body = one_line(page(team.senior, team, check=draw.public_id))
-    assert "could not be reproduced" in body
+    assert "couldn’t be reproduced" in body
     assert "The seed draws 2 other items and leaves out 2 of the recorded sample." in body
 
 

@@ -72,7 +72,7 @@ def test_anybody_can_draw_again(team: Team) -> None:
     DrawItem.objects.filter(pk=other.pk).update(selected=True)
     assert recompute_draw(drawn) == ["The seed draws 0 other items and leaves out 1 of the recorded sample."]
     DrawItem.objects.filter(pk=other.pk).update(selected=False, stratum="p-nobody")
-    assert any("population does not match the hash" in problem for problem in recompute_draw(drawn))
+    assert any("population doesn’t match the hash" in problem for problem in recompute_draw(drawn))
 
 
 def test_the_seed_is_drawn_after_the_population_is_closed(team: Team) -> None:

@@ -262,7 +262,7 @@ def test_the_page_says_what_cannot_be_counted(team: Team) -> None:
     )
     fold_all()
     shown = page(team.administrator, team).content.decode()
-    assert "1 entry could not be counted" in shown
+    assert "1 entry couldn’t be counted" in shown
     assert "of no use" in shown
 
 

@@ -112,7 +112,7 @@ def test_autosave_does_not_make_a_form_grow_without_end(team: Team, item: str, m
         for text in ("x" * 1000, "y" * 1000):
             store_form(actor=team.annotator, work=work, changes={"notes": {"t1": {f"note-{n % 2}": text}}})
     before = form()
-    with pytest.raises(Invalid, match="was not saved"):
+    with pytest.raises(Invalid, match="wasn’t saved"):
         store_form(actor=team.annotator, work=work, changes={"notes": {"t1": {"note-2": "x" * 1000}}})
     kept = ReviewDraft.objects.get()
     assert kept.form == before

@@ -446,7 +446,7 @@ def test_what_is_nested_too_deeply_is_refused_and_passes_for_no_other_submission
         Review.objects.filter(pk=first.pk).update(submission_hash=unknown)
         with pytest.raises(Invalid, match="nested more"):
             submit(team, claim, named_errors=finding("two"))
-        with pytest.raises(Conflict, match="was not saved") as refused:
+        with pytest.raises(Conflict, match="wasn’t saved") as refused:
             submit(team, claim, "fix", document=changed(current(item)))
         assert refused.value.details["review"]["public_id"] == first.public_id
 
@@ -494,7 +494,7 @@ def test_what_comes_too_late_and_is_no_dialogue_is_not_said_to_be_kept(team: Tea
     claim = held(team, item)
     overdue(claim)
     claim_slot(actor=team.annotators[1], slot=claim.slot)
-    with pytest.raises(Conflict, match="could not be saved"):
+    with pytest.raises(Conflict, match="couldn’t be saved"):
         submit(team, claim, "fix", document={"kind": "multi_turn"})
 
 

@@ -137,7 +137,7 @@ def test_branches_come_in_pages(team: Team) -> None:
     [
         (
             {"s1": None},
-            "graph is not annotated Annotate the dependencies of s1",
+            "graph isn’t annotated Annotate the dependencies of s1",
             "#at-tasks-t1-steps-s1",
         ),
         ({"s1": "s3"}, "in a cycle: s1 → s3 → s2 → s1.", "#at-tasks-t1-steps-s1"),
@@ -182,7 +182,7 @@ def test_a_deviation_names_what_would_have_been_legal(team: Team) -> None:
     assert "Deviates 1 of 4 calls matched in 1 batch Progress (AP) 25 %" in page.words
     assert "s3 waits" not in page.words
     assert "Calls that could have run s0 create_presentation" in page.words
-    assert "Calls that could not run yet s3 add_slide waits for s0, s2" in page.words
+    assert "Calls that couldn’t run yet s3 add_slide waits for s0, s2" in page.words
 
 
 def test_wrong_arguments_are_shown_beside_the_right_ones(team: Team) -> None:
@@ -279,7 +279,7 @@ def test_the_draft_one_works_on(team: Team) -> None:
         f"{work}edit/", {"op": "set_dependencies", "anchor": "/tasks/t1/steps/s0", "annotated": "no", "seen": "0"}
     )
     page = visit(team.annotator, url)
-    assert "not annotated" in page.words
+    assert "isn’t annotated" in page.words
     assert f"{work}?at=%2Ftasks%2Ft1%2Fsteps%2Fs0" in page.content.decode()
     assert "no-store" in page["Cache-Control"]
     for person in (team.annotators[1], team.senior, team.administrator):

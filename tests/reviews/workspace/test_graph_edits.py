@@ -105,7 +105,7 @@ def test_the_list_of_findings_says_which_task_each_is_about(desk, team):
         ({"op": "set_parameters", "anchor": S[3]}, "doesn’t belong to"),
         ({"op": "set_expected", "anchor": S[3]}, "doesn’t belong to"),
         ({"op": "accept_dependencies", "anchor": TASK}, "which dependencies to accept"),
-        ({"op": "accept_dependencies", "anchor": TASK, "edge": "s3"}, "is not a dependency"),
+        ({"op": "accept_dependencies", "anchor": TASK, "edge": "s3"}, "isn’t a dependency"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter", "s3 s9 parameter"]}, "no step s9"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 parameter"] * 2}, "already depends on s1"),
         ({"op": "accept_dependencies", "anchor": TASK, "edge": ["s3 s1 logical"] * 4000}, "already depends on s1"),
@@ -167,7 +167,7 @@ def test_words_for_what_was_deleted_meanwhile_are_shown_with_the_refusal(desk, t
         response = desk.post(f"{desk.work}edit/", {"seen": "0", "at": S[3], **fields}, headers=headers)
         text = one_line(response)
         assert response.status_code == 409
-        assert "could not be saved" in text
+        assert "couldn’t be saved" in text
         assert re.search(r'<textarea id="gone-text" readonly[^>]*>[^<]*Typed with care\.', text)
         assert "Do it anyway" not in text
 

@@ -146,7 +146,7 @@ def test_where_nothing_can_be_shut_in_the_job_fails_with_the_reason(
     monkeypatch.setattr(replay_runner, "shared_sandbox", Nothing)
     replay = ran(team.annotator, item_of(team))
     assert replay.job.state == JobState.FAILED
-    assert replay.job.error == "The code could not be run. There is no sandbox here."
+    assert replay.job.error == "The code couldn’t be run. There is no sandbox here."
     assert replay.record is None
 
 
@@ -313,7 +313,7 @@ def test_a_pasted_trajectory_with_faults_is_refused_at_the_place(client: Client,
     begun: Any = client.post(start, {"paste": "1", "trajectory": json.dumps(refused)})
     jobs.run(Replay.objects.get().job_id)
     page = text_of(client.get(begun.url))
-    for words in ("Not solved", "Rejected, does not run", "Returned", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
+    for words in ("Not solved", "Rejected, doesn’t run", "Returned", "&lt;b&gt;Gull&lt;/b&gt;", "0 of 2"):
         assert words in page
     assert "The trajectory ends before a final response is accepted." in page
     assert Dialogue.objects.get(pk=dialogue.pk).head == dialogue.head

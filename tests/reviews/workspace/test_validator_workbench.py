@@ -139,7 +139,7 @@ def test_without_a_sandbox_nothing_is_kept_and_nobody_is_blamed(team: Team, monk
     assert job is not None
     done = jobs.run(job.pk)
     assert done.state == "failed"
-    assert "The validator is not the reason" in done.error
+    assert "The validator isn’t the reason" in done.error
     assert not ValidatorTrial.objects.exists()
 
 

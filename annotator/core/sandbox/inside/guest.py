@@ -1,4 +1,4 @@
-"""What an isolated child does: read its work, load the source, call the function, answer.
+"""The work of an isolated child: read the work, load the source, call the function, answer.
 
 Nothing here protects anything. The source runs in this interpreter and can change everything, including its own
 answers. Therefore a batch has only one source, and the host checks what it reads.
@@ -13,7 +13,7 @@ from typing import Any
 
 #: The child's only file descriptor.
 CHANNEL = 3
-#: The exit code of a child without memory left for an answer.
+#: The exit code of a child that has no memory left for an answer.
 OUT_OF_MEMORY = 97
 NAME = "<validator>"
 _WORDS = 2_000

@@ -1,6 +1,6 @@
-"""Protection of the prepared interpreter in addition to the filter, where the machine allows it.
+"""Protection of the prepared interpreter in addition to the filter, if the machine allows it.
 
-The filter does not need any of it. Numbers are from linux/sched.h, linux/mount.h, linux/prctl.h and linux/landlock.h.
+The filter works without it. Numbers are from linux/sched.h, linux/mount.h, linux/prctl.h and linux/landlock.h.
 """
 
 import ctypes

@@ -1,4 +1,5 @@
-"""The system call filter of a child: it allows a short list for computing and refuses the rest with EPERM.
+"""The system call filter of a child: it allows a short list that is needed to compute, and refuses all others with
+EPERM.
 
 A classic BPF program over ``struct seccomp_data`` (linux/seccomp.h): number at 0, architecture at 4, the low half of
 argument n at 16 + 8n. A call from a foreign architecture (x32 included) kills the process.

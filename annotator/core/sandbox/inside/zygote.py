@@ -54,7 +54,7 @@ def main(control: int, wanted: str) -> None:
         if not message:
             return
         if not descriptors:
-            # “Enough” for a child that had just ended.
+            # A message “enough” for a child that had just ended.
             continue
         host.send(json.dumps(run_child(host, syscalls, json.loads(message), descriptors[0])).encode())
 
