@@ -60,7 +60,7 @@ def outdated_work(request: PageRequest) -> HttpResponse:
         "number": number,
         "versions": project.guidelines.defer("text").order_by("-number")[:50],
         "policies": [(key, _(label), key in chosen["policies"]) for key, label in POLICY_LABELS.items()],
-        "error_types": [(one.key, _(one.label), one.key in chosen["error_types"]) for one in taxonomy],
+        "error_types": [(one.key, one.label, one.key in chosen["error_types"]) for one in taxonomy],
         "reason": data.get("reason", ""),
         "refusal": refusal,
         "preview": preview,

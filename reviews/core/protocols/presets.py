@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from annotator.core.text import gettext_noop
+from annotator.core.text import gettext_noop as _
 from reviews.core.protocols.protocol import (
     ANY,
     AuthorRule,
@@ -86,59 +86,59 @@ EXPERT_RETURNS = (
 
 #: After C3-Bench, appendix A.1.5, first step.
 _SINGLE_ROUND = (
-    ChecklistItem(key="relevance", text="Every call and the answer serve the user’s request"),
-    ChecklistItem(key="facts", text="Arguments, observations and answer are correct and consistent"),
-    ChecklistItem(key="language", text="The message sounds like a real user; wording and language fit"),
-    ChecklistItem(key="variety", text="The tasks differ in what they ask and how they ask it", per_task=False),
-    ChecklistItem(key="strategy", text="The policy label is the best way to handle the request"),
-    ChecklistItem(key="hidden", text="The message does not contain what the information label says is hidden"),
+    ChecklistItem(key="relevance", text=_("Every call and the answer serve the user’s request")),
+    ChecklistItem(key="facts", text=_("Arguments, observations and answer are correct and consistent")),
+    ChecklistItem(key="language", text=_("The message sounds like a real user; wording and language fit")),
+    ChecklistItem(key="variety", text=_("The tasks differ in what they ask and how they ask it"), per_task=False),
+    ChecklistItem(key="strategy", text=_("The policy label is the best way to handle the request")),
+    ChecklistItem(key="hidden", text=_("The message does not contain what the information label says is hidden")),
 )
 #: The same appendix, second step.
 _MULTI_ROUND = (
-    ChecklistItem(key="coherence", text="The tasks form one coherent conversation", per_task=False),
-    ChecklistItem(key="long_context", text="Information from earlier tasks is used, and used correctly"),
-    ChecklistItem(key="completion", text="The steps complete the task"),
-    ChecklistItem(key="gold", text="The dialogue matches the gold-standard examples", per_task=False),
+    ChecklistItem(key="coherence", text=_("The tasks form one coherent conversation"), per_task=False),
+    ChecklistItem(key="long_context", text=_("Information from earlier tasks is used, and used correctly")),
+    ChecklistItem(key="completion", text=_("The steps complete the task")),
+    ChecklistItem(key="gold", text=_("The dialogue matches the gold-standard examples"), per_task=False),
 )
 
 
 #: After WildToolBench, appendix C.
 _ROUND = (
-    ChecklistItem(key="natural", text="The message sounds like a real user: short, elliptical, in context"),
-    ChecklistItem(key="strategy", text="The policy label is the best way to handle the request"),
-    ChecklistItem(key="hidden", text="The message does not contain what the information label says is hidden"),
-    ChecklistItem(key="calls", text="Tools, arguments and dependencies are correct, and no call is redundant"),
-    ChecklistItem(key="answer", text="The answer agrees with the observations"),
-    ChecklistItem(key="switches", text="The policy changes between tasks as often as it can", per_task=False),
+    ChecklistItem(key="natural", text=_("The message sounds like a real user: short, elliptical, in context")),
+    ChecklistItem(key="strategy", text=_("The policy label is the best way to handle the request")),
+    ChecklistItem(key="hidden", text=_("The message does not contain what the information label says is hidden")),
+    ChecklistItem(key="calls", text=_("Tools, arguments and dependencies are correct, and no call is redundant")),
+    ChecklistItem(key="answer", text=_("The answer agrees with the observations")),
+    ChecklistItem(key="switches", text=_("The policy changes between tasks as often as it can"), per_task=False),
 )
 #: After AsyncTool, section 2.2.3.
 _TRAJECTORY = (
     ChecklistItem(
-        key="conditions", text="The first call starts from the task's true initial conditions", per_task=False
+        key="conditions", text=_("The first call starts from the task's true initial conditions"), per_task=False
     ),
-    ChecklistItem(key="prerequisites", text="No call that a later call depends on is missing", per_task=False),
-    ChecklistItem(key="formats", text="Every argument is in a format that its tool supports", per_task=False),
-    ChecklistItem(key="matches", text="The trajectory does what the task asks for", per_task=False),
-    ChecklistItem(key="order", text="The calls can only be made in this order", per_task=False),
+    ChecklistItem(key="prerequisites", text=_("No call that a later call depends on is missing"), per_task=False),
+    ChecklistItem(key="formats", text=_("Every argument is in a format that its tool supports"), per_task=False),
+    ChecklistItem(key="matches", text=_("The trajectory does what the task asks for"), per_task=False),
+    ChecklistItem(key="order", text=_("The calls can only be made in this order"), per_task=False),
     ChecklistItem(
-        key="unambiguous", text="Place, time and other key arguments are stated, not left to guess", per_task=False
+        key="unambiguous", text=_("Place, time and other key arguments are stated, not left to guess"), per_task=False
     ),
 )
 #: After CCTU, section 3.2, quality control: the data first, then the code.
 _CONSTRAINED = (
-    ChecklistItem(key="conflicts", text="No two constraints conflict with each other", per_task=False),
-    ChecklistItem(key="reasonable", text="Every constraint is reasonable and can be met", per_task=False),
-    ChecklistItem(key="logic", text="Query, constraints and answer are consistent", per_task=False),
+    ChecklistItem(key="conflicts", text=_("No two constraints conflict with each other"), per_task=False),
+    ChecklistItem(key="reasonable", text=_("Every constraint is reasonable and can be met"), per_task=False),
+    ChecklistItem(key="logic", text=_("Query, constraints and answer are consistent"), per_task=False),
 )
 _VALIDATORS = (
     ChecklistItem(
-        key="accepts", text="Each validator accepts every response that meets its constraint", per_task=False
+        key="accepts", text=_("Each validator accepts every response that meets its constraint"), per_task=False
     ),
     ChecklistItem(
-        key="refuses", text="Each validator rejects every response that breaks its constraint", per_task=False
+        key="refuses", text=_("Each validator rejects every response that breaks its constraint"), per_task=False
     ),
-    ChecklistItem(key="own", text="No validator requires more than its own constraint", per_task=False),
-    ChecklistItem(key="message", text="The validator’s message says what to fix", per_task=False),
+    ChecklistItem(key="own", text=_("No validator requires more than its own constraint"), per_task=False),
+    ChecklistItem(key="message", text=_("The validator’s message says what to fix"), per_task=False),
 )
 
 
@@ -173,7 +173,7 @@ def c3(
         stages=(
             Stage(
                 key="self_check_single",
-                title="Self-check, single round",
+                title=_("Self-check, single round"),
                 kind=StageKind.SELF_CHECK,
                 eligible=Eligible(roles=(Role.ANNOTATOR,)),
                 outcomes=ONE_REVIEWER,
@@ -181,7 +181,7 @@ def c3(
             ),
             Stage(
                 key="self_check_multi",
-                title="Self-check, multi round",
+                title=_("Self-check, multi round"),
                 kind=StageKind.SELF_CHECK,
                 eligible=Eligible(roles=(Role.ANNOTATOR,), author=AuthorRule.OWNER),
                 outcomes=ONE_REVIEWER,
@@ -189,7 +189,7 @@ def c3(
             ),
             Stage(
                 key="cross_check",
-                title="Cross-check",
+                title=_("Cross-check"),
                 kind=StageKind.CROSS_CHECK,
                 reviewers=cross_check_reviewers,
                 eligible=Eligible(roles=annotators, author=AuthorRule.NOT_AUTHOR),
@@ -199,7 +199,7 @@ def c3(
             ),
             Stage(
                 key="expert",
-                title="Expert verification",
+                title=_("Expert verification"),
                 kind=StageKind.EXPERT,
                 eligible=Eligible(
                     roles=(Role.SENIOR_REVIEWER,), author=AuthorRule.NOT_AUTHOR, not_earlier_reviewers=True
@@ -226,7 +226,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
         stages=(
             Stage(
                 key="annotation",
-                title="Annotation",
+                title=_("Annotation"),
                 kind=StageKind.SELF_CHECK,
                 eligible=Eligible(roles=people),
                 outcomes=ONE_REVIEWER,
@@ -234,7 +234,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
             ),
             Stage(
                 key="rounds",
-                title="Rounds of pairs",
+                title=_("Rounds of pairs"),
                 kind=StageKind.CROSS_CHECK,
                 reviewers=2,
                 eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
@@ -243,7 +243,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
                 outcomes=PAIR,
                 checklist=Checklist(items=_ROUND),
             ),
-            _settlement("Review session"),
+            _settlement(_("Review session")),
         ),
         taxonomy=TAXONOMY,
         # Its first rounds are meant to find errors; C3-Bench's 5 % would warn in all of them.
@@ -255,8 +255,8 @@ def cctu(*, consecutive: int = 2) -> Protocol:
     """Return CCTU's protocol."""
     people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     stages = (
-        ("data", "Data verification", _CONSTRAINED, True),
-        ("validators", "Code verification", _VALIDATORS, False),
+        ("data", _("Data verification"), _CONSTRAINED, True),
+        ("validators", _("Code verification"), _VALIDATORS, False),
     )
     return Protocol(
         name="CCTU",
@@ -275,7 +275,7 @@ def cctu(*, consecutive: int = 2) -> Protocol:
                 )
                 for key, title, items, later in stages
             ),
-            _settlement("Settlement"),
+            _settlement(_("Settlement")),
         ),
         taxonomy=TAXONOMY,
     )
@@ -290,13 +290,13 @@ def async_() -> Protocol:
         stages=(
             Stage(
                 key="verification",
-                title="Verification",
+                title=_("Verification"),
                 kind=StageKind.CROSS_CHECK,
                 eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
                 outcomes=UNTIL_NOTHING_IS_FOUND,
                 checklist=Checklist(items=_TRAJECTORY),
             ),
-            _settlement("Settlement"),
+            _settlement(_("Settlement")),
         ),
         taxonomy=TAXONOMY,
     )
@@ -319,24 +319,22 @@ def _settlement(title: str) -> Stage:
 PRESETS: dict[str, Callable[..., Protocol]] = {"c3": c3, "wild": wild, "cctu": cctu, "async": async_}
 #: Name -> one sentence about it.
 ABOUT_PRESETS: Mapping[str, str] = {
-    "c3": gettext_noop(
+    "c3": _(
         "Two self-checks, then a blind cross-check. An expert reviews every dispute and a tenth of the other items."
     ),
-    "wild": gettext_noop("Pairs review random samples in rounds until a round finds no errors."),
-    "cctu": gettext_noop(
-        "Reviewers check one after another until two in a row approve: first the data, then the validators."
-    ),
-    "async": gettext_noop("Reviewers verify the trajectory one after another until one finds nothing to fix."),
+    "wild": _("Pairs review random samples in rounds until a round finds no errors."),
+    "cctu": _("Reviewers check one after another until two in a row approve: first the data, then the validators."),
+    "async": _("Reviewers verify the trajectory one after another until one finds nothing to fix."),
 }
 #: The labels of their options.
 OPTION_LABELS: Mapping[str, str] = {
-    "cross_check_reviewers": gettext_noop("Cross-check reviewers"),
-    "audit_fraction": gettext_noop("Audited share (0 to 1)"),
-    "send_back_above": gettext_noop("Send back above (0 to 1)"),
-    "send_back_audited": gettext_noop("Minimum audited items"),
-    "require_answers": gettext_noop("Require all answers"),
-    "round_fraction": gettext_noop("Share per round (0 to 1)"),
-    "consecutive": gettext_noop("Approvals in a row"),
+    "cross_check_reviewers": _("Cross-check reviewers"),
+    "audit_fraction": _("Audited share (0 to 1)"),
+    "send_back_above": _("Send back above (0 to 1)"),
+    "send_back_audited": _("Minimum audited items"),
+    "require_answers": _("Require all answers"),
+    "round_fraction": _("Share per round (0 to 1)"),
+    "consecutive": _("Approvals in a row"),
 }
 
 

@@ -1,6 +1,7 @@
 """Reads and adopts the versions of a project's protocol."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -65,13 +66,28 @@ def require_version(project: Project) -> ProtocolVersion:
     return version
 
 
+def translated_preset(name: str, **options: Any) -> Protocol:
+    """Return a preset in the active language. Raises what ``load_preset`` raises.
+
+    Once adopted, its texts are the project's own: everyone reads the same, and nobody translates what people typed.
+    """
+    preset = load_preset(name, **options).model_dump()
+    for stage in preset["stages"]:
+        stage["title"] = _(stage["title"])
+        for item in stage["checklist"]["items"]:
+            item["text"] = _(item["text"])
+    for kind in preset["taxonomy"]:
+        kind |= {"label": _(kind["label"]), "description": _(kind["description"])}
+    return read_protocol(preset)
+
+
 def adopt_preset(*, actor: User | None, project: Project, preset: str, **options: int | float) -> ProtocolVersion:
     """Adopt a preset; ``options`` are the preset's own. Raises Invalid for an unknown preset or a bad option."""
     if preset not in PRESETS:
         sentence = _("There is no preset “%(name)s”. Choose one of: %(names)s.")
         raise Invalid(sentence % {"name": preset, "names": ", ".join(PRESETS)})
     try:
-        protocol = load_preset(preset, **options)
+        protocol = translated_preset(preset, **options)
     except (TypeError, ValueError) as error:
         sentence = _("The preset %(name)s doesn’t accept these options: %(error)s.")
         raise Invalid(sentence % {"name": preset, "error": error}) from None

@@ -23,7 +23,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of, refuse_unknown_names
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
-from reviews.core.protocols import PRESETS, Protocol, load_preset
+from reviews.core.protocols import PRESETS, Protocol
 from reviews.core.protocols.differences import Difference, describe_protocol_changes
 from reviews.core.protocols.drafting import (
     MAX_VALUES,
@@ -162,7 +162,9 @@ def protocol_edit(request: PageRequest) -> HttpResponse:
             return _editor(request, _beginning(request, current), seen=seen)
         except Invalid as refusal:
             # An error page would lead back to the refused address.
-            draft = _as_json(protocols.parse(current) if current else load_preset(request.GET["preset"]))
+            draft = _as_json(
+                protocols.parse(current) if current else protocols.translated_preset(request.GET["preset"])
+            )
             return _editor(request, draft, seen=seen, quiet=True, preset_refusal=refusal)
     posted = request.POST
     seen = int(posted["seen"]) if posted.get("seen", "").isdecimal() and len(posted["seen"]) < 9 else 0
@@ -332,7 +334,7 @@ def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
     wanted = request.GET.get("version", "")
     if wanted:
         return _as_json(protocols.parse(_version(_versions(request.project), wanted)))
-    return _as_json(protocols.parse(current) if current else load_preset(next(iter(PRESETS))))
+    return _as_json(protocols.parse(current) if current else protocols.translated_preset(next(iter(PRESETS))))
 
 
 def _posted_draft(posted: QueryDict) -> Draft:

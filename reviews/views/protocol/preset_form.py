@@ -15,6 +15,7 @@ from annotator.core.forms.values import FieldProblem, read_or_keep, read_typed
 from annotator.errors import Invalid
 from reviews.core.protocols import PRESETS, ImpossibleOption, Protocol, load_preset
 from reviews.core.protocols.presets import ABOUT_PRESETS, OPTION_LABELS
+from reviews.services.protocols.versions import translated_preset
 
 _TYPES = {bool: "boolean", int: "integer", float: "number"}
 _WANTED = {
@@ -40,7 +41,7 @@ def preset_from(name: str, given: QueryDict) -> Protocol:
             sentence = str(_WANTED[shape.kind]) % {"text": text[:40], "option": shape.title}
             raise Invalid(sentence, field=option) from None
     try:
-        return load_preset(name, **options)
+        return translated_preset(name, **options)
     except (TypeError, ValueError) as error:
         option = error.option if isinstance(error, ImpossibleOption) else ""
         sentence = _("The preset %(name)s doesn’t accept these options: %(error)s.") % {"name": name, "error": error}

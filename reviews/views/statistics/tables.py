@@ -328,9 +328,9 @@ def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: s
     """Draw the same as bars, the most frequent first."""
     return charts.row_bars(
         key,
-        rows=[charts.Bar(_(one.label), one.total) for one in error_types],
+        rows=[charts.Bar(one.label, one.total) for one in error_types],
         title=caption,
-        description="; ".join(f"{_(one.label)} {one.total:,}" for one in error_types),
+        description="; ".join(f"{one.label} {one.total:,}" for one in error_types),
     )
 
 

@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from reviews.core.protocols import PRESETS, load_preset
 from reviews.models import ProtocolVersion
-from reviews.services.protocols.versions import adopt_preset
+from reviews.services.protocols import versions
+from reviews.services.protocols.versions import adopt_preset, parse
 from tests.factories import make_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -31,6 +32,24 @@ def test_a_preset_is_adopted_and_shown(client: Client, preset: str) -> None:
     assert ProtocolVersion.objects.get(project=team.project).preset == preset
     for name in ("project", "protocol", "protocol-edit"):
         assert client.get(reverse(name, args=[team.project.slug])).status_code == 200
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_texts_of_a_preset_are_adopted_in_the_language_of_the_page(
+    client: Client, preset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "_", lambda text: text if "%(" in text else text.upper())
+    team = make_team()
+    client.force_login(team.administrator)
+    editor = client.get(reverse("protocol-edit", args=[team.project.slug]), {"preset": preset})
+    client.post(reverse("protocol", args=[team.project.slug]), {"preset": preset})
+    adopted = parse(ProtocolVersion.objects.get(project=team.project))
+    assert json.loads(editor.context["base"]) == adopted.model_dump(mode="json")
+    texts = [stage.title for stage in adopted.stages]
+    texts += [item.text for stage in adopted.stages for item in stage.checklist.items]
+    texts += [text for kind in adopted.taxonomy for text in (kind.label, kind.description)]
+    assert texts == [text.upper() for text in texts]
+    assert [stage.key for stage in adopted.stages] == [stage.key for stage in load_preset(preset).stages]
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS))
