@@ -1,6 +1,6 @@
 """Tables of projects, people, dialogues and their surroundings."""
 
-from annotator.models.attempts import Attempts
+from annotator.models.attempts import AttemptCount
 from annotator.models.content import (
     Dialogue,
     Draft,
@@ -25,7 +25,7 @@ from annotator.models.variants import VariantMatch
 __all__ = [
     "MAILED_BY_DEFAULT",
     "ApiToken",
-    "Attempts",
+    "AttemptCount",
     "Dialogue",
     "Digest",
     "Draft",

@@ -3,8 +3,8 @@
 from django.db import models
 
 
-class Attempts(models.Model):
-    """Attempts at one thing from one address (``services.accounts.attempts``). Rows are deleted after a day."""
+class AttemptCount(models.Model):
+    """Counts attempts at one thing from one address (``services.accounts.attempts``). Rows are deleted after a day."""
 
     #: SHA-256 of name and address: people mistype passwords as names, so names are not stored.
     key = models.CharField(max_length=64, unique=True)
@@ -14,4 +14,4 @@ class Attempts(models.Model):
     free_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.count} tries"
+        return f"{self.count} attempts"

@@ -15,7 +15,7 @@ from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHisto
 from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
 from reviews.models.review_sessions import ReviewSession, SessionDecision
 from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling, Verdict
-from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBack
+from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBackStratum
 from reviews.models.slots import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
 from reviews.models.workload import WorkloadCount, WorkloadPending
 
@@ -53,7 +53,7 @@ __all__ = [
     "ReviewError",
     "ReviewSession",
     "Ruling",
-    "SentBack",
+    "SentBackStratum",
     "SessionDecision",
     "Slot",
     "SlotState",

@@ -68,8 +68,8 @@ class DrawItem(models.Model):
         return f"{self.dialogue_id} in draw {self.draw_id}"
 
 
-class SentBack(models.Model):
-    """Records that an owner's other items were sent back because a draw's audit found too many errors."""
+class SentBackStratum(models.Model):
+    """An owner’s other items of a draw, sent back because the audit found too many errors."""
 
     draw = models.ForeignKey(Draw, on_delete=models.PROTECT, related_name="sent_back", db_index=False)
     owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotator.models import Attempts
+from annotator.models import AttemptCount
 
 FREE = 5
 MAX_WAIT = timedelta(minutes=15)
@@ -31,7 +31,7 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
     now = timezone.now()
     with transaction.atomic():
         # One step: a successful attempt may remove the row at this moment.
-        row, _ = Attempts.objects.select_for_update().get_or_create(
+        row, _ = AttemptCount.objects.select_for_update().get_or_create(
             key=_key(what, name, address), defaults={"last_at": now, "free_at": now}
         )
         # A later time comes from a clock that was ahead.
@@ -47,12 +47,12 @@ def count_attempt(*, what: str, name: str, address: str) -> int:
 
 def forget_attempts(*, what: str, name: str, address: str) -> None:
     """Restart counting after a successful attempt."""
-    Attempts.objects.filter(key=_key(what, name, address)).delete()
+    AttemptCount.objects.filter(key=_key(what, name, address)).delete()
 
 
 def forget_old_attempts() -> int:
     """Remove rows without effect; returns how many."""
-    return Attempts.objects.filter(last_at__lt=timezone.now() - FORGOTTEN).delete()[0]
+    return AttemptCount.objects.filter(last_at__lt=timezone.now() - FORGOTTEN).delete()[0]
 
 
 def _key(what: str, name: str, address: str) -> str:

@@ -17,7 +17,7 @@ from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
 from reviews.core.protocols import Evidence, Stage
-from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBack, StageRun, StageRunState
+from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBackStratum, StageRun, StageRunState
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback.creation import report_sent_back
 from reviews.services.statistics.audits import IS_ERROR
@@ -32,7 +32,7 @@ def is_evidence(evidence: Evidence, *, audited: int, errors: int) -> bool:
     return audited >= evidence.audited and errors > Fraction(Decimal(repr(evidence.above))) * audited
 
 
-def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: Review) -> SentBack | None:
+def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: Review) -> SentBackStratum | None:
     """After an audited item is settled, send its owner's other items of the draw back if there are too many errors.
 
     Runs in the caller's transaction, which has locked the dialogue. A job sends the items back.
@@ -51,12 +51,12 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
     errors = looked_at.filter(IS_ERROR).count()
     if not is_evidence(evidence, audited=audited, errors=errors):
         return None
-    if SentBack.objects.filter(draw=draw, owner=owner).exists():
+    if SentBackStratum.objects.filter(draw=draw, owner=owner).exists():
         return None
     items = _rest(draw, item.stratum).count()
     if not items:
         return None
-    sent = SentBack.objects.create(draw=draw, owner=owner, audited=audited, errors=errors, items=items)
+    sent = SentBackStratum.objects.create(draw=draw, owner=owner, audited=audited, errors=errors, items=items)
     share = f"{100 * errors / audited:.0f} %"
     report_sent_back(
         review=review,
@@ -95,7 +95,7 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
 
 @job_kind(JOB, gettext_noop("Send an owner’s items back"))
 def _run(running: Running) -> dict[str, int]:
-    sent = SentBack.objects.select_related("draw", "owner").get(pk=running.job.parameters["sent_back"])
+    sent = SentBackStratum.objects.select_related("draw", "owner").get(pk=running.job.parameters["sent_back"])
     reason = f"Draw {sent.draw.number}: {sent.errors} of {sent.audited} audited dialogues of this owner had errors."
     counts: Tally[str] = Tally(running.checkpoint.get("counts", {}))
     last: int = running.checkpoint.get("last", 0)
@@ -106,7 +106,7 @@ def _run(running: Running) -> dict[str, int]:
             with running.chunk() as chunk:
                 done = _send_back(item, reason)
                 if done:
-                    SentBack.objects.filter(pk=sent.pk).update(returned=F("returned") + 1)
+                    SentBackStratum.objects.filter(pk=sent.pk).update(returned=F("returned") + 1)
                 counts["returned" if done else "skipped"] += 1
                 last = item.pk
                 chunk.advance(

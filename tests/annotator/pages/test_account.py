@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from annotator import tasks
 from annotator.core import concurrency
-from annotator.models import ApiToken, Attempts, Invitation, Role, User
+from annotator.models import ApiToken, AttemptCount, Invitation, Role, User
 from annotator.services import members
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts import accounts, attempts, password_mails, tokens
@@ -157,7 +157,7 @@ def test_of_tries_at_one_moment_no_more_are_looked_at_than_are_free(clock):
     assert sorted(waits) == [0] * attempts.FREE + [1] * (12 - attempts.FREE)
     # One that was right makes the next the first, also where both come at one moment.
     _, wait = overlap(lambda: attempts.forget_attempts(**one), lambda: attempts.count_attempt(**one))
-    assert (wait, Attempts.objects.get().count) == (0, 1)
+    assert (wait, AttemptCount.objects.get().count) == (0, 1)
 
 
 def test_failed_sign_ins_hold_up_neither_other_names_nor_other_addresses(person, clock):
@@ -224,7 +224,7 @@ def test_a_right_password_forgets_the_wrong_ones_and_a_day_forgets_all(person, c
     for _ in range(4):
         try_from("203.0.113.9")
     assert try_from("203.0.113.9", PASSWORD).status_code == 302
-    assert not Attempts.objects.exists()
+    assert not AttemptCount.objects.exists()
     try_from("203.0.113.9")
     assert attempts.forget_old_attempts() == 0
     clock.seconds += 86401

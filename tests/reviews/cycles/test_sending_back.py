@@ -9,7 +9,7 @@ from annotator.models.content import DialogueStatus
 from annotator.services.history.events import broken_links
 from annotator.services.jobs import jobs
 from reviews.core.protocols import Evidence
-from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBack, Slot
+from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBackStratum, Slot
 from reviews.services.cycles import sending_back
 from reviews.services.cycles.sending_back import is_evidence
 from reviews.services.queue.claims import claim_slot
@@ -73,9 +73,9 @@ def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:
     assert (len(looked_at), len(rest)) == (3, 3)
     audit(team, looked_at[0], "fix")
     # One of one is above the rate, but one is not enough to tell.
-    assert not SentBack.objects.exists()
+    assert not SentBackStratum.objects.exists()
     audit(team, looked_at[1], "approve")
-    sent = SentBack.objects.get()
+    sent = SentBackStratum.objects.get()
     assert (sent.owner, sent.audited, sent.errors, sent.items) == (team.annotator, 2, 1, 3)
     notice = Feedback.objects.get(kind=FeedbackKind.RETURNED)
     assert notice.person == team.annotator
@@ -93,11 +93,11 @@ def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:
         assert second.reason == "Draw 1: 1 of 2 audited dialogues of this owner had errors."
         assert Slot.objects.get(cycle=second).reserved_for == team.annotator
         assert broken_links(item) == []
-    assert SentBack.objects.get().returned == 3
+    assert SentBackStratum.objects.get().returned == 3
 
     # A further error of the same draw sends nothing back a second time, and nobody else's items have moved.
     audit(team, looked_at[2], "fix")
-    assert SentBack.objects.count() == 1
+    assert SentBackStratum.objects.count() == 1
     assert Job.objects.filter(kind=sending_back.JOB).count() == 1
     for item in drawn_of(draw, team.annotators[1], selected=False):
         assert item.status == DialogueStatus.VERIFIED
@@ -114,7 +114,7 @@ def test_few_errors_send_nothing_back(team: Team) -> None:
         drawn_of(draw, team.annotator, selected=True), ["approve", "approve", "approve", "fix"], strict=True
     ):
         audit(team, item, verdict)
-    assert not SentBack.objects.exists()
+    assert not SentBackStratum.objects.exists()
 
 
 def test_what_was_reopened_meanwhile_is_left_alone(team: Team) -> None:
@@ -171,4 +171,4 @@ def test_a_stage_without_evidence_sends_nothing_back() -> None:
     assert draw is not None
     for item in drawn_of(draw, team.annotator, selected=True):
         audit(team, item, "reject")
-    assert not SentBack.objects.exists()
+    assert not SentBackStratum.objects.exists()

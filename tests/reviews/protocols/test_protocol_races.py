@@ -14,7 +14,7 @@ from annotator.models import Dialogue, Event, Job
 from annotator.models.content import DialogueStatus
 from annotator.services.history.events import broken_links
 from annotator.services.jobs import jobs
-from reviews.models import Claim, Cycle, DiscrepancyAlarm, Draw, Review, SentBack, Slot, SlotState, StageRun
+from reviews.models import Claim, Cycle, DiscrepancyAlarm, Draw, Review, SentBackStratum, Slot, SlotState, StageRun
 from reviews.services.cycles.migration import JOB as MIGRATION
 from reviews.services.cycles.migration import start_migration
 from reviews.services.cycles.sending_back import JOB as SENDING_BACK
@@ -221,7 +221,7 @@ def test_audits_at_one_moment_send_back_once() -> None:
         # Three audits, each of which alone sees too few: whichever is judged last sees all three.
         results = race(*(submitting(claim, "reject", reason="It is wrong.") for claim in claims))
         assert lost(results) == []
-        sent = SentBack.objects.get(draw=draw)
+        sent = SentBackStratum.objects.get(draw=draw)
         assert (sent.audited, sent.errors, sent.items) == (3, 3, 3)
         job = Job.objects.get(kind=SENDING_BACK, project=team.project)
         results = race(partial(jobs.run, job.pk), partial(jobs.run, job.pk))
