@@ -123,7 +123,7 @@ def shares_right(seeds: int) -> None:
             columns.append(
                 [holds(wilson("", sum(rng.random() < truth for _ in range(size)), size), truth) for rng in randoms]
             )
-        print(line(f"accuracy, {truth:.0%} right", columns))
+        print(line(f"accuracy, {100 * truth:.0f} % right", columns))
 
 
 def audits(seeds: int) -> None:
@@ -146,7 +146,7 @@ def audits(seeds: int) -> None:
                 ]
                 outcomes.append(holds(residual_error(strata).error_rate, truth))
             cells.append(outcomes)
-        print(line(f"about {rate:.0%} wrong", cells))
+        print(line(f"about {100 * rate:.0f} % wrong", cells))
 
 
 if __name__ == "__main__":

@@ -321,8 +321,8 @@ def main() -> None:
         one = evaluate(options.folder, rate, seeds)
         said, repeated = (f"{found} of {among}" if among else "–" for found, among in (one.said, one.repeated))
         print(
-            f"| {rate:.0%} | {one.true} | {one.suggested} | {one.right} | {one.precision:.3f} | {one.recall:.3f} "
-            f"| {said} | {repeated} |"
+            f"| {100 * rate:.0f} % | {one.true} | {one.suggested} | {one.right} | {one.precision:.3f} | "
+            f"{one.recall:.3f} | {said} | {repeated} |"
         )
     if options.wrong:
         _show_wrong(options.folder, options.seed)
