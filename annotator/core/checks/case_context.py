@@ -34,7 +34,6 @@ class CaseContext(Context):
             for each in document["reference_trajectory"] or ()
             for call in each["calls"]
         ]
-        #: Every constraint; checks of constraints run only if there is one.
         self.case = [document]
         self.case_data = case_of(document, toolset.names)
 

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from annotator.core.checks.registry import plan
+from annotator.core.checks.registry import checks_and_severities
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Finding
 from annotator.core.schema import canonical
@@ -47,19 +47,19 @@ class CleanMarks:
 
     def __init__(self, settings: CheckSettings) -> None:
         self._base = hashlib.sha256(_PROGRAM + canonical(asdict(settings)).encode())
-        severities = plan("release", tuple(sorted(settings.severities.items())))[1]
+        severities = checks_and_severities("release", tuple(sorted(settings.severities.items())))[1]
         self._blocking = {check for check, severity in severities.items() if severity == "error"}
 
-    def fitting(self, content_hash: str, toolset_hash: str) -> str:
+    def expected_mark(self, content_hash: str, toolset_hash: str) -> str:
         """Return the mark that this content has if it is clean."""
         digest = self._base.copy()
         digest.update(f"\0{content_hash}\0{toolset_hash}".encode())
         return digest.hexdigest()
 
-    def earned(
+    def mark_if_clean(
         self, document: dict[str, Any], findings: Iterable[Finding], content_hash: str, toolset_hash: str
     ) -> str | None:
         """Return the mark of a document from all its findings; None if it gets none."""
         if document["kind"] != "multi_turn" or any(finding.check in self._blocking for finding in findings):
             return None
-        return self.fitting(content_hash, toolset_hash)
+        return self.expected_mark(content_hash, toolset_hash)

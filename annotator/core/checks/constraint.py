@@ -22,25 +22,25 @@ class CaseCheck(Check):
 
     def run(self, context: Context) -> Iterator[Finding]:
         if isinstance(context, CaseContext):
-            yield from self.look(context)
+            yield from self.run_on_case(context)
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         """Yield the findings in one case, in any order."""
         raise NotImplementedError
 
 
-class _Feasible(CaseCheck):
+class _FeasibilityCheck(CaseCheck):
     """One of the problems that the feasibility check finds (``annotator.core.constraints.feasibility``)."""
 
     severity: ClassVar[Severity] = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         for finding in context.feasibility.get(self.id, ()):
             yield replace(finding, severity=context.severities[self.id])
 
 
 @register
-class Unreadable(_Feasible):
+class Unreadable(_FeasibilityCheck):
     """A constraint has no category, its category is unknown, or its parameters cannot be read. Such a constraint is
     kept as imported but not judged.
     """
@@ -50,7 +50,7 @@ class Unreadable(_Feasible):
 
 
 @register
-class Contradiction(_Feasible):
+class Contradiction(_FeasibilityCheck):
     """No trajectory can satisfy all constraints of the case, or one constraint contradicts itself."""
 
     id = "constraint.contradiction"
@@ -58,7 +58,7 @@ class Contradiction(_Feasible):
 
 
 @register
-class AgainstScenario(_Feasible):
+class AgainstScenario(_FeasibilityCheck):
     """A constraint does not fit the scenario: an order in a single hop, parallel calls where nothing is called in
     parallel, or too few rounds.
     """
@@ -68,7 +68,7 @@ class AgainstScenario(_Feasible):
 
 
 @register
-class AgainstSolution(_Feasible):
+class AgainstSolution(_FeasibilityCheck):
     """The unsolved set needs more calls than a constraint allows."""
 
     id = "constraint.solution"
@@ -76,7 +76,7 @@ class AgainstSolution(_Feasible):
 
 
 @register
-class UnknownConstrainedTool(_Feasible):
+class UnknownConstrainedTool(_FeasibilityCheck):
     """Parameters name a tool that the case does not have."""
 
     id = "constraint.unknown_tool"
@@ -84,7 +84,7 @@ class UnknownConstrainedTool(_Feasible):
 
 
 @register
-class Wording(_Feasible):
+class Wording(_FeasibilityCheck):
     """A constraint's sentence and its parameters have different numbers, units or tools. Only English sentences are
     read, by patterns.
     """
@@ -95,7 +95,7 @@ class Wording(_Feasible):
 
 
 @register
-class Anchor(_Feasible):
+class Anchor(_FeasibilityCheck):
     """Exactly one span of the system prompt must state each constraint: its text, or the span that is marked."""
 
     id = "constraint.anchor"
@@ -110,14 +110,14 @@ class UnsolvedTool(CaseCheck):
     title = "The unsolved set names a tool that is not in the toolset"
     severity = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         names = context.toolset.names
         unknown = (name for name in context.document["unsolved_set"] or () if name not in context.toolset.tools)
         for name in islice(unknown, MAX_UNKNOWN):
             meant = closest(name, names)
             hint = f" Did you mean {meant}?" if meant else ""
             message = f"The unsolved set names “{cut(name)}”, but the case has no such tool.{hint}"
-            yield self.found(context, "/unsolved_set", context.document["unsolved_set"], message)
+            yield self.finding(context, "/unsolved_set", context.document["unsolved_set"], message)
 
 
 @register
@@ -130,7 +130,7 @@ class Reference(CaseCheck):
     title = "The reference trajectory violates a constraint"
     severity = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         replayed = context.replayed
         if replayed is None:
             return
@@ -148,10 +148,10 @@ class Reference(CaseCheck):
                 )
                 message = f"The reference trajectory violates this constraint. {told}".strip()
                 anchor = context.constraint_anchor(position)
-                yield self.found(context, anchor, context.document["reference_trajectory"], message)
+                yield self.finding(context, anchor, context.document["reference_trajectory"], message)
 
 
-_PARTS = {
+_REQUIRED_PARTS = {
     "system_prompt": "Write the system prompt that states the constraints.",
     "scenario": "Say which scenario this is.",
     "answer": "Write the reference answer.",
@@ -170,15 +170,15 @@ class Incomplete(CaseCheck):
     severity = "error"
     to_do = True
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
-        for field, message in _PARTS.items():
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
+        for field, message in _REQUIRED_PARTS.items():
             value = context.document[field]
             if value is None or (isinstance(value, str) and not value.strip()):
-                yield self.found(context, f"/{field}", value, message)
+                yield self.finding(context, f"/{field}", value, message)
         if not context.document["constraints"]:
-            yield self.found(context, "/constraints", [], "The case has no constraint. Add one.")
+            yield self.finding(context, "/constraints", [], "The case has no constraint. Add one.")
         for constraint in context.document["constraints"]:
             category = find_category(constraint["category"])
             if category and not category.needs and constraint["parameters"] is None:
                 message = f"Enter the parameters of this constraint on {category.id}."
-                yield self.found(context, f"/constraints/{constraint['id']}/parameters", None, message)
+                yield self.finding(context, f"/constraints/{constraint['id']}/parameters", None, message)

@@ -24,7 +24,7 @@ class EmptyMessage(Check):
     def run(self, context: Context) -> Iterator[Finding]:
         for anchor, message in context.user_messages:
             if not message.strip():
-                yield self.found(context, anchor, message, "Write the user message.")
+                yield self.finding(context, anchor, message, "Write the user message.")
 
 
 @register
@@ -44,7 +44,7 @@ class ToolNamed(Check):
             for name, lowered in names:
                 if lowered in lower and re.search(rf"(?<![a-z0-9_]){re.escape(lowered)}(?![a-z0-9_])", lower):
                     message = f"The user names the tool “{cut(name)}”. Use words that a user would use."
-                    yield self.found(context, anchor, text, message)
+                    yield self.finding(context, anchor, text, message)
                     break
 
 
@@ -62,7 +62,7 @@ class PlaceholderText(Check):
                 left = placeholder_in(text)
                 if left is not None:
                     message = f"The text contains the placeholder “{cut(left)}”. Replace it with real text."
-                    yield self.found(context, anchor, text, message)
+                    yield self.finding(context, anchor, text, message)
 
 
 @register
@@ -82,4 +82,4 @@ class LanguageMix(Check):
                 foreign = foreign_text(text, language)
                 if foreign is not None:
                     message = f"The dialogue is in {_LANGUAGES[language]}, but this text is not: “{cut(foreign)}”."
-                    yield self.found(context, anchor, text, message)
+                    yield self.finding(context, anchor, text, message)

@@ -33,7 +33,7 @@ class _GraphProblems(Check):
             if problem.kind == self.kind:
                 step = next(step for step in task.steps if step["id"] == problem.step)
                 anchor = f"{task.anchor}/steps/{problem.step}/depends_on"
-                yield self.found(context, anchor, step["depends_on"], self.sentence(problem))
+                yield self.finding(context, anchor, step["depends_on"], self.sentence(problem))
 
     def sentence(self, problem: GraphProblem) -> str:
         """The problem, and what to do."""
@@ -106,7 +106,7 @@ class TooManySteps(Check):
                     f"The task has {len(task.calls)} calls in {len(task.steps)} steps. The limit "
                     f"is {MAX_CALLS} calls and {MAX_STEPS} steps. Split the task."
                 )
-                yield self.found(context, f"{task.anchor}/steps", task.steps, message)
+                yield self.finding(context, f"{task.anchor}/steps", task.steps, message)
 
 
 @register
@@ -123,7 +123,7 @@ class NotAnnotated(Check):
             for step in task.steps:
                 if step["depends_on"] is None:
                     message = f"Choose what {step['id']} depends on, or “nothing”."
-                    yield self.found(context, f"{task.step_anchor(step)}/depends_on", None, message)
+                    yield self.finding(context, f"{task.step_anchor(step)}/depends_on", None, message)
 
 
 @register
@@ -149,7 +149,7 @@ class RedundantEdge(Check):
                         f"The dependency of {step['id']} on {listed(spare[step['id']])} follows from its "
                         "other dependencies."
                     )
-                    yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
+                    yield self.finding(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 
 
 @register
@@ -167,10 +167,10 @@ class AnswerLast(Check):
             answer = task.answers[-1]
             if task.steps[-1] is not answer:
                 message = f"The answer {answer['id']} must be the last step, but {task.steps[-1]['id']} comes after it."
-                yield self.found(context, task.step_anchor(answer), answer, message)
-            yield from self._waiting(context, task)
+                yield self.finding(context, task.step_anchor(answer), answer, message)
+            yield from self._depending_on_answer(context, task)
 
-    def _waiting(self, context: Context, task: TaskContext) -> Iterator[Finding]:
+    def _depending_on_answer(self, context: Context, task: TaskContext) -> Iterator[Finding]:
         needed = task.reading.needed
         if len(task.answers) == 1 and not needed >> (len(task.steps) - 1) and task.steps[-1] is task.answers[0]:
             return
@@ -178,7 +178,7 @@ class AnswerLast(Check):
         for step in task.steps if ends else ():
             if any(need["id"] in ends and need["id"] != step["id"] for need in step["depends_on"] or ()):
                 message = f"{step['id']} depends on the answer, which ends the task. Remove that dependency."
-                yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
+                yield self.finding(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 
 
 @register
@@ -193,11 +193,11 @@ class SeveralAnswers(Check):
         for task in context.tasks:
             for answer in task.answers[:-1]:
                 message = f"The task has {len(task.answers)} answers. Keep one, as its last step."
-                yield self.found(context, task.step_anchor(answer), answer, message)
+                yield self.finding(context, task.step_anchor(answer), answer, message)
 
 
 #: Elementary steps for each count; a longer count stops, and the finding says that paths may be rejected.
-_STEPS = 20_000
+_MAX_COUNT_STEPS = 20_000
 
 
 @register
@@ -217,20 +217,20 @@ class PublishedEvaluator(Check):
                 continue
             graph = call_graph(task.steps, task.reading)
             # Replace names by positions, so that tasks of one shape are counted once; there are few shapes.
-            message = graph and _unknown(graph.needs, tuple(names.index(name) for name in names))
+            message = graph and _rejected_paths(graph.needs, tuple(names.index(name) for name in names))
             if message:
-                yield self.found(context, f"{task.anchor}/steps", task.steps, message)
+                yield self.finding(context, f"{task.anchor}/steps", task.steps, message)
 
 
 @lru_cache(maxsize=4096)
-def _unknown(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
+def _rejected_paths(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
     """Return how many legal paths of one shape the published evaluators reject, as a sentence; empty if none."""
     graph = Graph(tuple(map(str, range(len(needs)))), needs)
-    code = PublishedCode(graph, tuple(map(str, tools)), _STEPS)
+    code = PublishedCode(graph, tuple(map(str, tools)), _MAX_COUNT_STEPS)
     if not code.merges:
         return ""
     listed, _ = code.count()
-    legal = count_paths(graph, _STEPS).total
+    legal = count_paths(graph, _MAX_COUNT_STEPS).total
     why = "because they merge calls of the same tool. The decision tree shows these paths."
     if listed.value is None or legal.value is None:
         return f"The published evaluators may reject some legal paths of this task, {why}"

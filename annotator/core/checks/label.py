@@ -9,7 +9,7 @@ from annotator.core.graph.dag import positions
 from annotator.core.provenance.information import contradiction
 from annotator.core.schema.value_words import listed
 
-_WORDS = {
+_STEPS_OF_POLICY = {
     "single_tool": "one call and no clarification",
     "multi_tool": "at least two calls and no clarification",
     "clarify": "at least one clarification",
@@ -30,7 +30,7 @@ class PolicyMissing(Check):
         for task in context.tasks:
             if task.task["policy"] is None:
                 message = "Choose the policy: single_tool, multi_tool, clarify or chat."
-                yield self.found(context, f"{task.anchor}/policy", None, message)
+                yield self.finding(context, f"{task.anchor}/policy", None, message)
 
 
 @register
@@ -46,7 +46,7 @@ class InformationMissing(Check):
         for task in context.tasks:
             if task.task["information"] is None:
                 message = "Choose the information label: explicit, or how the message hides what it needs."
-                yield self.found(context, f"{task.anchor}/information", None, message)
+                yield self.finding(context, f"{task.anchor}/information", None, message)
 
 
 @register
@@ -67,10 +67,10 @@ class PolicySteps(Check):
             derived = derive_policy(len(task.calls), len(task.clarifications))
             if policy != derived:
                 message = (
-                    f"The policy is {policy} ({_WORDS[policy]}), but the task has {_steps(task)}. Correct "
-                    f"the steps, or change the policy to {derived}."
+                    f"The policy is {policy} ({_STEPS_OF_POLICY[policy]}), but the task has {_steps_in_words(task)}. "
+                    f"Correct the steps, or change the policy to {derived}."
                 )
-                yield self.found(context, f"{task.anchor}/policy", policy, message)
+                yield self.finding(context, f"{task.anchor}/policy", policy, message)
 
 
 def derive_policy(calls: int, clarifications: int) -> str:
@@ -80,7 +80,7 @@ def derive_policy(calls: int, clarifications: int) -> str:
     return "chat" if not calls else "single_tool" if calls == 1 else "multi_tool"
 
 
-def _steps(task: TaskContext) -> str:
+def _steps_in_words(task: TaskContext) -> str:
     counts = ((len(task.calls), "call"), (len(task.clarifications), "clarification"))
     words = [f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count]
     return " and ".join(words) or "only an answer"
@@ -101,7 +101,7 @@ class FirstExplicit(Check):
         information = context.document["tasks"][0]["information"]
         if information not in (None, "explicit") and not context.document["context"]:
             message = f"The first task is labelled {information}, but nothing comes before it. It should be explicit."
-            yield self.found(context, f"{context.tasks[0].anchor}/information", information, message)
+            yield self.finding(context, f"{context.tasks[0].anchor}/information", information, message)
 
 
 @register
@@ -116,7 +116,7 @@ class LaterHides(Check):
         for task in context.tasks:
             if task.task["information"] == "explicit" and (task.index or context.document["context"]):
                 message = "A later task should hide something that was said before, but this one is labelled explicit."
-                yield self.found(context, f"{task.anchor}/information", "explicit", message)
+                yield self.finding(context, f"{task.anchor}/information", "explicit", message)
 
 
 @register
@@ -143,13 +143,13 @@ class LongRange(Check):
                         "A long-range dependency goes back beyond the previous exchange, but "
                         f"only {task.index} task{'' if task.index == 1 else 's'} came before this one."
                     )
-                    yield self.found(context, anchor, task.task["information"], message)
+                    yield self.finding(context, anchor, task.task["information"], message)
                 elif context.settings.long_range_rule == "wild" and messages < 3:
                     message = (
                         f"A long-range dependency goes back at least three user messages, but only {messages} "
                         "came before this one."
                     )
-                    yield self.found(context, anchor, task.task["information"], message)
+                    yield self.finding(context, anchor, task.task["information"], message)
             messages += 1 + len(task.clarifications)
 
 
@@ -171,7 +171,7 @@ class InformationEvidence(Check):
             against = contradiction(finder, index, rule)
             if against:
                 message = f"{against} Correct the label, the message or the call."
-                yield self.found(context, f"{task.anchor}/information", task.task["information"], message)
+                yield self.finding(context, f"{task.anchor}/information", task.task["information"], message)
 
 
 @register
@@ -188,7 +188,7 @@ class AnswerTypeMissing(Check):
             for step in task.answers:
                 if step["answer_type"] is None:
                     message = "Choose the answer type: tool if the answer is based on tool results, otherwise chat."
-                    yield self.found(context, f"{task.step_anchor(step)}/answer_type", None, message)
+                    yield self.finding(context, f"{task.step_anchor(step)}/answer_type", None, message)
 
 
 @register
@@ -212,7 +212,7 @@ class AnswerType(Check):
                     message = (
                         f"The policy is {policy}, so the answer type should be {wanted}, not {step['answer_type']}."
                     )
-                    yield self.found(context, f"{task.step_anchor(step)}/answer_type", step["answer_type"], message)
+                    yield self.finding(context, f"{task.step_anchor(step)}/answer_type", step["answer_type"], message)
 
 
 @register
@@ -240,7 +240,7 @@ class Batch(Check):
                 if free:
                     names = [ids[j] for j in positions(free)]
                     message = f"The answer does not wait for {listed(names)}. Add the missing dependency."
-                    yield self.found(context, f"{task.step_anchor(answer)}/depends_on", answer["depends_on"], message)
+                    yield self.finding(context, f"{task.step_anchor(answer)}/depends_on", answer["depends_on"], message)
             if task.clarifications:
                 yield from self._clarifications(context, task, ids, above)
 
@@ -257,7 +257,7 @@ class Batch(Check):
                     f"{step['id']} asks the user while {listed(free)} could run. Add a dependency that "
                     "says which comes first."
                 )
-                yield self.found(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
+                yield self.finding(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 
 
 def _waiting_for(position: int, above: tuple[int, ...]) -> int:

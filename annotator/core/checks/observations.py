@@ -7,19 +7,19 @@ import orjson
 
 from annotator.core.schema.exact_json import dumps
 
-_ENVELOPES = frozenset({"response", "result", "results", "data", "output"})
-_STATUS = frozenset({"status_code", "statusCode", "http_status", "status"})
-_ERROR = frozenset({"error", "errors", "exception", "traceback", "error_message", "errorMessage"})
-_SIGNS = _STATUS | _ERROR | _ENVELOPES | {"success"}
+_ENVELOPE_KEYS = frozenset({"response", "result", "results", "data", "output"})
+_STATUS_KEYS = frozenset({"status_code", "statusCode", "http_status", "status"})
+_ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback", "error_message", "errorMessage"})
+_READ_KEYS = _STATUS_KEYS | _ERROR_KEYS | _ENVELOPE_KEYS | {"success"}
 _ERROR_TEXT = re.compile(
     r"\s*(?:[\w.]{0,60}(?:error|exception)\s*[:：]|traceback \(most recent|internal server error|错误\s*[:：])",
     re.IGNORECASE,
 )
-_NAMES = ("name", "title", "label", "名称", "标题")
+_NAME_KEYS = ("name", "title", "label", "名称", "标题")
 #: Answers often paraphrase shorter lists, and do not repeat longer ones.
 _MIN_ROWS, _MAX_ROWS = 2, 30
 #: Objects and lists that are searched in one observation.
-_PARTS = 60
+_MAX_SEARCHED = 60
 
 
 def is_empty(observation: Any) -> bool:
@@ -28,15 +28,15 @@ def is_empty(observation: Any) -> bool:
         return isinstance(observation, str | list | dict)
     if isinstance(observation, str):
         return not observation.strip()
-    if not isinstance(observation, dict) or len(observation) > 1 + len(_STATUS):
+    if not isinstance(observation, dict) or len(observation) > 1 + len(_STATUS_KEYS):
         return False
     enveloped = False
     for key, part in observation.items():
-        if key in _ENVELOPES:
+        if key in _ENVELOPE_KEYS:
             if part is not None and not is_empty(part):
                 return False
             enveloped = True
-        elif key not in _STATUS:
+        elif key not in _STATUS_KEYS:
             return False
     return enveloped
 
@@ -48,13 +48,13 @@ def error_in(observation: Any) -> str | None:
     if not isinstance(observation, dict):
         return None
     for key, value in observation.items():
-        if key not in _SIGNS:
+        if key not in _READ_KEYS:
             continue
-        if key in _ENVELOPES:
+        if key in _ENVELOPE_KEYS:
             error = error_in(value) if isinstance(value, dict) else None
-        elif key in _STATUS:
+        elif key in _STATUS_KEYS:
             error = _error_in_status(key, value, observation)
-        elif key in _ERROR:
+        elif key in _ERROR_KEYS:
             error = _error_in_field(key, value)
         else:
             error = str(observation.get("message") or "success is false") if value is False else None
@@ -98,13 +98,13 @@ def lost_ids(observation: Any, text: str) -> list[str]:
     least half of the items must be listed, and an item without id and name counts as lost only if four fifths of the
     others are listed.
     """
-    for items in _lists(observation):
+    for items in _short_lists(observation):
         key = _id_key(items)
         if key is None:
             continue
         ids = [str(item[key]) for item in items]
-        with_id = [_stands(item_id, text) for item_id in ids]
-        shown = [has or _name_stands(item, text) for item, has in zip(items, with_id, strict=True)]
+        with_id = [_contains_word(item_id, text) for item_id in ids]
+        shown = [has or _contains_name(item, text) for item, has in zip(items, with_id, strict=True)]
         listed = sum(shown)
         if listed < _MIN_ROWS or listed * 2 < len(items):
             continue
@@ -117,11 +117,11 @@ def lost_ids(observation: Any, text: str) -> list[str]:
     return []
 
 
-def _lists(observation: Any) -> list[list[Any]]:
+def _short_lists(observation: Any) -> list[list[Any]]:
     """Yield the lists of objects that are short enough to be repeated in an answer, at any depth below objects."""
     found = []
     stack = [observation]
-    left = _PARTS
+    left = _MAX_SEARCHED
     while stack and left:
         value = stack.pop()
         left -= 1
@@ -153,7 +153,7 @@ def _id_key(items: list[Any]) -> str | None:
     return None
 
 
-def _stands(word: str, text: str) -> bool:
+def _contains_word(word: str, text: str) -> bool:
     """Return whether the text contains this whole word, not just as a part of a longer one."""
     # A regular expression would have to be compiled for every word.
     at = text.find(word) if word else -1
@@ -165,5 +165,5 @@ def _stands(word: str, text: str) -> bool:
     return False
 
 
-def _name_stands(item: dict[str, Any], text: str) -> bool:
-    return any(isinstance(item.get(key), str) and len(item[key]) > 1 and item[key] in text for key in _NAMES)
+def _contains_name(item: dict[str, Any], text: str) -> bool:
+    return any(isinstance(item.get(key), str) and len(item[key]) > 1 and item[key] in text for key in _NAME_KEYS)

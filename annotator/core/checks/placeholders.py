@@ -2,7 +2,7 @@
 
 import re
 
-_WHOLE = re.compile(
+_WHOLE_VALUE = re.compile(
     r"""\s*(?:
         <[\w\s.\-]{1,60}>                                   # <city>
         | \{\{[^{}]{1,60}\}\} | \{[A-Za-z_][\w\s.\-]{0,60}\} | \$\{[^{}]{1,60}\}
@@ -14,10 +14,10 @@ _WHOLE = re.compile(
     )\s*""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
-_FIRST = frozenset("<{$[【yYxXtTpPiIuUlL占待此")
+_FIRST_CHARACTERS = frozenset("<{$[【yYxXtTpPiIuUlL占待此")
 
 #: The expression is only run on a text that contains one of these.
-_INSIDE = (
+_INSIDE_TEXT = (
     ("{{", re.compile(r"\{\{[^{}]{1,60}\}\}")),
     ("[", re.compile(r"\[(?:your|insert|enter|placeholder)\b[^\[\]]{0,60}\](?!\()", re.IGNORECASE)),
     ("<", re.compile(r"<(?:your|insert|enter|placeholder)\b[^<>]{0,60}>", re.IGNORECASE)),
@@ -31,12 +31,12 @@ _INSIDE = (
 def is_placeholder(value: str) -> bool:
     """Return whether a whole value is a placeholder: <city>, {{date}}, your_api_key, TODO, xxx."""
     text = value.strip()
-    return text[:1] in _FIRST and len(text) < 260 and _WHOLE.fullmatch(text) is not None
+    return text[:1] in _FIRST_CHARACTERS and len(text) < 260 and _WHOLE_VALUE.fullmatch(text) is not None
 
 
 def placeholder_in(text: str) -> str | None:
     """Return the first placeholder inside running text, else None."""
-    for sign, expression in _INSIDE:
+    for sign, expression in _INSIDE_TEXT:
         if sign in text and (match := expression.search(text)):
             return match[0]
     return None

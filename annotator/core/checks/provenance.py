@@ -42,7 +42,7 @@ class NoSource(Check):
                     f"{path_name(found.path)} {quoted(value)} does not appear earlier in the conversation. Correct it, "
                     "or mark it as inferable and give the reason."
                 )
-                yield self.found(context, anchor, value, message)
+                yield self.finding(context, anchor, value, message)
 
 
 @register
@@ -64,10 +64,10 @@ class PartlyTraced(Check):
                         f"Only the first {len(call.leaves):,} values of this call were traced to their sources. The "
                         f"limit is {MAX_LEAVES:,} in a call and {MAX_LEAVES_OF_ALL:,} in a dialogue."
                     )
-                    yield self.found(context, f"{call.anchor}/arguments", call.arguments, message)
+                    yield self.finding(context, f"{call.anchor}/arguments", call.arguments, message)
         if finder.scope.work.spent:
             message = "The dialogue is too long to search completely, so the sources of some values are not known."
-            yield self.found(context, "", context.document, message)
+            yield self.finding(context, "", context.document, message)
 
 
 @register
@@ -88,7 +88,7 @@ class MissingDependency(Check):
             for call in task.calls:
                 if call.step["id"] in lacking:
                     message = " ".join(lacking[call.step["id"]])
-                    yield self.found(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)
+                    yield self.finding(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)
 
 
 @register
@@ -116,4 +116,4 @@ class UnsupportedDependency(Check):
                     f"{step} has a parameter dependency on {listed(needs)}, but uses no value from there. "
                     "Make it logical if the order matters, or remove it."
                 )
-                yield self.found(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)
+                yield self.finding(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)

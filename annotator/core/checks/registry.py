@@ -30,9 +30,9 @@ class Check:
         """Yield the findings in one document, in any order."""
         raise NotImplementedError
 
-    def found(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
+    def finding(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
         """Return a finding of this check about ``value`` at ``anchor``."""
-        about = _NULL if value is None else _hash(value)
+        about = _NULL_HASH if value is None else _hash(value)
         return Finding(self.id, context.severities[self.id], shortened(anchor), message, about)
 
 
@@ -82,7 +82,7 @@ def default_severity(
 
 
 @lru_cache(maxsize=256)
-def plan(
+def checks_and_severities(
     stage: Stage, chosen: tuple[tuple[str, Any], ...], *, case: bool = False
 ) -> tuple[tuple[Check, ...], dict[str, Severity]]:
     """Return the checks that run at a stage, with the severity of each; some are milder in a constrained ``case``."""
@@ -100,4 +100,4 @@ def _hash(value: Any) -> str:
     return _hash_of_text(value) if type(value) is str and len(value) < 200 else value_hash(value)
 
 
-_NULL = value_hash(None)
+_NULL_HASH = value_hash(None)

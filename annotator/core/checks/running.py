@@ -17,7 +17,7 @@ from annotator.core.checks import (  # noqa: F401
 )
 from annotator.core.checks.case_context import CaseContext
 from annotator.core.checks.context import Context
-from annotator.core.checks.registry import plan
+from annotator.core.checks.registry import checks_and_severities
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Finding, Stage
 from annotator.core.schema.toolsets import CompiledToolset
@@ -55,7 +55,9 @@ def run_checks(
     by key (``annotator.core.validators.trial``); without them, trials are not reported. The document is not changed.
     """
     kind = document["kind"]
-    checks, severities = plan(stage, tuple(sorted(settings.severities.items())), case=kind == "constrained")
+    checks, severities = checks_and_severities(
+        stage, tuple(sorted(settings.severities.items())), case=kind == "constrained"
+    )
     context = _CONTEXTS[kind](document, toolset, stage, settings, severities)
     if isinstance(context, CaseContext):
         context.trials = trials
@@ -68,7 +70,7 @@ def run_checks(
                     f"“{check.title}” applies to more than {MAX_LISTED} places. Only the first ones are "
                     "listed; correct these to see the others."
                 )
-                found[MAX_LISTED] = check.found(context, "", document, more)
+                found[MAX_LISTED] = check.finding(context, "", document, more)
             findings.extend(found)
     return in_document_order(document, findings) if len(findings) > 1 else findings
 

@@ -25,7 +25,7 @@ class NotJson(Check):
             if call.arguments is None:
                 text = cut(str(call.step["arguments"]))
                 message = f"The arguments are the text “{text}”, not a JSON object. Write them as an object."
-                yield self.found(context, f"{call.anchor}/arguments", call.step["arguments"], message)
+                yield self.finding(context, f"{call.anchor}/arguments", call.step["arguments"], message)
 
 
 @register
@@ -42,7 +42,9 @@ class UnknownTool(Check):
                 name, names = call.step["name"], context.toolset.names
                 meant = closest(name, names)
                 hint = f"Did you mean “{meant}”?" if meant else f"It has {listed(names)}."
-                yield self.found(context, f"{call.anchor}/name", name, f"The toolset has no tool “{cut(name)}”. {hint}")
+                yield self.finding(
+                    context, f"{call.anchor}/name", name, f"The toolset has no tool “{cut(name)}”. {hint}"
+                )
 
 
 @register
@@ -59,7 +61,7 @@ class ToolBroken(Check):
         for call in context.calls:
             if call.tool is not None and call.tool.spec.broken:
                 message = f"{call.tool.spec.broken} This call is not checked."
-                yield self.found(context, f"{call.anchor}/name", call.step["name"], message)
+                yield self.finding(context, f"{call.anchor}/name", call.step["name"], message)
 
 
 @register
@@ -76,7 +78,7 @@ class ToolPartlyChecked(Check):
         for call in context.calls:
             if call.tool is not None and call.tool.spec.notes:
                 message = f"{call.tool.name} is only partly checked. {' '.join(call.tool.spec.notes[:3])}"
-                yield self.found(context, f"{call.anchor}/name", call.step["name"], message)
+                yield self.finding(context, f"{call.anchor}/name", call.step["name"], message)
 
 
 class _Violations(Check):
@@ -89,7 +91,7 @@ class _Violations(Check):
     def run(self, context: Context) -> Iterator[Finding]:
         for violation in context.violations:
             if violation.kind == self.kind:
-                yield self.found(context, violation.anchor, violation.value, violation.message)
+                yield self.finding(context, violation.anchor, violation.value, violation.message)
 
 
 @register
@@ -178,7 +180,7 @@ class Coordinates(Check):
                         f"“{path_name(path)}” is {cut(str(value))}, but a {word} must be between −{most} "
                         f"and {most}{swapped}."
                     )
-                    yield self.found(context, call.anchor_of(path), value, message)
+                    yield self.finding(context, call.anchor_of(path), value, message)
 
 
 @lru_cache(maxsize=4096)

@@ -86,8 +86,8 @@ def bands(shingle_set: frozenset[int]) -> list[int]:
         held = lowest[position]
         if held is None or shingle < held:
             lowest[position] = shingle
-    signature = _filled(lowest)
-    return [_mix(index, signature[index * ROWS : (index + 1) * ROWS]) for index in range(BINS // ROWS)]
+    signature = _fill_empty_bins(lowest)
+    return [_band_hash(index, signature[index * ROWS : (index + 1) * ROWS]) for index in range(BINS // ROWS)]
 
 
 def near_duplicate_finding(
@@ -126,7 +126,7 @@ class NearDuplicate(Check):
 _NEAR_DUPLICATE = NearDuplicate()
 
 
-def _filled(lowest: list[int | None]) -> list[int]:
+def _fill_empty_bins(lowest: list[int | None]) -> list[int]:
     """Return the signature with empty bins filled from the next full one, each marked with the distance."""
     signature = []
     for position in range(BINS):
@@ -137,6 +137,6 @@ def _filled(lowest: list[int | None]) -> list[int]:
     return signature
 
 
-def _mix(index: int, rows: list[int]) -> int:
+def _band_hash(index: int, rows: list[int]) -> int:
     data = index.to_bytes(1, "big") + b"".join(row.to_bytes(8, "big") for row in rows)
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)

@@ -34,7 +34,7 @@ class RepeatedCall(Check):
                 earlier = first.setdefault(key, call.step["id"])
                 if earlier != call.step["id"]:
                     message = f"{call.step['id']} repeats {earlier}: same tool, same arguments."
-                    yield self.found(context, f"{call.anchor}/arguments", call.step["arguments"], message)
+                    yield self.finding(context, f"{call.anchor}/arguments", call.step["arguments"], message)
 
 
 @register
@@ -51,7 +51,7 @@ class ObservationMissing(Check):
         for call in context.calls:
             if call.step["observation"] is None:
                 message = f"Add what {cut(call.step['name'])} returned."
-                yield self.found(context, f"{call.anchor}/observation", None, message)
+                yield self.finding(context, f"{call.anchor}/observation", None, message)
 
 
 @register
@@ -70,7 +70,7 @@ class ObservationEmpty(Check):
                 message = (
                     f"{cut(call.step['name'])} returned nothing. Fill in the observation, or explain why it is empty."
                 )
-                yield self.found(context, f"{call.anchor}/observation", observation, message)
+                yield self.finding(context, f"{call.anchor}/observation", observation, message)
 
 
 @register
@@ -87,7 +87,7 @@ class ToolError(Check):
             error = error_in(call.step["observation"])
             if error is not None:
                 message = f"{cut(call.step['name'])} returned an error ({cut(error)}). Show a call that works."
-                yield self.found(context, f"{call.anchor}/observation", call.step["observation"], message)
+                yield self.finding(context, f"{call.anchor}/observation", call.step["observation"], message)
 
 
 @register
@@ -103,7 +103,7 @@ class Placeholder(Check):
             for path, value in call.leaves:
                 if type(value) is str and is_placeholder(value):
                     message = f"“{path_name(path)}” is the placeholder “{cut(value)}”. Enter the real value."
-                    yield self.found(context, call.anchor_of(path), value, message)
+                    yield self.finding(context, call.anchor_of(path), value, message)
 
 
 @register
@@ -119,7 +119,7 @@ class NoAnswer(Check):
         for task in context.tasks:
             if not task.answers:
                 message = "The task has no answer. Add one as its last step."
-                yield self.found(context, f"{task.anchor}/steps", task.steps, message)
+                yield self.finding(context, f"{task.anchor}/steps", task.steps, message)
 
 
 @register
@@ -136,7 +136,7 @@ class AnswerTextMissing(Check):
             for step in task.answers:
                 if not (step["text"] or "").strip():
                     message = "Write the answer."
-                    yield self.found(context, f"{task.step_anchor(step)}/text", step["text"], message)
+                    yield self.finding(context, f"{task.step_anchor(step)}/text", step["text"], message)
 
 
 @register
@@ -156,7 +156,7 @@ class ClarificationIncomplete(Check):
                     ("user_reply", "Write the user's reply."),
                 ):
                     if not (step[field] or "").strip():
-                        yield self.found(context, f"{task.step_anchor(step)}/{field}", step[field], message)
+                        yield self.finding(context, f"{task.step_anchor(step)}/{field}", step[field], message)
 
 
 @register
@@ -174,12 +174,12 @@ class IdsLost(Check):
             if not task.calls or len(task.answers) != 1 or not task.answers[0]["text"]:
                 continue
             answer = task.answers[0]
-            for step_id, lost in _lost(task, answer["text"]):
+            for step_id, lost in _lost_ids_of_calls(task, answer["text"]):
                 message = f"The answer lists the result of {step_id} but omits the ids {listed(lost)}."
-                yield self.found(context, f"{task.step_anchor(answer)}/text", answer["text"], message)
+                yield self.finding(context, f"{task.step_anchor(answer)}/text", answer["text"], message)
 
 
-def _lost(task: TaskContext, text: str) -> Iterator[tuple[str, list[str]]]:
+def _lost_ids_of_calls(task: TaskContext, text: str) -> Iterator[tuple[str, list[str]]]:
     """Return the ids that the answer omits, for each call whose result no other call uses."""
     used = {needed["id"] for call in task.calls for needed in call.step["depends_on"] or ()}
     for call in task.calls:

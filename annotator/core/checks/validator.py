@@ -23,12 +23,12 @@ class ValidatorMissing(CaseCheck):
     severity = "warning"
     to_do = True
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         for constraint in context.document["constraints"]:
             category = find_category(constraint["category"])
             if category and category.needs == "validator" and constraint["validator"] is None:
                 message = f"This constraint on {category.id} has no validator. Add one."
-                yield self.found(context, f"/constraints/{constraint['id']}/validator", None, message)
+                yield self.finding(context, f"/constraints/{constraint['id']}/validator", None, message)
 
 
 @register
@@ -39,11 +39,13 @@ class ValidatorSyntax(CaseCheck):
     title = "Validator code cannot be read"
     severity = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
-        for anchor, code, _ in _codes(context):
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
+        for anchor, code, _ in _validators_with_code(context):
             problem = outline(code).problem
             if problem:
-                yield self.found(context, f"{anchor}/code", code, f"The validator cannot be read as Python: {problem}.")
+                yield self.finding(
+                    context, f"{anchor}/code", code, f"The validator cannot be read as Python: {problem}."
+                )
 
 
 @register
@@ -54,8 +56,8 @@ class ValidatorFunction(CaseCheck):
     title = "Validator code lacks its function"
     severity = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
-        for anchor, code, function in _codes(context):
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
+        for anchor, code, function in _validators_with_code(context):
             found = outline(code)
             if found.problem:
                 continue
@@ -63,13 +65,13 @@ class ValidatorFunction(CaseCheck):
                 names = found.validators or list(found.functions)
                 which = f". It defines {listed(names)}." if names else ". It defines none."
                 message = f"Choose the function that judges this constraint{which}"
-                yield self.found(context, f"{anchor}/function", None, message)
+                yield self.finding(context, f"{anchor}/function", None, message)
             elif function not in found.functions:
                 message = f"The code does not define the function “{cut(function)}”."
-                yield self.found(context, f"{anchor}/function", function, message)
+                yield self.finding(context, f"{anchor}/function", function, message)
             elif not found.functions[function]:
                 message = f"{function} must take one argument, the response."
-                yield self.found(context, f"{anchor}/function", function, message)
+                yield self.finding(context, f"{anchor}/function", function, message)
 
 
 @register
@@ -80,7 +82,7 @@ class ValidatorForm(CaseCheck):
     title = "A built-in validator cannot be used"
     severity = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         for constraint in context.document["constraints"]:
             validator = constraint["validator"]
             if not validator or validator["code"] is not None:
@@ -89,7 +91,7 @@ class ValidatorForm(CaseCheck):
                 read_form(validator["form"] or "", validator["parameters"] or {})
             except SchemaProblem as problem:
                 message = f"The built-in validator cannot be used: {problem}"
-                yield self.found(context, f"/constraints/{constraint['id']}/validator", validator, message)
+                yield self.finding(context, f"/constraints/{constraint['id']}/validator", validator, message)
 
 
 @register
@@ -103,11 +105,11 @@ class ValidatorUntried(CaseCheck):
     severity = "error"
     to_do = True
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
-        for subject, outcome in _trials(context):
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials_of_validators(context):
             if outcome is None:
                 message = "This version of the validator has not been tried. Try it first."
-                yield self.found(context, _place(subject), subject.key, message)
+                yield self.finding(context, _validator_anchor(subject), subject.key, message)
 
 
 @register
@@ -118,10 +120,10 @@ class ValidatorMatrix(CaseCheck):
     title = "A validator cannot tell right from wrong"
     severity = "error"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
-        for subject, outcome in _trials(context):
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials_of_validators(context):
             for sentence in outcome.errors if outcome else ():
-                yield self.found(context, _place(subject), [subject.key, sentence], f"Trial: {sentence}")
+                yield self.finding(context, _validator_anchor(subject), [subject.key, sentence], f"Trial: {sentence}")
 
 
 @register
@@ -132,10 +134,10 @@ class ValidatorDoubt(CaseCheck):
     title = "A validator is too lenient or too strict"
     severity = "warning"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
-        for subject, outcome in _trials(context):
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
+        for subject, outcome in _trials_of_validators(context):
             for sentence in outcome.warnings if outcome else ():
-                yield self.found(context, _place(subject), [subject.key, sentence], f"Trial: {sentence}")
+                yield self.finding(context, _validator_anchor(subject), [subject.key, sentence], f"Trial: {sentence}")
 
 
 @register
@@ -146,16 +148,16 @@ class ToolCodeSyntax(CaseCheck):
     title = "A tool’s code cannot be read"
     severity = "warning"
 
-    def look(self, context: CaseContext) -> Iterator[Finding]:
+    def run_on_case(self, context: CaseContext) -> Iterator[Finding]:
         for name, code in context.document["tool_codes"].items():
             problem = outline(code).problem
             if problem:
                 key = name.replace("~", "~0").replace("/", "~1")
                 message = f"The code of {cut(name)} cannot be read as Python: {problem}."
-                yield self.found(context, f"/tool_codes/{key}", code, message)
+                yield self.finding(context, f"/tool_codes/{key}", code, message)
 
 
-def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
+def _validators_with_code(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
     """Yield the anchor, code and function of every validator that is code."""
     for constraint in context.document["constraints"]:
         validator = constraint["validator"]
@@ -163,12 +165,12 @@ def _codes(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:
             yield f"/constraints/{constraint['id']}/validator", validator["code"], validator["function"]
 
 
-def _trials(context: CaseContext) -> Iterator[tuple[Subject, Outcome | None]]:
+def _trials_of_validators(context: CaseContext) -> Iterator[tuple[Subject, Outcome | None]]:
     """Yield every validator that can be tried, with the result of its trial; nothing if trial results are not known."""
     if context.trials is not None:
         for subject in subjects_of(context.document):
             yield subject, context.trials.get(subject.key)
 
 
-def _place(subject: Subject) -> str:
+def _validator_anchor(subject: Subject) -> str:
     return f"/constraints/{subject.constraint}/validator"

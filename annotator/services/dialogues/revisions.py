@@ -203,7 +203,7 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
     if not Finding.objects.filter(revision=revision).exists():
         Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
     marks = CleanMarks(check_settings(dialogue.project))
-    mark = marks.earned(document, findings, revision.content_hash, revision.toolset_revision.content_hash)
+    mark = marks.mark_if_clean(document, findings, revision.content_hash, revision.toolset_revision.content_hash)
     if mark != revision.clean_mark:
         revision.clean_mark = mark
         revision.save(update_fields=["clean_mark"])

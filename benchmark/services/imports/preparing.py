@@ -156,7 +156,7 @@ class Preparer:
             content_hash=digest,
             toolset=toolset,
             findings=findings,
-            clean_mark=self._marks.earned(dialogue.document, findings, digest, toolset),
+            clean_mark=self._marks.mark_if_clean(dialogue.document, findings, digest, toolset),
             warnings=dialogue.warnings,
             **listed_columns(dialogue.document),
         )

@@ -268,7 +268,7 @@ class _Freezing:
             self._count(labels)
             if item.document["kind"] == "constrained":
                 self._validators[candidate.external_id] = facts_of(item.document)
-            mark = self._marks.earned(item.document, findings, cycle.content_hash, cycle.toolset_hash)
+            mark = self._marks.mark_if_clean(item.document, findings, cycle.content_hash, cycle.toolset_hash)
             if mark != revision.clean_mark and labels == candidate.labels:
                 revision.clean_mark = mark
                 marked.append(revision)
@@ -280,7 +280,7 @@ class _Freezing:
         return (
             self._trusting
             and candidate.head_id == cycle.revision
-            and cycle.clean_mark == self._marks.fitting(cycle.content_hash, cycle.toolset_hash)
+            and cycle.clean_mark == self._marks.expected_mark(cycle.content_hash, cycle.toolset_hash)
         )
 
     def _found(self, candidate: "_Candidate") -> dict[str, Any]:

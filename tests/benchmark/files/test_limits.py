@@ -345,7 +345,7 @@ LONG = 30_000
 #: Patterns that are matched at one place, or meet short texts alone: how, and the longest text (docs/limits.md).
 SHORT = {
     "annotator.core.checks.observations._ERROR_TEXT": ("match", LONG),
-    "annotator.core.checks.placeholders._WHOLE": ("fullmatch", 260),
+    "annotator.core.checks.placeholders._WHOLE_VALUE": ("fullmatch", 260),
     "annotator.core.constraints.sentence_claims._BETWEEN": ("finditer", claims.MAX_LENGTH),
     "annotator.core.constraints.sentence_claims._UPPER": ("finditer", claims.MAX_LENGTH),
     "annotator.core.constraints.sentence_claims._LOWER": ("finditer", claims.MAX_LENGTH),

@@ -42,23 +42,23 @@ def test_whatever_decides_what_is_found_is_part_of_the_mark() -> None:
 
 def test_a_mark_fits_what_was_checked_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = CheckSettings(severities={"label.policy_missing": "warning"})
-    mark = CleanMarks(settings).fitting("a" * 64, "b" * 64)
-    assert mark == CleanMarks(replace(settings)).fitting("a" * 64, "b" * 64)
+    mark = CleanMarks(settings).expected_mark("a" * 64, "b" * 64)
+    assert mark == CleanMarks(replace(settings)).expected_mark("a" * 64, "b" * 64)
     others = [
-        CleanMarks(settings).fitting("c" * 64, "b" * 64),
-        CleanMarks(settings).fitting("a" * 64, "c" * 64),
-        CleanMarks(replace(settings, long_range_rule="wild")).fitting("a" * 64, "b" * 64),
-        CleanMarks(replace(settings, severities={})).fitting("a" * 64, "b" * 64),
+        CleanMarks(settings).expected_mark("c" * 64, "b" * 64),
+        CleanMarks(settings).expected_mark("a" * 64, "c" * 64),
+        CleanMarks(replace(settings, long_range_rule="wild")).expected_mark("a" * 64, "b" * 64),
+        CleanMarks(replace(settings, severities={})).expected_mark("a" * 64, "b" * 64),
     ]
     monkeypatch.setattr(clean, "_PROGRAM", b"another")
-    others.append(CleanMarks(settings).fitting("a" * 64, "b" * 64))
+    others.append(CleanMarks(settings).expected_mark("a" * 64, "b" * 64))
     assert len({mark, *others}) == 6
 
 
 def test_only_what_a_release_takes_has_a_mark() -> None:
     def earned(document: dict[str, Any], stage: Any, **severities: Any) -> bool:
         marks = CleanMarks(CheckSettings(severities=severities))
-        return marks.earned(document, findings(document, stage), "a", "b") is not None
+        return marks.mark_if_clean(document, findings(document, stage), "a", "b") is not None
 
     assert earned(good(), "import")
     open_label = good()
@@ -70,4 +70,4 @@ def test_only_what_a_release_takes_has_a_mark() -> None:
     assert not earned(open_label, "import")
     assert earned(open_label, "import", **{finding.check: "warning" for finding in told})
     # Findings about a case change when its validators are tried.
-    assert CleanMarks(CheckSettings()).earned(case(), [], "a", "b") is None
+    assert CleanMarks(CheckSettings()).mark_if_clean(case(), [], "a", "b") is None
