@@ -82,7 +82,7 @@ def test_who_may_not_and_what_cannot_be_marked(team: Team) -> None:
     ):
         with pytest.raises(Invalid, match=words):
             mark(team, item, **given)
-    with pytest.raises(Conflict, match="not verified yet"):
+    with pytest.raises(Conflict, match="isn’t verified yet"):
         mark(team, make_item(team, "cross_check"))
     example = mark(team, item)
     assert mark(team, item) == example
