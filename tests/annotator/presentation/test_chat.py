@@ -89,7 +89,7 @@ def test_what_is_missing_is_said() -> None:
     assert text.count("Dependencies not annotated") == 3
     # An assistant's turn of calls alone was an empty block.
     assert text.count("No text.") == 2
-    assert "If this turn called tools, the record keeps the calls; they are not shown here." in text
+    assert "If this turn called tools, the record keeps the calls; they aren’t shown here." in text
 
 
 def test_places_can_be_opened_only_where_there_is_an_editor() -> None:

@@ -58,7 +58,7 @@ def test_kinds_of_edges_are_told_in_words():
     assert edge(graph, "s3", "s2").note == "no value"
     # In two lines: there is room for no more between two columns.
     assert edge(graph, "s3", "s2").note_lines == ["no value"]
-    assert edge(graph, "s3", "s2").label == "s3 depends on s2, should pass a value but does not, on the longest chain"
+    assert edge(graph, "s3", "s2").label == "s3 depends on s2, should pass a value but doesn’t, on the longest chain"
 
 
 def test_a_suggestion_is_drawn_beside_the_graph():
