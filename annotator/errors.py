@@ -5,17 +5,24 @@ They are mapped to HTTP once: by ``annotator.views.middleware`` for pages and ``
 
 from typing import Any
 
+from annotator.core.text import Message
+from annotator.translation import translated
+
 
 class DomainError(Exception):
-    """A refusal. ``sentence`` says what is wrong, where, and what to do; ``details`` is for machines."""
+    """A refusal. ``sentence`` says what is wrong, where, and what to do; ``details`` is for machines.
+
+    A Message can be stored, as a job does, and read in another language later.
+    """
 
     status = 400
     code = "refused"
 
-    def __init__(self, sentence: str, **details: Any) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+    def __init__(self, sentence: str | Message, **details: Any) -> None:
+        self.message = Message(sentence) if isinstance(sentence, str) else sentence
+        self.sentence = sentence if isinstance(sentence, str) else translated(sentence)
         self.details = details
+        super().__init__(self.sentence)
 
 
 class Denied(DomainError):

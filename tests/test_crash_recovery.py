@@ -167,7 +167,7 @@ class Workers:
         self.go_on()
 
     def _is_at_work(self) -> bool:
-        hand_over(Job.objects.exclude(error=""))
+        hand_over(Job.objects.exclude(error_message=None))
         if all(fresh(batch).job.ended for batch in self.imports):
             self.new_import()
         return Job.objects.filter(state="running", heartbeat_at__gt=self._born, progress_done__gt=0).exists()
@@ -183,7 +183,7 @@ class Workers:
             one = rows.filter(external_id=f"c{RECORDS * (len(self.imports) - 1) + HELD:05}")
 
             def is_there() -> bool:
-                hand_over(Job.objects.exclude(error=""))
+                hand_over(Job.objects.exclude(error_message=None))
                 return one.exists()
 
             until(is_there, "the second thousand")
@@ -209,7 +209,7 @@ def hand_over(waiting: QuerySet[Job]) -> None:
     long_ago = timezone.now() - timedelta(minutes=5)
     left = waiting.filter(state="running", heartbeat_at__gt=long_ago + timedelta(minutes=4))
     for job in left:
-        left.filter(pk=job.pk, attempt=job.attempt).update(heartbeat_at=long_ago, error="")
+        left.filter(pk=job.pk, attempt=job.attempt).update(heartbeat_at=long_ago, error_message=None)
         jobs.wake(job)
 
 

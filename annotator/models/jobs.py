@@ -9,7 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models.keys import new_public_id
+from annotator.models.messages import MessageField
 from annotator.models.people import Project, User
+from annotator.translation import translated
 
 
 class JobState(models.TextChoices):
@@ -53,7 +55,7 @@ class Job(models.Model):
     progress_note = models.CharField(max_length=200, blank=True)
     result = models.JSONField(default=dict)
     #: Why it failed, as a sentence for the requester.
-    error = models.TextField(blank=True)
+    error_message = MessageField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -73,6 +75,11 @@ class Job(models.Model):
     @property
     def ended(self) -> bool:
         return self.state in JOB_ENDED
+
+    @property
+    def error(self) -> str:
+        """Return why it failed in the active language, or a blank."""
+        return "" if self.error_message is None else translated(self.error_message)
 
     @property
     def cancel_requested(self) -> bool:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotator.core.checks import Finding
 from annotator.core.schema import read_document
+from annotator.core.text import Message
 from annotator.models import Job
 from annotator.presentation.document import present
 
@@ -145,7 +146,9 @@ def samples() -> dict[str, Any]:
     )  # fmt: skip
     failed = Job(
         kind="import", state="failed", progress_done=812, public_id="sample000002",
-        error="Line 813 is not UTF-8. Save the file as UTF-8 and import it again. Nothing was imported.",
+        error_message=Message(
+            "Line 813 is not UTF-8. Save the file as UTF-8 and import it again. Nothing was imported."
+        ),
     )  # fmt: skip
     document = read_document(_DOCUMENT)
     waivers = {("trajectory.tool_error", "/tasks/t1/steps/s2/observation", "0000000000000000"): "The timeout is meant."}

@@ -109,7 +109,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
             "Your saved work is safe. Wait a few seconds and try again. If the problem persists, contact the operator "
             "of this server."
         )
-        return _unavailable(request, f"{what}. {advice}")
+        return _unavailable(request, f"{_(what)}. {advice}")
     if _is_api(request):
         sentence = _(
             "An unexpected error occurred and was logged. Try again. If it happens again, contact the operator of this "

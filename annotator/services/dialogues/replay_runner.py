@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from annotator.core.constraints.execution import Returned, run_trajectory
@@ -13,6 +12,7 @@ from annotator.core.constraints.run_record import record_of
 from annotator.core.sandbox import Call, CallResult, Expected, SandboxUnavailable, Status, shared_sandbox
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.text import message
 from annotator.core.validators import read_form
 from annotator.errors import Conflict, Invalid
 from annotator.models import Replay
@@ -45,22 +45,23 @@ def run_replay(running: Running) -> dict[str, Any]:
     rows = Replay.objects.select_related("revision__toolset_revision", "draft__toolset_revision")
     replay = rows.filter(job=running.job).first()
     if replay is None:
-        raise Conflict(_("This replay was removed. Start it again."))
+        raise Conflict(message("This replay was removed. Start it again."))
     source = replay.revision or replay.draft
     assert source is not None  # noqa: S101 - a constraint of the table
     document = document_of(replay.revision, replay.draft)
     trajectory = document["reference_trajectory"] if replay.trajectory is None else replay.trajectory
     if not trajectory:
-        raise Conflict(_("The case no longer has a reference trajectory. Add one, or paste a trajectory."))
+        raise Conflict(message("The case no longer has a reference trajectory. Add one, or paste a trajectory."))
     runner = SandboxRunner(document, running, total=sum(len(each.get("calls") or ()) for each in trajectory))
     try:
         run = run_trajectory(
             document, trajectory, toolset=CompiledToolset.of(source.toolset_revision.content), runner=runner
         )
     except SandboxUnavailable as why:
-        raise Conflict(_("The code couldn’t be run. %(reason)s") % {"reason": why}) from None
+        raise Conflict(message("The code couldn’t be run. %(reason)s", reason=str(why))) from None
     except SchemaProblem as problem:
-        raise Invalid(_("The case can’t be replayed: %(problem)s") % {"problem": problem.problems[0].message}) from None
+        what = problem.problems[0].message
+        raise Invalid(message("The case can’t be replayed: %(problem)s", problem=what)) from None
     record = record_of(run, implied_from=len(document["constraints"]))
     with running.chunk() as chunk:
         key = key_of(document, source.toolset_revision.content_hash, trajectory)

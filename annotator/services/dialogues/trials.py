@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from annotator.core.sandbox.results import Call, CallResult, SandboxUnavailable, Status
 from annotator.core.sandbox.sharing import shared_sandbox
+from annotator.core.text import message
 from annotator.core.validators.trial import KEPT_TEXT, Outcome, Subject, judged, subject_of, subjects_of, verdict_of
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Job, Project, Revision, User, ValidatorTrial
@@ -236,5 +237,10 @@ def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
             return shared_sandbox().run(subject.source, subject.function, calls)
         except SandboxUnavailable as error:
             last = error
-    sentence = _("%(status)s The validator isn’t the reason. %(reason)s")
-    raise Conflict(sentence % {"status": Status.SANDBOX_UNAVAILABLE.words, "reason": last})
+    raise Conflict(
+        message(
+            "%(status)s The validator isn’t the reason. %(reason)s",
+            status=Status.SANDBOX_UNAVAILABLE.words,
+            reason=str(last),
+        )
+    )

@@ -23,13 +23,15 @@ from functools import partial
 from typing import Any
 
 from celery import shared_task
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
-from annotator.core.text import message
+from annotator.core.text import Message, message
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
 from annotator.services.history.events import append_event
@@ -218,17 +220,20 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
     if running is None:
         return Job.objects.get(pk=job_id)
     kind = _KINDS[running.job.kind]
+    # What the job stores as plain text is for its requester.
+    language = running.job.requester.language if running.job.requester else ""
     try:
-        result = kind.run(running)
+        with override(language or settings.LANGUAGE_CODE):
+            result = kind.run(running)
         _end(running, JobState.DONE, result=result)
     except Lost:
         pass
     except Cancelled:
         # Without a rollback, the work was done item by item, and each finished item is complete.
-        sentence = _("Cancelled. Nothing was saved.") if kind.discard else _("Cancelled. Finished parts were saved.")
-        _end(running, JobState.CANCELLED, error=sentence)
+        nothing, parts = message("Cancelled. Nothing was saved."), message("Cancelled. Finished parts were saved.")
+        _end(running, JobState.CANCELLED, error=nothing if kind.discard else parts)
     except DomainError as error:
-        _end(running, JobState.FAILED, error=error.sentence)
+        _end(running, JobState.FAILED, error=error.message)
     except DATABASE as error:
         _interrupt(running, error)
     except Exception as error:
@@ -237,11 +242,13 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
     return Job.objects.get(pk=job_id)
 
 
-def _why(error: Exception) -> str:
+def _why(error: Exception) -> Message:
     what = outage(error)
     if what:
-        return _("%(outage)s. Contact the operator of this server and start the job again later.") % {"outage": what}
-    return _(
+        return message(
+            "%(outage)s. Contact the operator of this server and start the job again later.", outage=message(what)
+        )
+    return message(
         "An unexpected error occurred and was logged. Try again. If it happens again, contact the operator of this "
         "server."
     )
@@ -255,7 +262,8 @@ def _interrupt(running: Running, error: Exception) -> None:
         connection.close()
     mine = Job.objects.filter(pk=running.job.pk, attempt=running.attempt, state=JobState.RUNNING)
     try:
-        mine.update(error=_("Interrupted: %(outage)s. The job will continue.") % {"outage": outage(error)})
+        why = message("Interrupted: %(outage)s. The job will continue.", outage=message(outage(error)))
+        mine.update(error_message=why)
     except DatabaseError:
         _LOG.warning("the database is still away; could not note it on the page of job %s", running.job.public_id)
 
@@ -268,11 +276,11 @@ def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) ->
     with transaction.atomic():
         running = _claim(job_id, heartbeat_timeout) if _may_start(job_id, heartbeat_timeout) else None
     if running is not None and running.attempt > MAX_ATTEMPTS:
-        why = _("Failed after %(count)d attempts, each ended by a stopped worker or an outage.") % {
-            "count": MAX_ATTEMPTS
-        }
-        if running.job.error:
-            why += " " + _("Last message: %(message)s") % {"message": running.job.error}
+        why = message(
+            "Failed after %(count)s attempts, each ended by a stopped worker or an outage.", count=MAX_ATTEMPTS
+        )
+        if running.job.error_message is not None:
+            why = message("%(failure)s Last message: %(last)s", failure=why, last=running.job.error_message)
         _end(running, JobState.FAILED, error=why, unforeseen=True)
         return None
     return running
@@ -366,7 +374,7 @@ def cancel_job(*, actor: User | None, job: Job) -> Job:
     if job.state == JobState.QUEUED:
         running = _claim(job.pk)
         if running is not None:
-            _end(running, JobState.CANCELLED, error=_("Cancelled before it started."))
+            _end(running, JobState.CANCELLED, error=message("Cancelled before it started."))
     job.refresh_from_db()
     return job
 
@@ -376,7 +384,7 @@ def _end(
     state: JobState,
     *,
     result: dict[str, Any] | None = None,
-    error: str = "",
+    error: Message | None = None,
     unforeseen: bool = False,
 ) -> None:
     kind, person = _KINDS[running.job.kind], running.job.requester_id
@@ -393,7 +401,7 @@ def _end(
         Job.objects.filter(pk=running.job.pk).update(
             state=state,
             result=result or {},
-            error=error.replace("\x00", "�"),
+            error_message=error,
             ended_at=timezone.now(),
             heartbeat_at=Now(),
         )
@@ -408,7 +416,7 @@ def _end(
             job = message(kind.title)
             sentences = {
                 JobState.DONE: message("%(job)s is done.", job=job),
-                JobState.FAILED: message("%(job)s failed: %(error)s", job=job, error=error),
+                JobState.FAILED: message("%(job)s failed: %(error)s", job=job, error=error or ""),
             }
             notify(
                 actor=None,

@@ -27,21 +27,21 @@ _CLOSED = (errno.EACCES, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
 def outage(error: BaseException | None) -> str:
-    """Return what was missing, as a sentence without its full stop; blank for an error that is no outage."""
+    """Return what was missing, as an English sentence without its full stop; blank for an error that is no outage."""
     if isinstance(error, DATABASE):
         code, words = getattr(error.__cause__, "sqlstate", None), str(error)
         if code in _BY_CODE:
-            return _(_BY_CODE[code])
+            return _BY_CODE[code]
         if "database is locked" in words:
-            return _("The database was busy: other changes took too long")
+            return gettext_noop("The database was busy: other changes took too long")
         if "too many c" in words or "remaining connection slots" in words:
             # A refused connection has no code.
-            return _(_BY_CODE["53300"])
+            return _BY_CODE["53300"]
         if "disk is full" in words:
-            return _(_BY_CODE["53100"])
-        return _("The database doesn’t answer, or the connection was lost")
+            return _BY_CODE["53100"]
+        return gettext_noop("The database doesn’t answer, or the connection was lost")
     if isinstance(error, OSError) and error.errno in _CLOSED:
-        return _("The server can’t read or write its files")
+        return gettext_noop("The server can’t read or write its files")
     return full_disk(error)
 
 
@@ -53,7 +53,7 @@ def unusable(error: DatabaseError) -> str:
 
 def full_disk(error: BaseException | None) -> str:
     """Return the same for a full disk of this machine."""
-    return _("The server’s disk is full") if isinstance(error, OSError) and error.errno in _FULL else ""
+    return gettext_noop("The server’s disk is full") if isinstance(error, OSError) and error.errno in _FULL else ""
 
 
 def has_room(size: int = 0) -> bool:

@@ -13,6 +13,7 @@ from django.db.models.functions import Length
 from annotator.core.checks import Finding as CheckFinding
 from annotator.core.checks import near_duplicate_finding
 from annotator.core.checks.similarity import THRESHOLD, bands, dialogue_text, jaccard, shingles
+from annotator.core.text import gettext_noop
 from annotator.models import Dialogue, Finding, Revision
 from annotator.models.content import GoldRole
 from annotator.services.database import bulk_insert
@@ -32,7 +33,7 @@ MAX_CANDIDATES = 16
 _MAX_IN_BAND = 64
 
 
-@job_kind("near_duplicates", "Search for near-duplicates", quiet=True, untrusted=True)
+@job_kind("near_duplicates", gettext_noop("Search for near-duplicates"), quiet=True, untrusted=True)
 def run_near_duplicates(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``near_duplicates``."""
     batch = ImportBatch.objects.select_related("project", "job").get(public_id=running.job.parameters["import"])

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotator.core.text import message
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Revision, ToolsetRevision
 from annotator.services.database import bulk_insert
@@ -35,9 +36,14 @@ def require_all_written(*, job: Job, created: int, revised: int) -> None:
     held = Revision.objects.filter(batch=job, sealed=True).count()
     if (stored, held) != (created, revised):
         raise Conflict(
-            f"The import counted {created:,} new dialogues and {revised:,} revised ones, "
-            f"but {stored:,} and {held:,} are stored. Nothing was published. Import the file "
-            "again, and report this to the operator."
+            message(
+                "The import counted %(created)s new dialogues and %(revised)s revised ones, but %(stored)s and "
+                "%(held)s are stored. Nothing was published. Import the file again, and report this to the operator.",
+                created=f"{created:,}",
+                revised=f"{revised:,}",
+                stored=f"{stored:,}",
+                held=f"{held:,}",
+            )
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from django.db import IntegrityError
 
+from annotator.core.text import counted_message, gettext_noop, message
 from annotator.errors import DomainError, Invalid
 from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
@@ -53,7 +54,13 @@ class Counters:
 COUNTERS = tuple(one.name for one in fields(Counters))
 
 
-@job_kind("import", "Import", discard=discard_all, untrusted=True, quiet=lambda job: bool(job.parameters["dry_run"]))
+@job_kind(
+    "import",
+    gettext_noop("Import"),
+    discard=discard_all,
+    untrusted=True,
+    quiet=lambda job: bool(job.parameters["dry_run"]),
+)
 def run_import(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``import``."""
     return ImportRun(running).run()
@@ -108,7 +115,7 @@ class ImportRun:
             for prepared in preparers.prepare(self._chunks(cast(BinaryIO, _Heard(file, self.running)))):
                 self._take(prepared)
         if not self.consumed:
-            raise Invalid("The file has no records: every line is blank, or its list is empty.")
+            raise Invalid(message("The file has no records: every line is blank, or its list is empty."))
 
     def _chunks(self, file: BinaryIO) -> Iterator[Chunk]:
         lines = read_lines(file, self.batch.filename, skip=self.consumed, format_name=self.batch.native_format)
@@ -158,7 +165,7 @@ class ImportRun:
             commit.advance(
                 done=counters.read,
                 total=_estimate(counters.read, prepared.position, self.batch.bytes),
-                note="Reading and checking",
+                note=gettext_noop("Reading and checking"),
                 checkpoint={"items": consumed, "counters": asdict(counters), "notes": notes},
             )
         self.counters, self.consumed = counters, consumed
@@ -173,9 +180,16 @@ class ImportRun:
             return
         likely = max(set(guesses) - {None, chosen}, key=guesses.count, default=None)
         if likely is not None and guesses.count(likely) * 2 > len(guesses):
-            which = "The only record cannot" if len(first) == 1 else f"None of the first {len(first)} records can"
             raise Invalid(
-                f"{which} be read as {chosen}. The file looks like {likely}: import it again with the format {likely}."
+                counted_message(
+                    "The only record can’t be read as %(chosen)s. The file looks like %(likely)s: import it again "
+                    "with the format %(likely)s.",
+                    "None of the first %(count)s records can be read as %(chosen)s. The file looks like %(likely)s: "
+                    "import it again with the format %(likely)s.",
+                    len(first),
+                    chosen=chosen,
+                    likely=likely,
+                )
             )
 
     def _publish(self) -> None:
@@ -238,7 +252,7 @@ class ImportRun:
             # From here on, the stored position and counters are no longer true.
             ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0)
             commit.advance(
-                note="Rolling back", checkpoint={"taking_back": True, "notes": counts}
+                note=gettext_noop("Rolling back"), checkpoint={"taking_back": True, "notes": counts}
             )  # fmt: skip
         self._discard()
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from annotator.core.text import gettext_noop
 from annotator.core.validators.trial import subjects_of
 from annotator.models import Job, Revision
 from annotator.models.jobs import JOB_ENDED
@@ -17,7 +18,7 @@ KIND = "validators_of_import"
 SLICE = 50
 
 
-@job_kind(KIND, "Trial of imported validators", quiet=True, untrusted=True)
+@job_kind(KIND, gettext_noop("Trial of imported validators"), quiet=True, untrusted=True)
 def run_import_trials(running: Running) -> dict[str, Any]:
     """Run trials. A job runs for a limited time; the rest goes to the end of the queue, so that nobody waits long."""
     parameters = running.job.parameters

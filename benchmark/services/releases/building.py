@@ -17,6 +17,7 @@ import orjson
 from annotator.core.schema import content_hash as checksum
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out
+from annotator.core.text import Message, message
 from annotator.errors import Invalid
 from annotator.models import ToolsetRevision
 from benchmark.core.archives.archive import DeterministicZip, WrittenFile
@@ -136,8 +137,13 @@ class _Building:
                 record = writer.write(items, full=True, canary=self.release.canary)
             except (ValueError, KeyError) as problem:
                 raise Invalid(
-                    f"Dialogue {items[0].external_id} cannot be written "
-                    f"as {self.release.native_format}: {problem}. Correct it, or choose another format."
+                    message(
+                        "Dialogue %(dialogue)s can’t be written as %(format)s: %(problem)s. Correct it, or choose "
+                        "another format.",
+                        dialogue=items[0].external_id,
+                        format=self.release.native_format,
+                        problem=str(problem),
+                    )
                 ) from problem
             left |= {item.external_id: places for item in items if (places := item.not_in(record))}
             self._keep_files(writer.take_files(record))
@@ -152,9 +158,11 @@ class _Building:
             self.files_beside += 1
             if self.files_beside > MAX_FILES_BESIDE:
                 raise Invalid(
-                    f"The records need more than {MAX_FILES_BESIDE:,} files beside them, and no reader "
-                    "accepts an archive with so many. Release fewer dialogues at a time, or choose the "
-                    "format neutral."
+                    message(
+                        "The records need more than %(limit)s files beside them, and no reader accepts an archive with "
+                        "so many. Release fewer dialogues at a time, or choose the format neutral.",
+                        limit=f"{MAX_FILES_BESIDE:,}",
+                    )
                 )
             packed = path.encode()
             for part in (packed, content):
@@ -195,8 +203,10 @@ class _Building:
             toolsets = _toolsets({row[3] for row in rows.values()}, toolsets)
             for group, pk in part:
                 external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid = rows[pk]
-                _require_whole(content, content_hash, f"dialogue {external_id}")
-                _require_whole(toolsets[toolset], toolset_hash, f"the tools of dialogue {external_id}")
+                _require_whole(content, content_hash, message("dialogue %(dialogue)s", dialogue=external_id))
+                _require_whole(
+                    toolsets[toolset], toolset_hash, message("the tools of dialogue %(dialogue)s", dialogue=external_id)
+                )
                 item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
                 line = {
                     "id": external_id,
@@ -257,10 +267,13 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _require_whole(text: str, known: str, what: str) -> None:
+def _require_whole(text: str, known: str, what: Message) -> None:
     if checksum(text) != known:
         raise Invalid(
-            f"The stored data of {what} does not match its checksum. The database is damaged. Restore a backup."
+            message(
+                "The stored data of %(what)s doesn’t match its checksum. The database is damaged. Restore a backup.",
+                what=what,
+            )
         )
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotator.core.checks import CleanMarks, Finding
 from annotator.core.schema import load_text
 from annotator.core.search import describe_document, switches_of_entries
+from annotator.core.text import counted_message, gettext_noop, message
 from annotator.core.wording import counted
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
@@ -55,7 +56,7 @@ def freeze(running: Running, release: Release) -> None:
         Release.objects.filter(pk=release.pk).update(
             item_count=freezing.items, left_out_count=freezing.left_out, frozen=frozen, frozen_at=freezing.now
         )
-        chunk.advance(done=0, total=freezing.items, note="Frozen", checkpoint={"frozen": True})
+        chunk.advance(done=0, total=freezing.items, note=gettext_noop("Frozen"), checkpoint={"frozen": True})
     release.refresh_from_db()
 
 
@@ -114,11 +115,17 @@ def opened_by(release: Release) -> list[int]:
 def require_worth_releasing(release: Release) -> None:
     """Raise Invalid if the frozen selection must not become an archive."""
     if release.item_count == 0:
-        raise Invalid("No dialogue of this project is verified and ready for release.")
+        raise Invalid(message("No dialogue of this project is verified and ready for release."))
     if release.require_all and release.left_out_count:
         raise Invalid(
-            f"{counted(release.left_out_count, 'dialogue')} would be left out of "
-            f"release {release.version}, but all were required. Each is listed with its reason."
+            counted_message(
+                "%(count)s dialogue would be left out of release %(version)s, but all were required. It is listed with "
+                "its reason.",
+                "%(count)s dialogues would be left out of release %(version)s, but all were required. Each is listed "
+                "with its reason.",
+                release.left_out_count,
+                version=release.version,
+            )
         )
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from annotator.core.text import gettext_noop, message
 from annotator.core.validators.trial import Subject, subjects_of
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Job, Project, Revision
@@ -37,7 +38,7 @@ def give_up(job: Job) -> None:
     _clear(_folder(release))
 
 
-@job_kind("release", "Release", discard=give_up, untrusted=True)
+@job_kind("release", gettext_noop("Release"), discard=give_up, untrusted=True)
 def run_release(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``release``."""
     release = Release.objects.select_related("project", "requester").get(job=running.job)
@@ -90,7 +91,7 @@ def _build(running: Running, release: Release) -> None:
     def progress(done: int) -> None:
         if done % _BEAT < 2 or done == total:
             with running.chunk() as chunk:
-                chunk.advance(done=done, total=total, note="Writing the archive")
+                chunk.advance(done=done, total=total, note=gettext_noop("Writing the archive"))
 
     try:
         build_archive(release, aside, progress=progress)
@@ -145,8 +146,11 @@ def _build_again(release: Release, stored: Path) -> None:
     if sha256_of(aside) != release.sha256:
         aside.unlink()
         raise Invalid(
-            f"Release {release.version} cannot be built again with its checksum: the stored "
-            "archive is gone or damaged, and this version of Assay writes it differently."
+            message(
+                "Release %(version)s can’t be built again with its checksum: the stored archive is gone or damaged, "
+                "and this version of Assay writes it differently.",
+                version=release.version,
+            )
         )
     aside.replace(stored)
 
@@ -157,7 +161,9 @@ def _writing(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        raise Invalid(f"Can't write {path}: {error.strerror or error}.") from None
+        raise Invalid(
+            message("Can’t write %(path)s: %(error)s.", path=str(path), error=error.strerror or str(error))
+        ) from None
 
 
 def _folder(release: Release) -> Path:

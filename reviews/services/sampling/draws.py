@@ -20,7 +20,7 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotator.core.text import gettext_noop
+from annotator.core.text import gettext_noop, message
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.content import DialogueStatus, GoldRole
@@ -268,7 +268,7 @@ def _close_and_draw(
         .select_for_update(of=("self",))
     )
     if not members:
-        raise Conflict(_("Somebody else has just made a draw. No items are waiting for a draw."))
+        raise Conflict(message("Somebody else has just made a draw. No items are waiting for a draw."))
     in_rounds = stage.in_rounds
     population = [
         Candidate(external_id, (SEEN if seen else UNSEEN) if in_rounds else owner or "")

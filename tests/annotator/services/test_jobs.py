@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext, override
 
 from annotator import tasks
 from annotator.config.celery import app
@@ -15,6 +16,7 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Event, Job, JobState, Notice
 from annotator.services.jobs import jobs
 from tests.factories import make_user
+from tests.languages import add_german
 from tests.racing import overlap, race
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +115,20 @@ def test_a_long_note_and_an_odd_sentence_are_kept(start):
     ended = jobs.run(start(run).pk)
     assert ended.progress_note == "x" * 200
     assert ended.error == "The file a�b cannot be read."
+
+
+def test_what_a_job_stores_as_text_is_in_the_language_of_its_requester(start, settings, tmp_path):
+    add_german(settings, tmp_path, {"Nothing to do.": "Nichts zu tun."})
+
+    def run(running):
+        return {"text": gettext("Nothing to do.")}
+
+    job = start(run)
+    type(job.requester).objects.filter(pk=job.requester_id).update(language="de")
+    assert jobs.run(job.pk).result == {"text": "Nichts zu tun."}
+    type(job.requester).objects.filter(pk=job.requester_id).update(language="")
+    with override("de"):
+        assert jobs.run(start(run).pk).result == {"text": "Nothing to do."}
 
 
 @pytest.fixture

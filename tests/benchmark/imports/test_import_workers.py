@@ -107,7 +107,9 @@ def test_an_import_survives_the_loss_of_its_connection_and_what_follows_from_it_
     follow_ups = Job.objects.filter(kind="near_duplicates")
     until(lambda: follow_ups.filter(progress_done__gt=0).exists(), "the search for near-duplicates")
     end_connections()
-    until(lambda: follow_ups.exclude(error="", state="running").exists(), "the second interruption, or the end")
+    until(
+        lambda: follow_ups.exclude(error_message=None, state="running").exists(), "the second interruption, or the end"
+    )
     follow_up = follow_ups.get()
     let_time_pass(follow_up.pk)
     until(lambda: follow_ups.get().ended, "the end of the search")

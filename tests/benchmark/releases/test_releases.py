@@ -562,14 +562,14 @@ def test_damaged_content_is_not_released(team: Team, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(building, "checksum", lambda text: "0" * 64)
     release = run_release(team)
     assert (release.state, release.job.state) == ("failed", "failed")
-    assert "The stored data of dialogue a does not match its checksum" in release.job.error
+    assert "The stored data of dialogue a doesn’t match its checksum" in release.job.error
 
 
 def test_damaged_tools_are_not_released(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     make_verified(team, "a")
     tools = '{"tools"'
     monkeypatch.setattr(building, "checksum", lambda text: "0" * 64 if text.startswith(tools) else content_hash(text))
-    assert "the tools of dialogue a does not match its checksum" in run_release(team).job.error
+    assert "the tools of dialogue a doesn’t match its checksum" in run_release(team).job.error
 
 
 class TestKilled:
@@ -699,7 +699,7 @@ def test_handing_out_gives_what_was_frozen_or_builds_it_again(
 
     monkeypatch.setattr(building, "VERSION", 1, raising=True)
     monkeypatch.setattr(building, "write_card", lambda release, *more: f"# {release.canary}\n")
-    with pytest.raises(Invalid, match="cannot be built again"):
+    with pytest.raises(Invalid, match="can’t be built again"):
         hand_out(release, tmp_path / "other.zip")
     (tmp_path / "moved.zip").rename(full_path(release.archive))
     hand_out(release, tmp_path / "other.zip")

@@ -1,6 +1,7 @@
 """Replays: asked for, run by a worker in the real sandbox, looked at by who may see the content."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import TOOLS, case, with_constraint
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, begin, make_dialogue, make_team, open_slot
+from tests.languages import add_german
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -136,18 +138,27 @@ def test_a_tool_that_has_to_be_stopped_is_not_tried_for_ever(sandbox: Sandbox, m
     assert late.judge(4, ["A."])[0].status == "not_tried"
 
 
-def test_where_nothing_can_be_shut_in_the_job_fails_with_the_reason(
-    team: Team, monkeypatch: pytest.MonkeyPatch
+def test_where_nothing_can_be_shut_in_the_job_fails_with_the_reason_in_each_readers_language(
+    team: Team, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path, client: Client
 ) -> None:
     class Nothing:
         def run(self, *args: Any, **kwargs: Any) -> Any:
             raise SandboxUnavailable("There is no sandbox here.")
 
     monkeypatch.setattr(replay_runner, "shared_sandbox", Nothing)
-    replay = ran(team.annotator, item_of(team))
+    dialogue = item_of(team)
+    replay = ran(team.annotator, dialogue)
     assert replay.job.state == JobState.FAILED
     assert replay.job.error == "The code couldn’t be run. There is no sandbox here."
     assert replay.record is None
+    add_german(settings, tmp_path, {"The code couldn’t be run. %(reason)s": "Der Code lief nicht. %(reason)s"})
+    german = "Der Code lief nicht. There is no sandbox here."
+    client.force_login(team.annotator)
+    page = reverse("replay", args=[team.project.slug, dialogue.public_id, replay.public_id])
+    assert german in text_of(client.get(page, headers={"Accept-Language": "de"}))
+    path = f"/api/projects/{team.project.slug}/dialogues/{dialogue.public_id}/replays/{replay.public_id}/"
+    read = ApiClient(team.annotator).get(path, headers={"Accept-Language": "de"})
+    assert read.json()["job"]["error"] == german
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
