@@ -44,7 +44,7 @@ class ImportBatch(models.Model):
 
 
 class ImportNote(models.Model):
-    """One line of an import's report: the line in the file, the record, the place, and what is wrong."""
+    """One line of an import's report: the line in the file, the record, the place, and the problem."""
 
     batch = models.ForeignKey(ImportBatch, on_delete=models.PROTECT, related_name="notes")
     line = models.PositiveIntegerField()
@@ -79,7 +79,7 @@ class NativeLine(models.Model):
 
 
 class ReleaseState(models.TextChoices):
-    FREEZING = "freezing", _("Being frozen")
+    FREEZING = "freezing", _("Freezing")
     FROZEN = "frozen", _("Frozen")
     FAILED = "failed", _("Failed")
 

@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
-                            ("queued", "Waiting for a worker"),
+                            ("queued", "Queued"),
                             ("running", "Running"),
                             ("done", "Done"),
                             ("failed", "Failed"),

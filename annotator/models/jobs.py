@@ -15,7 +15,7 @@ from annotator.translation import translated
 
 
 class JobState(models.TextChoices):
-    QUEUED = "queued", _("Waiting for a worker")
+    QUEUED = "queued", _("Queued")
     RUNNING = "running", _("Running")
     DONE = "done", _("Done")
     FAILED = "failed", _("Failed")

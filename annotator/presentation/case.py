@@ -16,10 +16,10 @@ from annotator.core.constraints.taxonomy import find_category, proposed_text
 from annotator.presentation.dialogue import DialogueView, FindingView, Placing, pretty, worst
 
 SCENARIO_LABELS = {
-    "single_hop": gettext_noop("Single hop"),
-    "parallel_single_hop": gettext_noop("Parallel single hop"),
-    "multi_hop": gettext_noop("Multi hop"),
-    "parallel_multi_hop": gettext_noop("Parallel multi hop"),
+    "single_hop": gettext_noop("Single-hop"),
+    "parallel_single_hop": gettext_noop("Parallel single-hop"),
+    "multi_hop": gettext_noop("Multi-hop"),
+    "parallel_multi_hop": gettext_noop("Parallel multi-hop"),
 }
 #: The fields with an editor of their own.
 FIELDS = {

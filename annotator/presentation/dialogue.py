@@ -12,8 +12,8 @@ from annotator.core.graph import derive_topology
 from annotator.core.schema.indenting import indented
 
 POLICY_LABELS = {
-    "single_tool": gettext_noop("Single tool"),
-    "multi_tool": gettext_noop("Multi tool"),
+    "single_tool": gettext_noop("Single-tool"),
+    "multi_tool": gettext_noop("Multi-tool"),
     "clarify": gettext_noop("Clarify"),
     "chat": gettext_noop("Chat"),
 }

@@ -36,10 +36,10 @@ _CONSEQUENCES = {
     "ended": gettext_lazy("The task has ended"),
 }
 _STANDINGS = {
-    "satisfied": gettext_lazy("kept"),
+    "satisfied": gettext_lazy("met"),
     "owed": gettext_lazy("pending"),
-    "soft_satisfied": gettext_lazy("broken, then repaired"),
-    "unsatisfied": gettext_lazy("broken"),
+    "soft_satisfied": gettext_lazy("violated, then fixed"),
+    "unsatisfied": gettext_lazy("violated"),
     "unjudged": gettext_lazy("not judged"),
 }
 _ENDINGS = {
@@ -231,9 +231,9 @@ def _notes(record: Mapping[str, Any]) -> list[tuple[int, str]]:
             name = call["name"]
             if call["came"] == "failed":
                 why = FAILURES.get(call["status"], call["status"])
-                notes.append((number, _("the call of %(tool)s failed: %(why)s.") % {"tool": name, "why": why}))
+                notes.append((number, _("the call to %(tool)s failed: %(why)s.") % {"tool": name, "why": why}))
             elif call["differs"] and call["came"] == "refused":
-                sentence = _("the trajectory has an observation of %(tool)s, but the call was refused.")
+                sentence = _("the trajectory has an observation from %(tool)s, but the call was refused.")
                 notes.append((number, sentence % {"tool": name}))
             elif call["differs"]:
                 sentence = _("the result of %(tool)s differs from the trajectory.")

@@ -32,7 +32,13 @@ class SignInForm(LoginForm):
 
 
 class NewPasswordForm(ChangePasswordForm):
-    """allauth's, with limited attempts: an open session can't be used to guess the password."""
+    """allauth's, with our labels and limited attempts: an open session can't be used to guess the password."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["oldpassword"].label = _("Current password")
+        self.fields["password1"].label = _("New password")
+        self.fields["password2"].label = _("New password (again)")
 
     def clean_oldpassword(self) -> str:
         attempt = {"what": "old password", "name": self.user.public_id, "address": client_address(context.request)}
@@ -43,7 +49,11 @@ class NewPasswordForm(ChangePasswordForm):
 
 
 class ForgottenPasswordForm(ResetPasswordForm):
-    """allauth's, with limited mails; the answer does not reveal who has an account."""
+    """allauth's, with our label and limited mails; the answer does not reveal who has an account."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].label = _("Email address")
 
     def clean_email(self) -> str:
         email: str = super().clean_email()
@@ -129,7 +139,7 @@ class SettingsForm(forms.Form):
     long_range_rule = forms.ChoiceField(
         label=_("Long-range rule"),
         choices=[
-            ("c3", _("C3-Bench: a value is neither in this message nor in the exchange before it")),
+            ("c3", _("C3-Bench: a value is neither in this message nor in the previous exchange")),
             ("wild", _("WildToolBench: more than two user messages back, including clarifications")),
         ],
     )

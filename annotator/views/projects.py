@@ -165,7 +165,7 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     require_administrator(actor=request.user, project=project)
     user = User.objects.filter(public_id=public_id, memberships__project=project).distinct().first()
     if user is None:
-        raise Hidden(_("This person isn’t in the project."))
+        raise Hidden(_("This person isn’t a member of this project."))
     role, action = request.POST.get("role", ""), request.POST.get("action", "")
     held = roles_in(project, user)
     if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):

@@ -36,16 +36,16 @@ _SENTENCE = gettext_noop(
     "complete and try again."
 )
 _DONE = gettext_noop(
-    "Your request was processed, but its answer is large, and too many large uploads or downloads are running. Wait "
-    "until one is complete and reload the page to see the result."
+    "Your request was processed, but its result is large and too many large uploads or downloads are running. Wait a "
+    "moment, then reload the page to see the result."
 )
 _WAIT_YOUR_TURN = gettext_noop(
-    "Your recent requests took a lot of computing time, so the server now works on only a few of them at a time. "
-    "Nothing was changed. Wait until one is answered and try again."
+    "Your recent requests used a lot of computing time, so the server now runs only a few at a time. "
+    "Nothing was changed. Wait until one has finished and try again."
 )
 _TOO_MANY = gettext_noop(
-    "Too many of your requests are running, so this one wasn’t started. Nothing was changed. Wait until some are "
-    "answered and try again."
+    "Too many of your requests are running, so this one wasn’t started. Nothing was changed. Wait until some have "
+    "finished and try again."
 )
 #: The names under which the web server's worker states its number of threads and learns whose a request is
 #: (``annotator.config.buffering_worker``).

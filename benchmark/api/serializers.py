@@ -45,7 +45,7 @@ class _VersionField(StrictCharField):
 
 
 class ReleaseInputSerializer(Input):
-    """What to freeze, and in which format."""
+    """The input for freezing a release: its version, its format and its contents."""
 
     version = _VersionField(max_length=40, help_text="For example 1.0.")
     format = serializers.ChoiceField(choices=list(FORMATS), help_text="The native format.")

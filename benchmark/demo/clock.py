@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from annotator.services.database.compiled import compiled, compiled_update
 
-#: The clock moves whenever it is read, so that no two times are equal.
+#: The clock moves at each reading, so that no two times are equal.
 _TICK = timedelta(milliseconds=5)
 
 
@@ -52,7 +52,7 @@ def working_days(count: int, *, before: date) -> list[date]:
 
 @contextmanager
 def using_clock(clock: Clock) -> Iterator[None]:
-    """Make every service in this process use the clock. Only for a process that does nothing else."""
+    """Make every service in this process use the clock. Only for a process without other work."""
 
     class DemoDatetime(datetime):
         @classmethod
@@ -63,7 +63,7 @@ def using_clock(clock: Clock) -> Iterator[None]:
         return compiler.compile(Value(clock.now(), output_field=DateTimeField()))
 
     with ExitStack() as stack:
-        # ``timezone.now`` is the default of many fields, so replace what it calls.
+        # ``timezone.now`` is the default of many fields, so replace the function that it calls.
         stack.enter_context(patch.object(timezone, "datetime", DemoDatetime))
         for name in ("as_sql", "as_sqlite", "as_postgresql"):
             stack.enter_context(patch.object(Now, name, as_sql, create=True))

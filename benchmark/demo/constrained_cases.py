@@ -114,7 +114,7 @@ class _CaseReviews:
         document = slot.revision.document()
         if change:
             change(document)
-        # Workers do this when a draft is saved. Before the claim, so that no claim is left if it fails.
+        # Workers do this when a draft is saved. Run it before the claim, so that no claim remains if it fails.
         ensure_tried(subjects_of(document))
         claim = claims.claim_slot(actor=person, slot=slot)
         self.advance(_REVIEW_SECONDS)

@@ -1,4 +1,4 @@
-"""What the import and release commands share: a machine-readable last line, and running jobs in this process."""
+"""Shared parts of the import and release commands: a machine-readable last line, and running jobs in this process."""
 
 import time
 from collections.abc import Callable

@@ -120,7 +120,7 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("freezing", "Being frozen"), ("frozen", "Frozen"), ("failed", "Failed")],
+                        choices=[("freezing", "Freezing"), ("frozen", "Frozen"), ("failed", "Failed")],
                         default="freezing",
                         max_length=10,
                     ),

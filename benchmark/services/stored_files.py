@@ -31,7 +31,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file that is complete and on disk. ``name`` is its path below MEDIA_ROOT."""
+    """A complete file on disk. ``name`` is its path below MEDIA_ROOT."""
 
     name: str
     bytes: int
@@ -44,7 +44,7 @@ def full_path(name: str) -> Path:
 
 
 def store(source: Readable, name: str) -> StoredFile:
-    """Copy ``source`` to ``name``, hashing it on the way. Raises Invalid if it cannot be stored.
+    """Copy ``source`` to ``name`` and hash it at the same time. Raises Invalid if it cannot be stored.
 
     A full disk is an outage, not a problem of the file: it raises OSError. So does using up the disk's reserve.
     """
@@ -69,7 +69,7 @@ def store(source: Readable, name: str) -> StoredFile:
 
 @contextmanager
 def written_whole(path: Path, *, part: str = "part") -> Iterator[BinaryIO]:
-    """Write a file that appears under its name only if the block succeeds, and then on disk, not just in a cache.
+    """Write a file that gets its name only if the block succeeds, and is then on disk, not just in a cache.
 
     ``part`` is the ending of its name until then.
     """

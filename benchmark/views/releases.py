@@ -55,7 +55,7 @@ def release_list(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("before", "after")
 def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show one release: its progress, its contents, what is left out, and how to verify it."""
+    """Show one release: its progress, its contents, the left-out dialogues, and how to verify it."""
     project = request.project
     release = requests.load_release(actor=request.user, project=project, public_id=public_id)
     if watches(request, "release-state"):

@@ -201,7 +201,7 @@ class Pauses(APIView):
             people = User.objects.filter(public_id=sent["person"], memberships__project=project)
             person = people.distinct().first()
             if person is None:
-                raise Invalid(_("This person isn’t in the project."))
+                raise Invalid(_("This person isn’t a member of this project."))
         made, _created = pauses.pause(
             actor=actor(request), project=project, person=person, stage=sent["stage"], reason=sent["reason"]
         )

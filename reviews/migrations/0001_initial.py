@@ -1076,7 +1076,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("audit", "Audit"),
-                            ("adjudication", "Adjudication"),
+                            ("adjudication", "Dispute"),
                             ("overruled", "Overruled"),
                             ("returned", "Sent back"),
                         ],

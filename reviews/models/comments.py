@@ -56,7 +56,7 @@ class FeedbackKind(models.TextChoices):
     #: An error in the random sample.
     AUDIT = "audit", _("Audit")
     #: An expert settled a dispute differently from the author.
-    ADJUDICATION = "adjudication", _("Adjudication")
+    ADJUDICATION = "adjudication", _("Dispute")
     #: An expert settled a dispute differently from a reviewer.
     OVERRULED = "overruled", _("Overruled")
     #: The random sample has so many errors that the author's other items come back.

@@ -123,10 +123,12 @@ def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dic
 
 #: Field of the rules → its label, its hint, the maximum.
 _RULES = {
-    "most_held": (gettext_lazy("Maximum claims per person"), gettext_lazy("Empty: no limit."), 500),
+    "most_held": (gettext_lazy("Maximum claims per person"), gettext_lazy("Leave empty for no limit."), 500),
     "absent_days": (
         gettext_lazy("Days of inactivity"),
-        gettext_lazy("After this many days, items reserved for a person are opened to everyone. Empty: never."),
+        gettext_lazy(
+            "After this many days, items assigned to a person are opened to everyone. Leave empty to turn this off."
+        ),
         365,
     ),
 }
@@ -242,7 +244,7 @@ def assignment_pause(request: PageRequest) -> HttpResponse:
     if wanted:
         person = User.objects.filter(public_id=wanted, memberships__project=project).distinct().first()
         if person is None:
-            raise Invalid(_("This person isn’t in the project."))
+            raise Invalid(_("This person isn’t a member of this project."))
     __, freed = pauses.pause(
         actor=request.user, project=project, person=person, stage=stage, reason=request.POST.get("reason", "")
     )
@@ -251,8 +253,8 @@ def assignment_pause(request: PageRequest) -> HttpResponse:
     sentence %= {"name": what}
     if freed:
         opened = ngettext(
-            "%(count)s reserved item is now open to everyone.",
-            "%(count)s reserved items are now open to everyone.",
+            "%(count)s assigned item is now open to everyone.",
+            "%(count)s assigned items are now open to everyone.",
             freed,
         )
         sentence = f"{sentence} {opened % {'count': freed}}"

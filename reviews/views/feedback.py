@@ -25,7 +25,7 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         reading.require_overseer(actor=request.user, project=project)
         person = User.objects.filter(public_id=wanted, memberships__project=project).distinct().first()
         if person is None:
-            raise Hidden(_("This person isn’t in the project."))
+            raise Hidden(_("This person isn’t a member of this project."))
     page = reading.list_feedback(
         actor=request.user,
         project=project,

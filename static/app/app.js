@@ -310,7 +310,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(text ?? "");
     emit("toast", {tone: "good", text: gettext("Copied")});
   } catch {
-    emit("toast", {tone: "warn", text: gettext("This browser doesn’t let this page copy text. Select the text and copy it yourself.")});
+    emit("toast", {tone: "warn", text: gettext("This browser doesn’t allow copying here. Select the text and copy it yourself.")});
   }
 }
 

@@ -333,7 +333,7 @@ def audit(
     page = admin.page
     page.goto("/p/everyday-tools/")
     journey.look(admin)
-    page.get_by_role("button", name="Close the pool of 1 item and draw").click()
+    page.get_by_role("button", name="Draw a sample from 1 item").click()
     expect(page.locator("#toasts")).to_contain_text("1 of 1")
     window = journey.window(yuki)
     window.take_next("Expert verification")

@@ -63,7 +63,7 @@ def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
 
     write(page, LENIENT)
     page.get_by_role("button", name="Save and try").click()
-    expect(page.get_by_text("Waiting for a worker")).to_be_visible()
+    expect(page.get_by_text("Queued")).to_be_visible()
     work_off()
     # The page finds out by itself.
     row = page.get_by_role("row").filter(has_text="With another ending")
@@ -74,7 +74,7 @@ def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
 
     write(page, MENDED)
     page.keyboard.press("ControlOrMeta+Enter")
-    expect(page.get_by_text("Waiting for a worker")).to_be_visible()
+    expect(page.get_by_text("Queued")).to_be_visible()
     work_off()
     expect(page.get_by_text("Trial passed")).to_be_visible()
     page.locator(".page-head .actions a").click()
@@ -122,7 +122,7 @@ def test_code_that_is_not_saved_outlives_whatever_else_one_does_on_the_workbench
     write(page, LENIENT)
     page.locator("#typed-text").fill("At 21:40?")
     page.get_by_role("button", name="Try this text").click()
-    expect(page.get_by_text("Waiting for a worker")).to_be_visible()
+    expect(page.get_by_text("Queued")).to_be_visible()
     expect(code).to_contain_text("Say something.")
     expect(form).to_contain_text("Not saved.")
     expect(page.locator("#typed-text")).to_have_value("")

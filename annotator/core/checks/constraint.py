@@ -86,7 +86,7 @@ class UnknownConstrainedTool(_FeasibilityCheck):
 @register
 class Wording(_FeasibilityCheck):
     """A constraint's sentence and its parameters have different numbers, units or tools. Only English sentences are
-    read, by patterns.
+    checked, by pattern matching.
     """
 
     id = "constraint.wording"
@@ -122,7 +122,7 @@ class UnsolvedTool(CaseCheck):
 
 @register
 class Reference(CaseCheck):
-    """The reference trajectory violates a constraint. Violating one and repairing it is allowed, and so is trial and
+    """The reference trajectory violates a constraint. A violation that is fixed later is allowed, and so is trial and
     error. Constraints with validator code are judged when the code runs, not here.
     """
 
@@ -153,9 +153,9 @@ class Reference(CaseCheck):
 
 _REQUIRED_PARTS = {
     "system_prompt": "Write the system prompt that states the constraints.",
-    "scenario": "Say which scenario this is.",
+    "scenario": "Choose the scenario.",
     "answer": "Write the reference answer.",
-    "unsolved_set": "Say what the tools must return to solve the query.",
+    "unsolved_set": "Add the results that the tools must return to solve the query.",
 }
 
 

@@ -70,7 +70,7 @@ class LanguageMix(Check):
     """A text is not in the dialogue's language. Names, quotations and a few words of another language are fine."""
 
     id = "dialogue.language_mix"
-    title = "A text is in another language than the dialogue"
+    title = "A text is not in the dialogue’s language"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:

@@ -92,7 +92,7 @@ class DuplicateDependency(_GraphProblems):
 
 @register
 class TooManySteps(Check):
-    """The task has more steps than can be reviewed, so its graph is not read. Split the task."""
+    """The task has too many steps, so its graph is not checked. Split the task."""
 
     id = "graph.too_many_steps"
     title = "A task has too many steps"
@@ -128,10 +128,10 @@ class NotAnnotated(Check):
 
 @register
 class RedundantEdge(Check):
-    """A dependency follows from others, so the order of steps is the same without it. Keep it if a value flows."""
+    """A dependency is implied by others, so the order of steps is the same without it. Keep it if it passes a value."""
 
     id = "graph.redundant_edge"
-    title = "A dependency follows from others"
+    title = "A dependency is implied by others"
     severity = "info"
 
     def run(self, context: Context) -> Iterator[Finding]:
@@ -146,7 +146,7 @@ class RedundantEdge(Check):
             for step in task.steps:
                 if step["id"] in spare:
                     message = (
-                        f"The dependency of {step['id']} on {listed(spare[step['id']])} follows from its "
+                        f"The dependency of {step['id']} on {listed(spare[step['id']])} is implied by its "
                         "other dependencies."
                     )
                     yield self.finding(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
@@ -202,7 +202,7 @@ _MAX_COUNT_STEPS = 20_000
 
 @register
 class PublishedEvaluator(Check):
-    """The evaluators published with C3-Bench and WildToolBench merge calls of the same tool and so reject some legal
+    """The evaluators published with C3-Bench and WildToolBench merge calls to the same tool and so reject some legal
     paths. The task is fine; this only matters if you score with them. The task's decision tree shows the paths.
     """
 
@@ -231,7 +231,7 @@ def _rejected_paths(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
         return ""
     listed, _ = code.count()
     legal = count_paths(graph, _MAX_COUNT_STEPS).total
-    why = "because they merge calls of the same tool. The decision tree shows these paths."
+    why = "because they merge calls to the same tool. The decision tree shows these paths."
     if listed.value is None or legal.value is None:
         return f"The published evaluators may reject some legal paths of this task, {why}"
     missing = Count(legal.value - listed.value)

@@ -106,7 +106,7 @@ class FirstExplicit(Check):
 
 @register
 class LaterHides(Check):
-    """Every task but the first hides something: it omits a part, refers to it, or needs a value from far back."""
+    """Every task except the first must hide something: it omits a part, refers back, or needs a value from far back."""
 
     id = "label.later_hides"
     title = "A later task hides nothing"
@@ -115,7 +115,10 @@ class LaterHides(Check):
     def run(self, context: Context) -> Iterator[Finding]:
         for task in context.tasks:
             if task.task["information"] == "explicit" and (task.index or context.document["context"]):
-                message = "A later task should hide something that was said before, but this one is labelled explicit."
+                message = (
+                    "Every task after the first should leave out something that was said before, but this one is "
+                    "labelled explicit."
+                )
                 yield self.finding(context, f"{task.anchor}/information", "explicit", message)
 
 
@@ -155,9 +158,9 @@ class LongRange(Check):
 
 @register
 class InformationEvidence(Check):
-    """What the calls need must fit the label. Explicit: everything is in this message. A label that hides something:
-    this message omits something. Long-range dependency: a value comes from before the previous exchange (under the wild
-    rule, from more than two user messages back).
+    """The label must match where the calls get their values. Explicit: everything is in this message. A label that
+    hides something: this message omits something. Long-range dependency: a value comes from before the previous
+    exchange (under the wild rule, from more than two user messages back).
     """
 
     id = "label.information_evidence"
@@ -176,7 +179,7 @@ class InformationEvidence(Check):
 
 @register
 class AnswerTypeMissing(Check):
-    """Every answer is based on tool results or is chat."""
+    """Every answer needs a type: based on tool results, or chat."""
 
     id = "label.answer_type_missing"
     title = "An answer has no type"
@@ -218,7 +221,7 @@ class AnswerType(Check):
 @register
 class Batch(Check):
     """The answer waits for every other step. A clarification comes before or after each call. Neither may run in the
-    same batch as a call. Add the missing dependency (logical if only the order matters).
+    same batch as a call. Add the missing dependency (“order only” if it passes no value).
     """
 
     id = "label.batch"

@@ -93,12 +93,12 @@ class MissingDependency(Check):
 
 @register
 class UnsupportedDependency(Check):
-    """A dependency is of kind parameter, but every value of the call comes from elsewhere. If only the order matters,
-    make it logical.
+    """A dependency is marked “passes a value”, but every value of the call comes from elsewhere. If only the order
+    matters, choose “order only”.
     """
 
     id = "provenance.unsupported_dependency"
-    title = "A parameter dependency carries no value"
+    title = "A dependency passes no value"
     severity = "warning"
     only_with = "tasks"
 
@@ -113,7 +113,7 @@ class UnsupportedDependency(Check):
             for step, needs in unfounded.items():
                 call = anchors[step]
                 message = (
-                    f"{step} has a parameter dependency on {listed(needs)}, but uses no value from there. "
-                    "Make it logical if the order matters, or remove it."
+                    f"{step} is marked as using a value from {listed(needs)}, but uses none. "
+                    "Choose “order only” if the order matters, or remove the dependency."
                 )
                 yield self.finding(context, f"{call.anchor}/depends_on", call.step["depends_on"], message)

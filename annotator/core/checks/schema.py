@@ -105,7 +105,7 @@ class UnknownArgument(_Violations):
 
 @register
 class MissingArgument(_Violations):
-    """A call lacks an argument that its tool requires. The anchor is where the argument belongs."""
+    """A call lacks an argument that its tool requires. The finding is at the place where the argument belongs."""
 
     id = "schema.missing_argument"
     title = "A call lacks an argument that its tool requires"
@@ -141,7 +141,7 @@ class Nested(_Violations):
 
 @register
 class UnknownKey(_Violations):
-    """An argument contains a key that the schema does not list. JSON Schema allows that, but tools seldom do."""
+    """An argument contains a key that the schema does not list. JSON Schema allows this, but most tools do not."""
 
     id = "schema.unknown_key"
     title = "An argument contains a key that its schema does not list"
@@ -160,7 +160,7 @@ class Rule(_Violations):
 
 @register
 class Coordinates(Check):
-    """A latitude is outside −90 … 90 or a longitude outside −180 … 180. Often the two are swapped."""
+    """A latitude is not from −90 to 90, or a longitude is not from −180 to 180. The two are often swapped."""
 
     id = "schema.coordinates"
     title = "A latitude or longitude is out of range"

@@ -113,7 +113,7 @@ def near_duplicate_finding(
 
 @register
 class NearDuplicate(Check):
-    """Another dialogue of the project says nearly the same. A job compares the dialogues after an import."""
+    """Another dialogue in the project is nearly the same. Assay compares dialogues after each import."""
 
     id = "dialogue.near_duplicate"
     title = "A dialogue nearly repeats another one"

@@ -212,7 +212,7 @@ class ParallelCallsCount(Category[ParallelBounds]):
             kinds.add(call.name)
             if above(len(kinds) if parameters.unit == "type" else i + 1, parameters.max_parallelCallTypes):
                 most = counted(int(parameters.max_parallelCallTypes), _noun(parameters))
-                told = f"This call of {call.name} was ignored: at most {most} may be called in one round."
+                told = f"This call to {call.name} was ignored: at most {most} may be called in one round."
                 breaches.append(Breach("MAX PARALLEL CALLS", i, told, Consequence.IGNORED))
         return Judgement(breaches=tuple(breaches)) if round_.calls else UNTOUCHED
 

@@ -277,7 +277,7 @@ def _call(
 def _run(run: CallRun, runner: Runner) -> None:
     if not isinstance(run.arguments, dict):
         run.came, run.status = Came.FAILED, "no_arguments"
-        run.received = f"The call of {run.name} failed. The arguments are not a JSON object."
+        run.received = f"The call to {run.name} failed. The arguments are not a JSON object."
         return
     returned = runner.call_tool(run.name, run.arguments)
     run.status = returned.status

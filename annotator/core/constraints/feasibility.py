@@ -31,10 +31,10 @@ from annotator.core.wording import counted
 __all__ = ["SCENARIOS", "Case", "feasibility_findings"]
 
 _SCENARIO_NAMES = {
-    SINGLE_HOP: "a single hop",
-    PARALLEL_SINGLE_HOP: "a parallel single hop",
-    MULTI_HOP: "several hops",
-    PARALLEL_MULTI_HOP: "parallel chains of several hops",
+    SINGLE_HOP: "a single-hop case",
+    PARALLEL_SINGLE_HOP: "a parallel single-hop case",
+    MULTI_HOP: "a multi-hop case",
+    PARALLEL_MULTI_HOP: "a parallel multi-hop case",
 }
 #: Missing tools reported for one constraint, or for one unsolved set.
 MAX_UNKNOWN = 20
@@ -79,12 +79,12 @@ def _scenario(case: Case) -> Iterator[Finding]:
     for i, rounds in case.of(RoundBounds):
         if above(needed, rounds.max_round):
             most = counted(int(rounds.max_round), "round")
-            told = f"At most {most} are allowed, but {where} takes at least {needed}, with the answer."
+            told = f"At most {most} are allowed, but {where} takes at least {needed}, including the answer."
             yield case.finding(check, i, told)
         if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP) and rounds.min_round > needed:
             told = (
-                f"At least {rounds.min_round} rounds are required, but {where} takes {needed}: one of "
-                "calls and the final response. Make it a maximum."
+                f"At least {rounds.min_round} rounds are required, but {where} takes {needed}: one round of "
+                "calls and the final response. Change the minimum to a maximum."
             )
             yield case.finding(check, i, told)
     if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP):
@@ -129,7 +129,7 @@ def _solution(case: Case) -> Iterator[Finding]:
         if above(fewest, rounds.max_round):
             told = (
                 f"At most {counted(int(rounds.max_round), 'round')} are allowed, but the solution "
-                f"needs {fewest}, with the answer. Raise the limit."
+                f"needs {fewest}, including the answer. Raise the limit."
             )
             yield case.finding(check, i, told)
 
@@ -154,8 +154,8 @@ def _toolbox(case: Case) -> Iterator[Finding]:
         for i, calls in case.of(CallBounds):
             if calls.min_callTimes > room:
                 told = (
-                    f"At least {counted(calls.min_callTimes, 'call')} are required, but the limits of the "
-                    f"single tools leave room for {room}. Change one of them."
+                    f"At least {counted(calls.min_callTimes, 'call')} are required, but the limits per tool "
+                    f"allow only {room}. Change one of them."
                 )
                 yield case.finding(check, i, told)
 

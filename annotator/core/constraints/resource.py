@@ -81,7 +81,7 @@ class ToolCallCount(Category[CallBounds]):
             if past.calls >= parameters.min_callTimes:
                 return Judgement()
             told = (
-                f"Only {counted(past.calls, 'tool call')} made, but at "
+                f"Only {counted(past.calls, 'tool call')} {'was' if past.calls == 1 else 'were'} made, but at "
                 f"least {parameters.min_callTimes} are required. Call more tools before you answer."
             )
             return Judgement(breaches=(Breach("MIN CALL TIMES", None, told, Consequence.RETURNED),))
@@ -90,7 +90,7 @@ class ToolCallCount(Category[CallBounds]):
             Breach(
                 "MAX CALL TIMES",
                 i,
-                f"This call of {call.name} was ignored: the limit of {most} is used up. Answer with what you know.",
+                f"This call to {call.name} was ignored: the limit of {most} is used up. Answer with what you know.",
                 Consequence.IGNORED,
             )
             for i, call in enumerate(round_.calls)
@@ -127,7 +127,7 @@ class SpecificToolCallCount(Category[CallsPerTool]):
         for name, most in parameters.max_calls_per_tool.items():
             by_count.setdefault(most, []).append(name)
         parts = [
-            f"at most {counted(most, 'call')} of {'each of ' if len(names) > 1 else ''}{named(names)}"
+            f"at most {counted(most, 'call')} to {'each of ' if len(names) > 1 else ''}{named(names)}"
             for most, names in by_count.items()
         ]
         return f"Make {'; '.join(parts)}." if parts else "Call each tool as often as you like."

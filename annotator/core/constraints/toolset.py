@@ -31,7 +31,7 @@ class _SchemaRule(Category[NoParameters]):
         for i, call in enumerate(round_.calls):
             messages = [each.message for each in _violations(past.toolset, call) if self.concerns(each)]
             if messages:
-                told = f"The call of {call.name} failed. {' '.join(messages)}"
+                told = f"The call to {call.name} failed. {' '.join(messages)}"
                 breaches.append(Breach(self.label, i, told, Consequence.FAILED))
         return Judgement(breaches=tuple(breaches))
 

@@ -221,7 +221,7 @@ class Matcher:
         name, graph = predicted["name"], self.graph
         same_name = self._by_name.get(name, 0)
         if not same_name:
-            return Obstacle.UNKNOWN_TOOL, f"the task has no call of {name}", ()
+            return Obstacle.UNKNOWN_TOOL, f"the task has no call to {name}", ()
         if not accepting:
             calls = ids_of(graph, same_name)
             return Obstacle.ARGUMENTS, f"its arguments differ from those of {' or '.join(calls)}", calls

@@ -74,7 +74,7 @@ class PublishedLint:
         if self.rejected.at_least is None and not self.examples:
             return "It is not known whether the published evaluators reject legal paths: counting them takes too long."
         which = f"{self.rejected} of {self.legal}" if self.rejected.at_least else "some"
-        words = f"The published evaluators reject {which} legal paths, because they merge calls of the same tool."
+        words = f"The published evaluators reject {which} legal paths, because they merge calls to the same tool."
         if self.optimum_differs:
             words += f" They need at least {self.published_fewest} batches; {self.fewest} are enough."
         return words

@@ -147,7 +147,7 @@ def value_field(
         id=dom_id(name),
         hint=hint,
         error=error,
-        note=_note(field) if kinds else "empty: no limit" if field.bound else "",
+        note=_note(field) if kinds else "",
         options=field.options,
         required=field.required and field.kind is Kind.LINES,
         checked=field.ticked,
@@ -177,7 +177,7 @@ def _type_of(field: Field) -> str:
 def _note(field: Field) -> str:
     words = [label_of("field", field.kind).text]
     words += ["required"] if field.required else []
-    return ", ".join([*words, "unknown to the tool"] if field.unknown else words)
+    return ", ".join([*words, "not an argument of the tool"] if field.unknown else words)
 
 
 @register.simple_tag

@@ -15,7 +15,7 @@ from annotator.models import Dialogue, Project, User
 
 Row = TypeVar("Row")
 
-#: Each returns those of the dialogues (by key) whose authors a person must not know now.
+#: Each returns the dialogues (by key) among the given ones whose authors a person must not know now.
 BLIND: list[Callable[[User, Sequence[int]], set[int]]] = []
 
 #: Each returns the unsettled dialogues (by key) of a project that a person reviews blind.
@@ -23,7 +23,7 @@ REVIEWED_BLIND: list[Callable[[User, Project], QuerySet[Any, int]]] = []
 
 
 def blind_to(*, actor: User, dialogues: Sequence[int]) -> set[int]:
-    """Return those of the dialogues (by key) whose authors the actor must not know now."""
+    """Return the dialogues (by key) among the given ones whose authors the actor must not know now."""
     return {key for ask in BLIND for key in ask(actor, dialogues)} if dialogues else set()
 
 

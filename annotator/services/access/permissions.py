@@ -1,4 +1,4 @@
-"""Permissions. Loading and authorising are one step: what a person may not see does not exist for them."""
+"""Permissions. Loading and authorising are one step, so data that a person may not see does not exist for them."""
 
 from collections.abc import Set
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def _key(what: str, name: str, address: str) -> str:
 def client_address(request: HttpRequest) -> str:
     """Return the address a request came from; for IPv6 the /64 network, which belongs to one person.
 
-    ``X-Forwarded-For`` is read from its end, up to the first address that is no trusted proxy.
+    ``X-Forwarded-For`` is read from its end, up to the first address that is not a trusted proxy.
     """
     address = _parsed(request.META.get("REMOTE_ADDR", ""))
     for earlier in reversed(request.headers.get("x-forwarded-for", "").split(",")):

@@ -1,4 +1,4 @@
-"""ORM queries that are compiled once, for the few paths on which people wait for one another.
+"""ORM queries that are compiled once, for the few paths that hold locks other people wait for.
 
 A query is a function that returns a QuerySet. It is called once, with placeholders instead of values, and the ORM's
 result is cached; on PostgreSQL it is a prepared statement. Compiling a query takes the ORM several times as long as the

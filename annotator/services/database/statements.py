@@ -1,4 +1,4 @@
-"""Prepared statements for the few paths on which people wait for one another: claim and submit.
+"""Prepared statements for the few paths that hold locks other people wait for: claim and submit.
 
 The ORM compiles each statement again, which takes several times as long as executing it on these paths. ``compiled``
 does so once for each query; ``insert`` and ``update`` write rows.
@@ -168,7 +168,7 @@ def _preparing() -> Any:
 
 @lru_cache(maxsize=512)
 def _numbered(statement: str) -> bytes:
-    """A statement with PostgreSQL's own marks. The driver makes them anew each time if a statement is long."""
+    """A statement with PostgreSQL's own marks. The driver converts a long statement again each time."""
     places = count(1)
     return re.sub("%[s%]", lambda mark: f"${next(places)}" if mark[0] == "%s" else "%", statement).encode()
 

@@ -14,6 +14,6 @@ def open_flags(dialogue: Dialogue) -> list[OutdatedDialogue]:
 
 
 def clear_outdated(dialogue_ids: Iterable[int]) -> int:
-    """Clear the flags of dialogues that start over; returns how many."""
+    """Clear the flags of dialogues that start again; returns how many."""
     rows = OutdatedDialogue.objects.filter(dialogue__in=list(dialogue_ids), cleared_at=None)
     return rows.update(cleared_at=timezone.now())

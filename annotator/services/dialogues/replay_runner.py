@@ -73,8 +73,8 @@ def run_replay(running: Running) -> dict[str, Any]:
 class SandboxRunner:
     """Runs a case's code in the sandbox of this worker (``annotator.core.constraints.execution.Runner``).
 
-    Each call of a tool runs in a process of its own, because tools keep no state between calls; all verdicts of a
-    validator share one. Raises SandboxUnavailable.
+    Each call of a tool runs in its own process, because tools keep no state between calls; all verdicts of a validator
+    share one. Raises SandboxUnavailable.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class SandboxRunner:
         if source is None:
             return Returned("no_code", message=f"The case has no code for the tool {name}.")
         if self.stopped[name] >= _MAX_STOPPED:
-            words = f"Not tried: {_MAX_STOPPED} earlier calls of {name} had to be stopped."
+            words = f"Not tried: {_MAX_STOPPED} earlier calls to {name} had to be stopped."
             return Returned("not_tried", message=words)
         if self._late():
             return Returned("not_tried", message=_OUT_OF_TIME)

@@ -239,7 +239,7 @@ def run_calls(subject: Subject, texts: Sequence[str]) -> list[CallResult]:
             last = error
     raise Conflict(
         message(
-            "%(status)s The validator isn’t the reason. %(reason)s",
+            "%(status)s This isn’t a problem with the validator. %(reason)s",
             status=Status.SANDBOX_UNAVAILABLE.words,
             reason=str(last),
         )

@@ -277,7 +277,8 @@ def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) ->
         running = _claim(job_id, heartbeat_timeout) if _may_start(job_id, heartbeat_timeout) else None
     if running is not None and running.attempt > MAX_ATTEMPTS:
         why = message(
-            "Failed after %(count)s attempts, each ended by a stopped worker or an outage.", count=MAX_ATTEMPTS
+            "Failed after %(count)s attempts. Each was interrupted by a stopped worker or an outage.",
+            count=MAX_ATTEMPTS,
         )
         if running.job.error_message is not None:
             why = message("%(failure)s Last message: %(last)s", failure=why, last=running.job.error_message)
@@ -415,7 +416,7 @@ def _end(
         if running.job.requester_id is not None and (unforeseen or not kind.quiet(running.job)):
             job = message(kind.title)
             sentences = {
-                JobState.DONE: message("%(job)s is done.", job=job),
+                JobState.DONE: message("%(job)s finished.", job=job),
                 JobState.FAILED: message("%(job)s failed: %(error)s", job=job, error=error or ""),
             }
             notify(

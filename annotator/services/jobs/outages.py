@@ -1,4 +1,4 @@
-"""Outages: a database or a disk that is away for a while, as opposed to errors of the program."""
+"""Outages: a database or a disk that is temporarily unavailable, as opposed to errors in the program."""
 
 import errno
 import logging
@@ -27,7 +27,7 @@ _CLOSED = (errno.EACCES, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
 def outage(error: BaseException | None) -> str:
-    """Return what was missing, as an English sentence without its full stop; blank for an error that is no outage."""
+    """Return what was missing, as an English sentence without its full stop; blank if the error is not an outage."""
     if isinstance(error, DATABASE):
         code, words = getattr(error.__cause__, "sqlstate", None), str(error)
         if code in _BY_CODE:
@@ -39,7 +39,7 @@ def outage(error: BaseException | None) -> str:
             return _BY_CODE["53300"]
         if "disk is full" in words:
             return _BY_CODE["53100"]
-        return gettext_noop("The database doesn’t answer, or the connection was lost")
+        return gettext_noop("The database doesn’t respond, or the connection was lost")
     if isinstance(error, OSError) and error.errno in _CLOSED:
         return gettext_noop("The server can’t read or write its files")
     return full_disk(error)
@@ -61,7 +61,7 @@ def has_room(size: int = 0) -> bool:
     try:
         free = shutil.disk_usage(settings.DATA_DIR).free
     except OSError:
-        # The folder is missing or closed: writing to it fails with an error of its own.
+        # The folder is missing or closed: writing to it fails with its own error.
         return True
     return free - size >= settings.DISK_RESERVE_MB << 20
 

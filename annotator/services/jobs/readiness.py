@@ -119,7 +119,7 @@ def _folder(outcome: str | dict[str, Any]) -> str:
     ours = folder_mark()
     if not theirs or not ours or theirs == ours:
         return ""
-    return "A worker uses another data folder than this web server. Set the same ASSAY_DATA for both."
+    return "A worker and this web server use different data folders. Set the same ASSAY_DATA for both."
 
 
 def _untrusted(since: datetime | None) -> str:

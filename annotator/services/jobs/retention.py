@@ -1,6 +1,6 @@
 """Removal of data that is no longer needed, after the times in the settings.
 
-Removed are only steps of closed drafts, ended sessions, expired tokens and invitations, and files of mails and imports.
+Only steps of closed drafts, ended sessions, expired tokens and invitations, and files of mails and imports are removed.
 Content, reviews, events, reports and releases are kept forever.
 """
 

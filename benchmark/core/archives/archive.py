@@ -1,4 +1,4 @@
-"""Write the archive of a release: the same bytes whenever the same data is written.
+"""Write the archive of a release. The same data always gives the same bytes.
 
 Nothing in it depends on the clock, the machine or the person: times, permissions, the system mark and the compression
 are fixed, and members are in the order in which they were added.
@@ -35,7 +35,7 @@ _WAITING = 4
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A member as it was written. ``records`` is the number of its lines; null if it does not consist of lines."""
+    """A written member. ``records`` is its number of lines; null if it does not consist of lines."""
 
     path: str
     sha256: str
@@ -44,11 +44,11 @@ class WrittenFile:
 
 
 class DeterministicZip:
-    """A zip archive that appears under its name only when it is complete.
+    """A zip archive that gets its name only when it is complete.
 
-    Use it as a context manager; after an exception nothing is left. Several members may be written at the same time;
-    they are ordered by when they end. ``files`` lists what was written so far. ``level``: the compression level, 1 to
-    9.
+    Use it as a context manager; after an exception, no file remains. Several members may be written at the same time;
+    they are ordered by when they end. ``files`` lists the members written so far. ``level``: the compression level, 1
+    to 9.
     """
 
     def __init__(self, path: str | Path, *, level: int = LEVEL) -> None:
@@ -81,7 +81,7 @@ class DeterministicZip:
             self._part.unlink(missing_ok=True)
 
     def begin(self, path: str) -> "MemberWriter":
-        """Begin a member of any length, to write to until ``end``."""
+        """Begin a member of any length; write to it until ``end``."""
         if self._archive is None:
             raise ValueError("The archive is not open. Use it in a with statement.")
         if not is_safe_path(path):
@@ -124,7 +124,7 @@ class DeterministicZip:
 
 
 class _PackedZip(zipfile.ZipFile):
-    """A zip file that takes members compressed elsewhere; the bytes are those that the library would write."""
+    """A zip file that accepts already compressed members; the bytes are those that the library would write."""
 
     def add_packed(self, info: zipfile.ZipInfo, packed: IO[bytes]) -> None:
         assert self.fp is not None  # noqa: S101 - open until ``close``
@@ -140,7 +140,7 @@ class _PackedZip(zipfile.ZipFile):
 
 
 class MemberWriter:
-    """Compresses one member in a thread of its own, which does not need the interpreter, and counts."""
+    """Compresses one member in its own thread, which does not need the interpreter, and counts bytes."""
 
     def __init__(self, path: str, folder: Path, level: int) -> None:
         self.path = path
@@ -165,7 +165,7 @@ class MemberWriter:
             self._waiting.append(self._thread.submit(self._pack, self._take()))
 
     def finish(self) -> IO[bytes]:
-        """Return the compressed member, its counts final."""
+        """Return the compressed member with its final counts."""
         for portion in self._waiting:
             portion.result()
         self._pack(self._take())

@@ -14,22 +14,22 @@ from annotator.core.schema.exact_json import dumps, load_stored, loads, same
 from benchmark.core.formats import READERS, WRITERS
 from benchmark.core.formats.interface import CANARY, ReadDialogue
 
-#: Line number and record; None for what is not a record, which the reader of the lines has reported.
+#: Line number and record; None for an invalid record, which the reader of the lines has reported.
 Lines = Iterator[tuple[int, dict[str, Any] | None]]
 Say = Callable[[str], None]
 
-#: No format joins more languages in one record.
+#: No format has more languages in one record.
 _LANGUAGES = 8
-#: Places of one record that are reported, and characters of a value that are shown.
+#: Limits on the places reported for one record, and on the characters shown of a value.
 _PLACES = 10
 _SHOWN = 60
 
 
 @dataclass(slots=True)
 class Follower:
-    """A file that is compared with the documents. ``shown``: its name; ``native_format``: empty for the table.
+    """A file to compare with the documents. ``shown``: its name; ``native_format``: empty for the table.
 
-    ``files``: collects the expected files beside a record, by path.
+    ``files``: collects the expected files next to a record, by path.
     """
 
     shown: str
@@ -40,7 +40,7 @@ class Follower:
     ended: bool = False
 
     def due(self, variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
-        """Return the records of the variants of one dialogue. Raises what writers raise."""
+        """Return the records of the variants of one dialogue. Raises the errors of writers."""
         if not self.native_format:
             yield from map(_row, variants)
             return
@@ -97,7 +97,7 @@ class Follower:
 
 
 def hold_against(documents: Iterable[dict[str, Any]], followers: Sequence[Follower], say: Say) -> None:
-    """Report where the followers differ from the documents, given as neutral records. Stops at an invalid one."""
+    """Report differences between the followers and the documents, given as neutral records. Stops at an invalid one."""
     for variants in _variants(documents):
         for follower in followers:
             if not follower.ended:
@@ -128,7 +128,7 @@ def _variants(records: Iterable[dict[str, Any]]) -> Iterator[list[ReadDialogue]]
 
 def _read_dialogue(record: dict[str, Any]) -> ReadDialogue:
     (one,) = READERS["neutral"].read(record)
-    # As it is stored: writers repeat some values as texts, in the order of their keys.
+    # Compare it as it is stored: writers repeat some values as texts, with their order of keys.
     one.document = load_stored(one.text)
     return one
 
@@ -153,7 +153,7 @@ def _read(text: Any) -> Any:
 
 
 def _differences(due: Any, found: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """Yield where ``found`` differs from what is expected, and what is there, as words."""
+    """Yield the places where ``found`` differs from the expected value, with the value there in words."""
     if same(due, found):
         return
     if isinstance(due, dict) and isinstance(found, dict):

@@ -1,7 +1,7 @@
 """The dialogues of a release as a table of texts: ``table.jsonl``.
 
-Arguments and observations are of any type, and a loader that infers a type for each nested field fails at the second
-record; so the document and the tools are JSON texts here.
+Arguments and observations can have any type, and a loader that infers a type for each nested field fails at the second
+record. So the document and the tools are JSON texts here.
 """
 
 import orjson

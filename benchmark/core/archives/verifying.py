@@ -37,7 +37,7 @@ _PIECE = 1 << 18
 
 @dataclass
 class VerifyReport:
-    """The result of checking an archive. ``files`` and ``items`` count what the manifest and the list of items name."""
+    """The result of checking an archive. ``files`` and ``items`` count the entries of the manifest and of the list."""
 
     ok: bool = False
     files: int = 0
@@ -89,9 +89,9 @@ class _Verification:
         #: Files of dialogues, each with its format.
         self.dialogues: dict[str, str] = {}
         self.beside: CheckFiles | None = None
-        #: Files beside records that no document has accounted for yet.
+        #: Files next to records that do not belong to a checked document yet.
         self.unclaimed: set[str] = set()
-        #: Problems past those that are listed.
+        #: The number of problems that are not listed.
         self.unsaid = 0
 
     def run(self) -> None:
@@ -221,7 +221,7 @@ class _Verification:
     def _lines(
         self, path: str, source: Readable, beside: CheckFiles | None = None, *, again: bool = False
     ) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        """Yield line number and record of every line that is not blank; None for what is not a record.
+        """Yield line number and record of every line that is not blank; None for an invalid record.
 
         ``again``: errors have been reported before.
         """
@@ -305,12 +305,12 @@ class _Verification:
                 ]
                 hold_against(records, held, self._say)
             except (SourceError, SchemaProblem):
-                return  # Already reported, and what follows cannot be compared.
+                return  # Already reported, and the following records cannot be compared.
         for path in sorted(self.unclaimed):
             self._say(f"No document has the file {shown_name(path)}.")
 
     def _files(self, files: dict[str, bytes]) -> None:
-        """Check that the files beside a record are those of its document."""
+        """Check that the files next to a record are those of its document."""
         for path, content in files.items():
             info = self.members.get(path)
             if info is None:
@@ -344,7 +344,7 @@ class _Verification:
 
 
 class _Hashed:
-    """Passes a stream on while hashing it and searching for the canary."""
+    """Passes on a stream, and hashes it and searches for the canary at the same time."""
 
     def __init__(self, source: Readable, canary: str) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""The files beside cctu records: ``check_code/<id>/check_constraint_<i>.json`` and ``.py``.
+"""The files next to cctu records: ``check_code/<id>/check_constraint_<i>.json`` and ``.py``.
 
 A reader sees one record at a time, so the texts of a record's files are put into it, under ``check_code``, when the
 archive is opened. Their bytes are restored on export; the line with a release's canary is removed on import.
@@ -46,7 +46,7 @@ def paths_of(external_id: str, files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def mark(name: str, text: str, canary: str) -> str:
-    """Return a file's text with the canary in it: in code a comment, in parameters a field.
+    """Return a file's text with the canary added: a comment in code, a field in parameters.
 
     Raises ValueError for parameters that are not a JSON object.
     """
@@ -63,7 +63,7 @@ def mark(name: str, text: str, canary: str) -> str:
 
 
 def unmark(name: str, text: str, canary: Any) -> str:
-    """Return ``text`` without what ``mark`` has added."""
+    """Return ``text`` without the addition of ``mark``."""
     if type(canary) is not str:
         return text
     if name.endswith(".py"):
@@ -85,7 +85,7 @@ def _field(canary: str) -> str:
 
 
 class CheckFileError(Exception):
-    """A file that cannot be read, and so neither can its record; the sentence gives the reason."""
+    """A file that cannot be read, so its record cannot be read either; the sentence gives the reason."""
 
 
 class CheckFiles:
@@ -112,7 +112,7 @@ class CheckFiles:
 
     @property
     def left(self) -> list[str]:
-        """The folders that belong to none of the records seen so far."""
+        """The folders that belong to no record seen so far."""
         return sorted(self._left)
 
     def see(self, line: bytes) -> str | None:

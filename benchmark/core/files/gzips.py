@@ -11,7 +11,7 @@ _WITH_HEADER = 16 + zlib.MAX_WBITS
 
 
 class Readable(Protocol):
-    """What lines are read from."""
+    """A source of lines."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 

@@ -1,4 +1,4 @@
-"""Read a JSON list of records, element by element: parsed as a whole, it could take thirty times its memory."""
+"""Read a JSON list of records, element by element: parsing it as a whole could take thirty times its size in memory."""
 
 import json
 import re
@@ -21,14 +21,14 @@ class ListError(Exception):
         self._words = words
 
     def sentence(self, line: int) -> str:
-        """Return what is wrong. ``line``: that of ``at``."""
+        """Return what is wrong. ``line``: the line of ``at``."""
         return self._words.format(line=line)
 
 
 def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     """Yield where each element of the list begins and ends; parses little more than ``longest`` characters at once.
 
-    Raises ListError if the text stops being JSON, if something follows the list, and if an element is longer than
+    Raises ListError if the text stops being JSON, if anything follows the list, or if an element is longer than
     ``longest`` or has more than ``record_lines.MAX_VALUES`` values. One just above ``longest`` may be yielded.
     """
     slack = longest // 8

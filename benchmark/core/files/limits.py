@@ -1,4 +1,4 @@
-"""How much of an untrusted file is read, and counting it."""
+"""Limits for reading an untrusted file, and a counter for them."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ GIB = 1 << 30
 class Limits:
     """Limits of one file. Sizes are bytes after decompression unless said otherwise."""
 
-    #: One record, and whatever else is parsed at once; a longer line is skipped as one error.
+    #: One record, or another value that is parsed at once; a longer line is skipped as one error.
     line: int = 16 * MIB
-    #: A ``.json`` file is in memory as a whole; its records are parsed one by one.
+    #: A ``.json`` file is read into memory as a whole; its records are parsed one by one.
     whole: int = 64 * MIB
     records: int = 5_000_000
     total: int = 20 * GIB
@@ -21,7 +21,7 @@ class Limits:
     ratio_after: int = 10 * MIB
     #: Files in an archive, except those below.
     members: int = 10_000
-    #: Files in an archive beside records (``check_files``): ten and more for each of 10,000 records.
+    #: Files in an archive next to records (``check_files``): at least ten for each of 10,000 records.
     beside: int = 120_000
 
 
@@ -30,7 +30,7 @@ class SourceError(Exception):
 
 
 class Budget:
-    """Counts what comes out of one file, across all its members, and stops at the limits."""
+    """Counts the output of one file, across all its members, and stops at the limits."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -44,7 +44,7 @@ class Budget:
         self.unpacked = 0
 
     def count(self, size: int) -> None:
-        """Count bytes that have come out. Raises SourceError past a limit."""
+        """Count bytes of output. Raises SourceError above a limit."""
         self.total += size
         self.unpacked += size
         if self.total > self.limits.total:

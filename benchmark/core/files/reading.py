@@ -1,7 +1,7 @@
 """Read files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, and small ``.json`` lists.
 
-Streamed in constant memory, whatever the file. Every line that is not blank gives exactly one item, a record or an
-error, so a reader that was interrupted can skip what it has already seen.
+Files are streamed in constant memory. Every line that is not blank gives exactly one item, a record or an error, so a
+reader that was interrupted can skip what it has already seen.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,9 +25,9 @@ __all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_
 
 EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
 _HEAD = 4096
-#: Folders without a record that are named one by one.
+#: Folders without a record that are reported one by one.
 _FOLDERS = 100
-#: Manifests in an archive that are looked at, those nearest to its top: a release has one.
+#: Manifests in an archive that are read, those nearest to its root: a release has one.
 _MANIFESTS = 3
 
 
@@ -45,7 +45,7 @@ class RawRecord:
 
 @dataclass(slots=True)
 class RecordError:
-    """A line, or (``line`` 0) a file, that is not a record. After a fatal error nothing more comes."""
+    """A line, or (``line`` 0) a file, that is not a record. A fatal error is the last item."""
 
     line: int
     member: str
@@ -94,7 +94,7 @@ def parse_line(raw: RawLine) -> Item:
 
 
 class _File:
-    """One reading of one file: what has been counted so far."""
+    """One pass over a file, with its counts."""
 
     def __init__(self, limits: Limits, skip: int, format_name: str) -> None:
         self.limits = limits
@@ -242,7 +242,7 @@ class _File:
         if begin == b"[":
             yield from self._list(content, member)
         elif begin == b"{" and (len(content) > self.limits.line or has_too_many_values(content)):
-            # As one value it would take thirty times as much memory.
+            # Parsed as one value, it would take thirty times as much memory.
             is_lines = _is_object(content.lstrip().partition(b"\n")[0], self.limits.line)
             if not is_lines and len(content) <= self.limits.line:
                 if self._is_due():
@@ -309,7 +309,7 @@ class _File:
 
 
 class _Behind:
-    """A stream whose beginning has been looked at."""
+    """A stream whose beginning has already been read."""
 
     def __init__(self, head: bytes, source: Readable) -> None:
         self._head = head
@@ -353,7 +353,7 @@ def _is_json(content: bytes) -> bool:
     try:
         orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        # Anything but a second value after the first is an error in this one value.
+        # Any other error than a second value is an error in this value.
         return "after document" not in error.msg
     return True
 

@@ -1,4 +1,4 @@
-"""One line of a record file: from bytes to an object, or to a sentence that says what is wrong."""
+"""Read one line of a record file: an object, or a sentence about what is wrong."""
 
 import json
 from collections.abc import Iterator
@@ -75,12 +75,12 @@ def parse_record(line: bytes) -> dict[str, Any]:
 
 
 def has_too_many_values(content: bytes) -> bool:
-    """Return whether it could take too much memory as one value. Called before parsing."""
+    """Return whether a text could take too much memory as one value. Call it before parsing."""
     return holds_more_values(content, MAX_VALUES)
 
 
 def up_to_values(text: str) -> str:
-    """Return the text, or as much of it as has no more values than a record may have."""
+    """Return the text, cut to the number of values that a record may have."""
 
     def count(start: int, end: int) -> int:
         return sum(text.count(sign, start, end) for sign in ",[{")

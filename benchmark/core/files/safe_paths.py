@@ -1,4 +1,4 @@
-"""Which paths are allowed in an archive."""
+"""The paths that are allowed in an archive."""
 
 from pathlib import PurePosixPath
 

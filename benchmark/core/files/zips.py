@@ -1,7 +1,7 @@
 """Open untrusted zip archives.
 
-Nothing that an archive says of itself is trusted: sizes are counted while decompressing, the directory's extent is
-checked before it is read, and names are only ever shown, never used as paths.
+An archive's own statements are not trusted: sizes are counted while decompressing, the directory's extent is checked
+before it is read, and names are only ever shown, never used as paths.
 """
 
 import os
@@ -26,7 +26,7 @@ _ENTRY_BYTES = 4096
 #: The same for files beside records, whose names are short.
 _ENTRY_BYTES_BESIDE = 512
 
-#: What reading a damaged archive raises, in addition to SourceError.
+#: The errors of reading a damaged archive, in addition to SourceError.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -44,9 +44,9 @@ ZIP_ERRORS = (
 def open_zip(
     stream: BinaryIO, limits: Limits, *, is_beside: Callable[[str], bool] = lambda name: False
 ) -> Iterator[zipfile.ZipFile]:
-    """Return the archive in ``stream`` (seekable). Raises SourceError for what cannot or must not be opened.
+    """Return the archive in ``stream`` (seekable). Raises SourceError if it cannot or must not be opened.
 
-    ``is_beside``: by its name, whether a file is beside records; such files are counted separately.
+    ``is_beside``: tells by a file's name whether it is next to records; such files are counted separately.
     """
     _check_directory(stream, limits)
     stream.seek(0)
@@ -66,7 +66,7 @@ def open_zip(
 
 
 class _Entries(list[zipfile.ZipInfo]):
-    """Read the entries of a directory: not one more than ``most``, whatever the archive's end says."""
+    """Read at most ``most`` entries of a directory, whatever number the archive's end record states."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class _Entries(list[zipfile.ZipInfo]):
 
 
 class _Archive(zipfile.ZipFile):
-    """A zip file whose directory ends at a limit: the library reads as many entries as there are."""
+    """A zip file with a limited directory, because the library reads all entries."""
 
     def __init__(self, stream: BinaryIO, most: int) -> None:
         self._most = most
@@ -90,7 +90,7 @@ class _Archive(zipfile.ZipFile):
 
 
 def refusal(info: zipfile.ZipInfo) -> str | None:
-    """Return why a member must not be opened, as a sentence; None if it may."""
+    """Return the reason why a member must not be opened, as a sentence; None if it may."""
     if info.flag_bits & 0x1:
         return "The file is encrypted. Compress it again without a password."
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -142,7 +142,7 @@ def shown_name(name: str) -> str:
 
 
 def _check_directory(stream: BinaryIO, limits: Limits) -> None:
-    """Refuse a directory that is too large for memory, before anything reads it."""
+    """Refuse a directory that is too large for memory before reading it."""
     try:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - _MAX_COMMENT - _END.size - _LOCATOR.size))
@@ -155,7 +155,7 @@ def _check_directory(stream: BinaryIO, limits: Limits) -> None:
     entries, length = _END.unpack_from(tail, at)[4:6]
     for more_entries, more_length in _ends64(stream, tail, at, size):
         entries, length = max(entries, more_entries), max(length, more_length)
-    # Which of them are beside records shows only in the directory itself.
+    # Only the directory itself shows which of them are next to records.
     most = limits.members + limits.beside
     if entries > most:
         raise SourceError(f"The zip archive has {entries:,} files. The limit is {most:,}.")

@@ -1,8 +1,8 @@
 """Copies of a constraint's own words and of the prompt in its parameters.
 
-Beside the values for a checker, published parameters contain the constraint's entry (``constraint``) and the passage of
-the prompt that states it (``refine_constraint``). When these words are edited, the copies are wrong. Only fields that
-the category does not use are looked at.
+Besides the values for a checker, published parameters contain the constraint's entry (``constraint``) and the passage
+of the prompt that states it (``refine_constraint``). When these words are edited, the copies are wrong. Only fields
+that the category does not use are checked.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,8 @@ from typing import Any
 from annotator.core.constraints.taxonomy import find_category, labelled
 from annotator.core.schema.exact_json import same
 
-#: Characters compared, past which a text counts as an outdated copy: searching for many texts is superlinear.
+#: Characters that are compared; a longer text counts as an outdated copy, because searching for many texts is
+#: superlinear.
 _STEPS = 100_000_000
 
 
@@ -62,7 +63,7 @@ def _is_outdated(value: Any, was: tuple[dict[str, Any], list[str]], now: tuple[d
             return True
     for sentence in _sentences(value):
         said = next((n for n, text in enumerate(texts) if sentence in text), None)
-        # What the constraint itself said must still be its words; a passage of the prompt may have moved to the query.
+        # The constraint's own text must be unchanged; a passage of the prompt may have moved to the query.
         if said is not None and not any(sentence in text for text in (others[:1] if said == 0 else others[1:])):
             return True
     return False

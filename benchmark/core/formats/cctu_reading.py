@@ -99,7 +99,7 @@ class RecordReader:
         return dialogue
 
     def _note_residue(self, dialogue: ReadDialogue) -> None:
-        """Keep what the plain form would not reproduce, place by place, so that an edit affects only its own place."""
+        """Keep what the plain form would not reproduce, place by place, so that an edit affects only its place."""
         raw = {key: self.record[key] for key in FIELDS if key in self.record}
         for n, (constraint, entry) in enumerate(
             zip(dialogue.document["constraints"], self.record["constraints_list"], strict=True)
@@ -134,7 +134,7 @@ class RecordReader:
             self._warn(
                 "/messages", "Only the first system message and the last user message are read. The others are kept."
             )
-        # A message without a content has its problem already.
+        # A message without content has already been reported.
         return (systems[0].get("content") if systems else None), users[-1].get("content")
 
     def _tools(self) -> list[Any]:

@@ -20,12 +20,12 @@ SCENARIOS = {
 }
 _SCENARIO_WORDS = {scenario: word for word, scenario in SCENARIOS.items()}
 FIELDS = ("id", "messages", "tools", "codes", "data_source", "answer", "unsolved_set")
-#: In the plain form, a constraint's entry and files are under keys of their own, named by its id.
+#: In the plain form, a constraint's entry and files have their own keys, named by its id.
 ENTRY, FILE = "constraint:", "file:"
 KINDS = ("json", "py")
-#: The note with files of no constraint.
+#: The note with files that belong to no constraint.
 LOOSE = "loose"
-#: The note of a record that states that it has no files: how.
+#: The note of a record that states that it has no files, with the way it states that.
 NO_FILES = "no_files"
 
 
@@ -58,7 +58,7 @@ def plain_fields(item: DialogueLike) -> dict[str, Any]:
 
 
 def numbered(constraints: int) -> set[str]:
-    """Return the names of the files of so many constraints."""
+    """Return the names of the files of this many constraints."""
     return {f"check_constraint_{n}.{kind}" for n in range(constraints) for kind in KINDS}
 
 

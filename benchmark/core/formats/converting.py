@@ -28,9 +28,9 @@ _SHOWN = 60
 
 @dataclass(slots=True)
 class Converted:
-    """The result for one line: the records it is written as, each with the files beside it.
+    """The result for one line: the records written for it, each with its files.
 
-    ``problems``: why it, or a dialogue of it, was rejected; ``losses``: what is not in the records.
+    ``problems``: why it, or a dialogue of it, was rejected; ``losses``: content that the records lack.
     """
 
     external_id: str
@@ -43,8 +43,7 @@ class Converted:
 class Converter:
     """Converts lines of the format ``source`` into records of ``target``.
 
-    ``apart``: whether files can be stored beside the records; otherwise they stay in the records, where readers find
-    them.
+    ``apart``: whether files can be stored next to the records; otherwise they stay in the records.
     """
 
     def __init__(self, source: str, target: str, *, apart: bool = False) -> None:
@@ -103,7 +102,7 @@ class Converter:
             return dumps(record).decode()
         text = on_one_line(content.decode().rstrip("\n"))
         if self.target == "neutral" and _alike(variants, again):
-            # A record may leave out defaults; it says the same without them.
+            # A record may leave out defaults; its meaning is the same.
             record = data
         return lay_out(record, text)
 
@@ -117,7 +116,7 @@ def _alike(some: Sequence[ReadDialogue], others: Sequence[ReadDialogue]) -> bool
 
 
 def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], target: str) -> Iterator[Problem]:
-    """Yield what is not in the records that these dialogues were written as, which are read again as ``after``."""
+    """Yield the content of these dialogues that their records lack; the records are read again as ``after``."""
     read = {one.language: one for one in after} if len(after) > 1 else dict.fromkeys([before[0].language], after[0])
     for one in before:
         other = read.get(one.language)
@@ -139,7 +138,7 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
                 yield Problem(change.anchor[:600], _words(change, left, target))
 
 
-#: Notes of a task or step with content of their own, and the sentence if a format cannot represent it.
+#: Notes of a task or step with their own content, and the sentence if a format cannot represent it.
 _SAYING = {
     "said": "{} cannot represent what the assistant said beside the call.",
     "refusal": "{} cannot represent that the answer is a refusal.",
@@ -147,7 +146,7 @@ _SAYING = {
 
 
 def _unsaid(document: dict[str, Any], again: dict[str, Any], target: str) -> Iterator[Problem]:
-    """Yield what the document's notes say that is not in the record read again."""
+    """Yield the content of the document's notes that is missing after reading the record again."""
     for task, read in zip(document.get("tasks", ()), again.get("tasks", ()), strict=False):
         here = f"/tasks/{task['id']}"
         label = native(task).get("label")
@@ -195,7 +194,7 @@ def _functions(tools: list[Any]) -> list[Any]:
 
 
 def _parts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parts that have fields of their own beside, by anchor."""
+    """Yield the parts that have their own additional fields, by anchor."""
     yield "", document
     for task in document.get("tasks", ()):
         here = f"/tasks/{task['id']}"
@@ -205,7 +204,7 @@ def _parts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _spelled(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the fields that the record wrote in a way of its own."""
+    """Yield the fields that the record wrote in its own way."""
     for anchor, part in _parts(document):
         notes = native(part)
         if "messages" in notes:

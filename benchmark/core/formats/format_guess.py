@@ -6,7 +6,7 @@ from annotator.core.schema import Problem, SchemaProblem
 
 
 def guess_format(record: Any) -> str | None:
-    """Return the name of the format that a record looks like, from its field names; None if it looks like none.
+    """Return the name of the format that a record looks like, from its field names; None if there is no such format.
 
     c3 and mmtb share all their fields, so either is reported as c3. Only formats that can be imported are named.
     """

@@ -1,4 +1,4 @@
-"""What every format offers: a reader from native records to dialogues, a writer back, and their types."""
+"""The interface of every format: a reader from native records to dialogues, a writer back, and their types."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class ReadDialogue:
 
 
 class DialogueLike(Protocol):
-    """What a writer needs of a dialogue, wherever it comes from."""
+    """What a writer needs to know about a dialogue."""
 
     @property
     def external_id(self) -> str: ...
@@ -60,9 +60,9 @@ class Reader(Protocol):
 class Writer(Protocol):
     """Writes one native record.
 
-    ``kinds``: of which documents. ``holds_all``: whether each of these can be written, whatever its content; if not,
-    ``write`` must be tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``:
-    the name of the file of records in a release; empty for the format's own name.
+    ``kinds``: the kinds of documents. ``holds_all``: whether each of these can be written; if not, ``write`` must be
+    tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``: the name of the file
+    of records in a release; empty for the format's own name.
     """
 
     kinds: ClassVar[frozenset[str]]
@@ -71,7 +71,7 @@ class Writer(Protocol):
     file_name: ClassVar[str]
 
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """Take out and return the files beside a record that was written here, by path."""
+        """Take the files out of a record that was written here; return them by path."""
         ...
 
     def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Writer(Protocol):
 
 
 class FormatDefaults:
-    """What most formats have in common: multi-turn dialogues, one language a record, no files beside it."""
+    """Defaults of most formats: multi-turn dialogues, one language per record, no additional files."""
 
     kinds: ClassVar[frozenset[str]] = frozenset({"multi_turn"})
     holds_all: ClassVar[bool] = True
@@ -105,7 +105,7 @@ class Problems:
 
     __slots__ = ("found",)
 
-    #: A record with more problems is of a different kind altogether; listing the rest would not help.
+    #: A record with more problems is of a different kind, so listing the rest would not help.
     LIMIT = 50
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ def require_object(record: Any) -> None:
 
 
 def refuse_own_field(record: dict[str, Any], problems: Problems) -> None:
-    """Report the field reserved for Assay's notes."""
+    """Report a field that is reserved for Assay's notes."""
     if NATIVE in record:
         problems.add(f"/{NATIVE}", f"The field name {NATIVE} is reserved for Assay. Rename the field.")
 
@@ -162,7 +162,7 @@ def empty_task(number: int, message: str) -> dict[str, Any]:
 def settle_document(dialogue: ReadDialogue, record: dict[str, Any]) -> None:
     """Convert the document to its stored form, and set ``text``.
 
-    Raises SchemaProblem, with a pointer into the native record, for what cannot be stored faithfully. The reader is
+    Raises SchemaProblem, with a pointer into the native record, if it cannot be stored exactly. The reader is
     responsible for the document's shape; validating it again would only cost time.
     """
     encoded = encode_faithful(dialogue.document, option=orjson.OPT_SORT_KEYS)

@@ -28,7 +28,7 @@ from benchmark.core.formats.interface import (
 )
 from benchmark.core.formats.native_remainder import compare, native, note, restore, unknown
 from benchmark.core.formats.openai_reading import MessageReader
-from benchmark.core.formats.openai_remainder import with_what_stands_beside
+from benchmark.core.formats.openai_remainder import with_record_content
 from benchmark.core.formats.openai_writing import plain_fields
 
 _KNOWN = frozenset(("id", "messages", "tools"))
@@ -84,7 +84,7 @@ class OpenAIFormat(FormatDefaults):
         residue = native(item.document)
         if residue.get("format") == self.name:
             if full:
-                record["messages"] = with_what_stands_beside(record["messages"], residue)
+                record["messages"] = with_record_content(record["messages"], residue)
             else:
                 restore(record, residue)
         if canary is not None:

@@ -188,7 +188,7 @@ class MessageReader:
         )
 
     def _drop_answer(self) -> None:
-        """Drop an assistant text after which the assistant continues: it is not an answer."""
+        """Drop an assistant text that is followed by more of the assistant: it is not an answer."""
         steps = self.tasks[-1]["steps"]
         if steps and steps[-1]["type"] == "answer":
             dropped = steps.pop()

@@ -18,13 +18,13 @@ from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM,
 from benchmark.core.formats.openai_writing import Written
 
 Message = dict[str, Any]
-#: Whether a value repeats what was corrected.
+#: Whether a value repeats corrected content.
 Speaks = Callable[[Any], bool]
 
 
-def with_what_stands_beside(plain: list[Message], residue: Any) -> list[Message]:
-    """Return the messages in the order of the record, with its other content, as long as their own content is
-    unchanged. Everything that the API reads is as in ``plain``."""
+def with_record_content(plain: list[Message], residue: Any) -> list[Message]:
+    """Return the messages in the record's order, with its additional content, if their own content is unchanged.
+    Everything that the API reads is as in ``plain``."""
     record: dict[str, Any] = {"messages": plain}
     restore(record, {"kept": residue.get("kept")})
     messages = record["messages"]
@@ -71,12 +71,12 @@ def _carried(
         else:
             out.append(one.message | ({"role": raw["role"]} if one.message["role"] == "system" else {}))
         out += behind.pop(one.key, [])
-    # What came after a message that is gone.
+    # The messages after a removed message.
     return out + [raw for texts in behind.values() for raw in texts]
 
 
 def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:
-    """For each message, return the one of the document that comes next after it."""
+    """Return, for each message, the next message of the document."""
     out: list[tuple[str, ...] | None] = []
     coming = None
     for key in reversed(keys):
@@ -86,8 +86,8 @@ def _next_keys(keys: list[tuple[str, ...] | None]) -> list[tuple[str, ...] | Non
 
 
 def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[Written]:
-    """Return the messages of a document, the results where the record had them: with their calls if turns
-    were moved.
+    """Return the messages of a document, with the results where the record had them, or with their calls if turns were
+    moved.
     """
     heads = [position.get(one.key) for one in new if one.call is None]
     known = [at for at in heads if at is not None]
@@ -111,7 +111,7 @@ def _in_order(new: list[Written], position: dict[tuple[str, ...], int]) -> list[
 
 
 def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
-    """Return the record's value for ``written``, without anything that speaks of something else."""
+    """Return the record's value for ``written``, without anything that concerns other content."""
     if same(raw, written):
         return raw
     if type(raw) is dict and type(written) is dict:
@@ -135,7 +135,8 @@ def _align(raws: Any, plain: list[Message]) -> list[int | None] | None:
     """
     if type(raws) is not list or not all(_is_message(raw) for raw in raws):
         return None
-    # Results may come in any order, everything else in its own; so may one in the dialogue so far, which has no call.
+    # Results may come in any order, and so may a result in the imported context, which has no call; others keep their
+    # order.
     waiting = deque(n for n, one in enumerate(plain) if "tool_call_id" not in one)
     results = deque(n for n, one in enumerate(plain) if "tool_call_id" in one)
     by_call: dict[str, deque[int]] = defaultdict(deque)
@@ -168,7 +169,7 @@ def _joined(raw: Message, written: Message) -> Message:
     content = raw.get("content")
     lawful = content is None or type(content) is str or (type(content) is list and all(map(is_text_part, content)))
     if "content" in raw and lawful and (_text(raw) == _text(written) or _words(raw) == _words(written)):
-        # Its words as they came: in parts, empty or none, or a refusal separately.
+        # Its text as in the record: in parts, empty or missing, or with a separate refusal.
         joined["content"] = content
     return joined
 
@@ -183,18 +184,18 @@ def _is_message(raw: Any) -> bool:
 
 
 def _says(raw: Message, written: Message, *, so_far: bool) -> bool:
-    """Return whether a message of a record, other than a result, is the one that is written so."""
+    """Return whether a message of a record, other than a result, is the written one."""
     role = "system" if raw.get("role") in SYSTEM else raw.get("role")
     calls = len(raw.get("tool_calls") or ()) == len(written.get("tool_calls", ()))
     words = _words(raw) == _words(written)
     if not words and "refusal" not in written:
-        # A refusal is read from the assistant only, and not in the dialogue so far.
+        # A refusal is only read from the assistant, and not in the imported context.
         words = _text(raw) == _text(written) and (so_far or raw["role"] != "assistant" or _text(raw) != "")
     return role == written["role"] and calls and words
 
 
 def _words(message: Message) -> str:
-    """Return what a message says and refuses, joined as a reader joins it."""
+    """Return the text and the refusal of a message, joined as the reader joins them."""
     refusal = message.get("refusal")
     return BEFORE_REFUSAL.join(filter(None, (_text(message), refusal if type(refusal) is str else "")))
 

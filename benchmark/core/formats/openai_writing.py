@@ -21,7 +21,7 @@ class Written(NamedTuple):
 
 
 def plain_fields(item: DialogueLike) -> dict[str, Any]:
-    """Return a record with nothing but the document's own content."""
+    """Return a record with only the document's own content."""
     messages = [written.message for written in write_messages(item.document)]
     return {"id": item.external_id, "messages": messages, "tools": item.tools}
 
@@ -41,10 +41,10 @@ def write_messages(document: dict[str, Any]) -> Iterator[Written]:
 
 
 def turns_of(steps: list[Step]) -> list[list[Step]]:
-    """Return the steps in their original turns, whatever their dependencies; by dependencies if no call had a turn.
+    """Return the steps in their original turns, regardless of dependencies; by dependencies if no call had a turn.
 
-    A new call joins the calls before it if it needs none of them. A call leaves its turn if something was inserted
-    between the two that it needs, or may need.
+    A new call joins the calls before it if it needs none of them. A call leaves its turn if a step that it needs, or
+    may need, was inserted before it.
     """
     if all(round_of(step) is None for step in steps):
         return batches_of(steps)
@@ -54,7 +54,7 @@ def turns_of(steps: list[Step]) -> list[list[Step]]:
     places: dict[str, int] = {}
     for step in steps:
         end, number, needs = len(turns), round_of(step), step["depends_on"]
-        #: The turn that it is put in, and the first turn in which it may need nothing.
+        #: The turn of the call, and the first turn in which it can have no dependencies.
         at = before = end
         if number is not None:
             at = rounds.get(number, end)
@@ -101,7 +101,7 @@ def _write_turn(task: dict[str, Any], turn: list[Step], taken: set[str]) -> Iter
 
 
 def _write_answer(step: dict[str, Any]) -> dict[str, Any]:
-    """Return the text of an answer, and separately the refusal that it was or ended in."""
+    """Return the text of an answer, and separately its refusal, if any."""
     text, refusal = step["text"], native(step).get("refusal")
     if type(refusal) is str and text is not None:
         if text == refusal:
@@ -139,6 +139,6 @@ def _text_of(value: Any, original: Any) -> str:
         try:
             return lay_out(value, original)
         except ValueError:
-            # The notes of a document may come from anywhere.
+            # The notes of a document are untrusted.
             pass
     return dump(value)

@@ -1,4 +1,4 @@
-"""Drop what was kept of a native record about places that were edited.
+"""Drop fields of a native record that concern edited places.
 
 Next to a document there are fields of its record that Assay does not know, and originals that its plain form spells in
 another way (``residue``). Both may repeat a value: the text of arguments, an error message of a wrong call, a label in
@@ -40,7 +40,7 @@ _STEPS = 100_000_000
 
 @dataclass
 class _Item:
-    """As much of a dialogue as its plain form needs; its id and tools are not part of a document."""
+    """The parts of a dialogue that its plain form needs, including id and tools, which are not in a document."""
 
     document: dict[str, Any]
     external_id: str = ""
@@ -53,7 +53,7 @@ class _Item:
 
 
 def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return ``document`` without what its native remainder, unchanged since ``before``, says about edited places."""
+    """Return ``document`` without those parts of its native remainder that concern places edited since ``before``."""
     is_case = document["kind"] == "constrained"
     if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
         return document
@@ -103,10 +103,10 @@ def _own(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
-    """Remove what an edited task, step, constraint, round or call kept of its own original."""
+    """Remove an edited task's, step's, constraint's, round's or call's own original fields."""
     edited = {key for key in part.keys() | old.keys() if not same(part.get(key), old.get(key))} - {"extra"}
     if edited & {"information", "native_information"} and not _means(part["native_information"], part["information"]):
-        # The word belongs to a label that somebody corrected, or that a settlement did not choose.
+        # The word belongs to a label that somebody corrected, or that was not chosen in a dispute.
         same_label = part["information"] == old.get("information")
         part["native_information"] = old.get("native_information") if same_label else None
     notes = native(part)
@@ -144,7 +144,7 @@ def _means(word: str | None, information: str | None) -> bool:
 
 
 def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """Drop what is stored with the messages of a trace only for messages with other content now."""
+    """Drop the stored fields of a trace's messages only if the content of the message has changed."""
     kept = native(document).get("kept")
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
@@ -158,7 +158,7 @@ def _carry_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _carry_context(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """Drop what is stored beside role and text in the dialogue so far only for edited messages."""
+    """Drop the other fields of messages in the imported context only for edited messages."""
     old, new = before["context"], document["context"]
     if same(old, new):
         return
@@ -186,7 +186,7 @@ def _carry_context(document: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> None:
-    """Keep what a case's record says in messages beside its prompt and query when one of the two is edited."""
+    """Keep the other messages of a case's record when its prompt or its query is edited."""
     kept = native(document).get("kept")
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
@@ -225,7 +225,7 @@ def _with_prompt_and_query(raws: Any, plain: list[dict[str, Any]], speaks: "_Spe
 class _Speaking:
     """Tells whether a value contains one of some texts, also in the middle of a sentence.
 
-    Searching for many texts in many is superlinear: past ``_STEPS`` characters compared, everything counts as a copy.
+    Searching for many texts in many is superlinear: after ``_STEPS`` compared characters, everything counts as a copy.
     """
 
     def __init__(self, texts: set[str]) -> None:
@@ -260,7 +260,7 @@ def _forget_originals(document: dict[str, Any]) -> None:
 
 
 def _read(text: str) -> Any:
-    """Return the object or list that a text spells, else None."""
+    """Return the object or list in a JSON text, else None."""
     try:
         return loads(with_kept_decimals(text)) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
@@ -279,7 +279,7 @@ def _plain(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(document: dict[str, Any]) -> set[str]:
-    """Return every text and number of the document itself, in the form in which copies are searched for."""
+    """Return every text and number of the document itself, in the form used to search for copies."""
     found: set[str] = set()
     for _, part in _parts(document):
         found.update(_leaves({key: value for key, value in part.items() if key not in ("id", "extra", "type")}))
@@ -287,9 +287,7 @@ def _values(document: dict[str, Any]) -> set[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Yield the texts and numbers in a value, also in JSON texts; without case and marks, which differ
-    between files.
-    """
+    """Yield the texts and numbers in a value, also in JSON texts; case and marks are removed."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

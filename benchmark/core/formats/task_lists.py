@@ -30,7 +30,7 @@ from benchmark.core.formats.native_remainder import compare, native, note, resto
 
 ENGLISH, CHINESE = "en", "zh"
 PREFIXES = {ENGLISH: "english_", CHINESE: ""}
-#: The fields of the dialogue so far.
+#: The fields of the imported context.
 CONTEXTS = frozenset(prefix + "context" for prefix in PREFIXES.values())
 MAX_TASKS = 64
 
@@ -55,11 +55,11 @@ class LanguageReading:
         return PREFIXES[self.language]
 
     def warn(self, pointer: str, message: str) -> None:
-        """Warn that something was not read as it is written, or not at all."""
+        """Warn that something was read in a different way, or not at all."""
         self.warnings.append(Problem(pointer, message))
 
     def shared(self, field: str) -> tuple[str, Any]:
-        """Return a field that the languages share, unless this one has its own: its name and its value."""
+        """Return name and value of a field that the languages share, or of this language's own."""
         own = self.prefix + field
         return (own, self.record[own]) if own in self.record else (field, self.record.get(field))
 
@@ -114,7 +114,7 @@ class LanguageReading:
         return tasks
 
     def tools(self) -> list[Any]:
-        """Return the language's own tools, else those of the other."""
+        """Return the language's own tools, or else those of the other language."""
         names = [f"{prefix}tools" for prefix in (self.prefix, *PREFIXES.values())]
         key = next((name for name in names if self.record.get(name) is not None), None)
         if key is None:
@@ -139,7 +139,7 @@ class TaskListFormat(FormatDefaults, ABC):
     tasks_field: ClassVar[str]
     #: Names of all fields that the format knows, prefixed ones included.
     known: ClassVar[frozenset[str]]
-    #: Fields that each language has of its own; their Chinese names.
+    #: The fields of each single language; their Chinese names.
     own: ClassVar[frozenset[str]]
 
     def read(self, record: Any) -> list[ReadDialogue]:
@@ -186,7 +186,7 @@ class TaskListFormat(FormatDefaults, ABC):
             if residue.get("format") == self.name:
                 kept = kept_context(residue)
                 restore(record, {"kept": kept} if full else residue)
-                # A field that the languages no longer share has another name.
+                # A field that the languages no longer share gets a different name.
                 own = PREFIXES[language] + "context"
                 for entry in kept.values():
                     restore(record, {"kept": {own if own in record else "context": entry}})
@@ -231,7 +231,7 @@ class TaskListFormat(FormatDefaults, ABC):
         """See ``interface.Writer``."""
 
     def _keep_the_rest(self, record: dict[str, Any], dialogues: list[ReadDialogue]) -> None:
-        """Store in the documents what writing them would not reproduce."""
+        """Store in the documents everything that writing them would not reproduce."""
         for key in record.keys() - self.known:
             if key == CANARY:
                 continue
@@ -239,7 +239,8 @@ class TaskListFormat(FormatDefaults, ABC):
             for dialogue in dialogues:
                 if only is None or dialogue.language == only:
                     dialogue.document["extra"][key] = record[key]
-        # Readers of nodes have already kept the differences in well-formed answer lists, so these need no second look.
+        # Readers of nodes have already kept the differences in well-formed answer lists, so these are not checked
+        # again.
         answers = {}
         for dialogue in dialogues:
             value = record.get(f"{PREFIXES[dialogue.language]}answer_list")
@@ -270,7 +271,7 @@ class TaskListFormat(FormatDefaults, ABC):
 
 
 def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
-    """Return the language variants of one dialogue, English first. Raises ValueError if they are not just that."""
+    """Return the language variants of one dialogue, English first. Raises ValueError for any other dialogues."""
     variants: dict[str, DialogueLike] = {}
     for item in items:
         language = language_of(item)
@@ -283,7 +284,7 @@ def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
 
 
 def language_of(item: DialogueLike) -> str:
-    """Return ``en`` or ``zh``: as the dialogue says, else by its characters."""
+    """Return ``en`` or ``zh``: as stated by the dialogue, or else by its characters."""
     language = item.language or item.document.get("language")
     if language in PREFIXES:
         return str(language)
@@ -332,7 +333,7 @@ def write_answers(
 
 
 def read_context(value: Any, pointer: str, problems: Problems) -> list[dict[str, str]]:
-    """Return the dialogue so far. Fields beyond role and text are kept by the residue."""
+    """Return the imported context. The residue keeps fields other than role and text."""
     if value is None:
         return []
     if type(value) is not list:
@@ -354,7 +355,7 @@ def read_context(value: Any, pointer: str, problems: Problems) -> list[dict[str,
 
 
 def kept_context(notes: dict[str, Any]) -> dict[str, Any]:
-    """Return what notes keep of the dialogue so far: its messages with more than role and text, such as calls."""
+    """Return the context that notes keep: messages with more than role and text, such as calls."""
     kept = notes.get("kept")
     return {key: entry for key, entry in kept.items() if key in CONTEXTS} if isinstance(kept, dict) else {}
 

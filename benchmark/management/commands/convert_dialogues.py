@@ -56,7 +56,7 @@ class Command(SentenceCommand):
             counts, fatal = self._run(file, converter, sink, told)
             self.stderr.write(dumps(counts).decode(), style_func=str)
             if not counts["written"]:
-                # Here, because what --out and --losses name must not change before.
+                # Only now, because the files of --out and --losses must not change before.
                 raise SystemExit(NOTHING_DONE)
         if counts["refused"] or fatal:
             raise SystemExit(REFUSED)
@@ -118,7 +118,7 @@ class Command(SentenceCommand):
 
 
 class _Records:
-    """Where records are written, one a line. The last line ends like that of the input file."""
+    """The output of records, one per line. The last line ends like the last line of the input file."""
 
     def __init__(self, sink: _Sink) -> None:
         self._sink = sink

@@ -51,7 +51,7 @@ class Outcome:
         self.note(record, "/id", check, "error", sentence, dialogue=dialogue, rejects=True)
 
     def double(self, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
-        """Report a dialogue that comes a second time."""
+        """Report a dialogue that appears a second time."""
         named = f"The id “{dialogue.external_id}” appears twice in this file"
         if same:
             self.unchanged += 1
@@ -74,7 +74,7 @@ class Outcome:
     def group_stays(self, record: PreparedRecord, dialogue: PreparedDialogue, found: "_Known") -> None:
         """Report a record that puts a dialogue into another variant group than the project has."""
         name, group = dialogue.external_id, dialogue.variant_group
-        # A record of one language says nothing about groups. Alone so far: publishing lets it join its record's
+        # A record of one language does not determine the group. Publishing lets a single dialogue join its record's
         # variants.
         if group in ("", found.group) or (group == name and not found.group):
             return
@@ -161,7 +161,7 @@ def work_done_on(keys: Iterable[int]) -> dict[int, str]:
 
 
 def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[str]:
-    """Return those of the dialogues that a dry run of the same file has listed as worked on."""
+    """Return the dialogues among these that a dry run of the same file has listed as worked on."""
     dry_runs = ImportBatch.objects.filter(
         project=batch.project,
         sha256=batch.sha256,
@@ -206,7 +206,7 @@ class Sorter:
         self._seen = FirstSeen() if batch.dry_run else None
 
     def close(self) -> None:
-        """Close what only this run needs."""
+        """Close the resources of this run."""
         if self._seen is not None:
             self._seen.close()
 

@@ -19,7 +19,7 @@ def discard_all(job: Job) -> None:
 def discard_slice(job: Job) -> bool:
     """Roll back one step, in the caller's transaction; return False if only the last remains were removed.
 
-    What has been published is never touched.
+    Published rows are never changed.
     """
     dialogues = Dialogue.objects.filter(batch=job, published=False)
     ids = list(dialogues.order_by("pk").values_list("pk", flat=True)[:SLICE])
@@ -36,7 +36,7 @@ def discard_slice(job: Job) -> bool:
             Revision.objects.filter(dialogue__in=ids),
             dialogues.filter(pk__in=ids),
         ):
-            # Nobody has seen them, so no other rows can refer to them.
+            # Nobody has seen these dialogues, so no other rows can refer to them.
             rows._raw_delete(rows.db)
         return True
     held = Revision.objects.filter(batch=job, sealed=True)

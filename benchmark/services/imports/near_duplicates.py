@@ -26,10 +26,11 @@ SLICE, SLICE_CHARACTERS = 200, 8 << 20
 #: Characters of a dialogue that are compared: the shingles of each take a hundred times their size, and those of
 #: seventeen times a slice are in memory.
 MAX_COMPARED = 20_000
-#: How many dialogues one is compared with: those that share the most bands. If a template was used a thousand times, a
+#: The number of dialogues that one is compared with: those that share the most bands. If a template was used a thousand
+#: times, a
 #: few are enough.
 MAX_CANDIDATES = 16
-#: Rows of one band that are looked at.
+#: Rows of one band that are read.
 _MAX_IN_BAND = 64
 
 

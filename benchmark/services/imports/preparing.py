@@ -21,9 +21,9 @@ from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
 
-#: Seconds of computing allowed for one record. Published records take a hundredth of one.
+#: Seconds of computing time allowed for one record. Published records take a hundredth of a second.
 MAX_SECONDS = 5.0
-#: Toolsets by their raw text, so that a toolset that many records share is read once.
+#: Toolsets by their raw text, so that a toolset of many records is read once.
 _KEPT_TOOLSETS = 1024
 _TOO_LONG = (
     "Reading and checking this record takes more than {:g} seconds of computing; other "
@@ -97,7 +97,7 @@ class Prepared:
 
 
 class Preparer:
-    """Prepares records, remembering the toolsets that it has met."""
+    """Prepares records, and remembers the toolsets that it has read."""
 
     def __init__(self, setup: Setup, *, seconds: float = MAX_SECONDS) -> None:
         """``seconds``: the computing time allowed for each record."""
@@ -132,7 +132,7 @@ class Preparer:
                 dialogues[0].native_line = _laid_out(item.data, line.content)
             record.dialogues, record.external_id = dialogues, dialogues[0].external_id
         except TookTooLong:
-            # It may have been stopped anywhere, so its cache is emptied.
+            # It may have been stopped at any point, so its cache is emptied.
             self._forget()
             record.external_id = _id_of(item.data)
             record.problems = [Problem("", _TOO_LONG.format(self._seconds))]
@@ -184,7 +184,7 @@ class TookTooLong(BaseException):
 
 @contextmanager
 def patience(seconds: float = MAX_SECONDS) -> Iterator[None]:
-    """Raise TookTooLong when the block has computed for so long, so that a hostile or huge record fails alone.
+    """Raise TookTooLong when the block has computed for this long, so that only the hostile or huge record fails.
 
     Counts this process's own time, so a busy machine rejects nothing. Regular expressions are interrupted, too. Works
     in the main thread only: in another thread the block has no limit.
@@ -206,7 +206,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _laid_out(data: dict[str, Any], content: bytes) -> str:
-    """Return the line of a record, without the files that came beside it."""
+    """Return the line of a record, without the files next to it."""
     text = on_one_line(content.decode().strip())
     if CHECK_CODE not in data:
         return text

@@ -104,7 +104,7 @@ class Preparers:
         try:
             return child.prepare(chunk)
         finally:
-            # Also if it is dead: its caller must find that out instead of waiting.
+            # Also if it is dead, because its caller must notice that instead of waiting.
             self._idle.put(child)
 
 
@@ -134,12 +134,12 @@ class _Child:
 
 
 def _serve(connection: Connection) -> None:
-    """Prepare what comes in until the other end closes, which also happens when the caller is killed."""
+    """Prepare incoming chunks until the other end closes, which also happens when the caller is killed."""
     # The caller decides when to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         preparer = Preparer(connection.recv())
-        # What is loaded stays, and records have no reference cycles, so collecting garbage all the time is useless.
+        # Loaded modules stay, and records have no reference cycles, so garbage collection is useless here.
         gc.freeze()
         gc.set_threshold(50_000)
         while True:

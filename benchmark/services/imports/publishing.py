@@ -1,4 +1,4 @@
-"""The end of an import: everything it has written becomes visible at once."""
+"""The end of an import: everything it has written becomes visible in one transaction."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ NAMED_TOOLSETS = 20
 READ_AT_ONCE = 50
 #: Dialogues that join their variants in one transaction, locked until it ends.
 JOINED_AT_ONCE = 10
-_JOINED = "A variant has joined the answer."
+_JOINED = "Another variant of the known answer was imported."
 
 
 def require_all_written(*, job: Job, created: int, revised: int) -> None:
@@ -51,7 +51,7 @@ def require_all_written(*, job: Job, created: int, revised: int) -> None:
 def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     """Make everything visible, in the caller's transaction.
 
-    Return why revisions were dropped in the end: somebody has started to work on their dialogues.
+    Return the reasons why revisions were dropped at the end: somebody has started to work on their dialogues.
     """
     late = []
     reviewed = current_version(batch.project) is not None
@@ -126,7 +126,7 @@ def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
             before={"variant_group": ""},
             after={"variant_group": group, "job": job.public_id},
         )
-        # An item made from it since, or from a variant, would be alone there.
+        # A gold item made since from it, or from a variant, would be the only one there.
         retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason=_JOINED)
 
 

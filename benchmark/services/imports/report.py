@@ -1,7 +1,7 @@
-"""The report of an import: a file with one note per line beside the upload, and the first notes as rows for the page.
+"""The report of an import: a file with one note per line next to the upload, and the first notes as rows for the page.
 
-Notes are written inside the chunk's fenced transaction, so only by the job's current worker. What an attempt wrote
-after its last commit is cut off by the next one.
+Notes are written inside the chunk's fenced transaction, so only by the job's current worker. The next attempt cuts off
+what the previous one wrote after its last commit.
 """
 
 import os
@@ -20,7 +20,7 @@ from benchmark.services.stored_files import full_path
 ROWS = 20_000
 #: Extra rows for reasons of rejection and for reopened dialogues, when the others are used up.
 REJECTION_ROWS = 20_000
-#: Lines of the file: past the first limit only rejections and reopened dialogues are kept, past the second nothing.
+#: Lines of the file: after the first limit, only rejections and reopened dialogues are kept; after the second, nothing.
 LINES = 1_000_000
 REJECTION_LINES = 5_000_000
 #: Notes of one record; if there are more, they have one cause.
@@ -94,7 +94,7 @@ class Report:
         return counts
 
     def committed(self, counts: dict[str, int]) -> None:
-        """Take over the counters of ``add``, whose transaction has committed."""
+        """Take over the counters of ``add`` after its transaction has committed."""
         self.counts = counts
 
     def _append(self, data: bytes, at: int) -> int:
@@ -108,7 +108,7 @@ class Report:
                 os.fsync(file.fileno())
                 return file.tell()
         except OSError:
-            # The disk may be full: an empty report is not left behind.
+            # The disk may be full: do not leave an empty report.
             if not at:
                 self.path.unlink(missing_ok=True)
             raise
@@ -120,7 +120,7 @@ def report_path(batch: ImportBatch) -> Path:
 
 
 def read_report(batch: ImportBatch) -> Iterator[bytes]:
-    """Yield the report in its current state, in pieces. What is just being written is left out."""
+    """Yield the report in its current state, in pieces. Leaves out lines that are still being written."""
     path = report_path(batch)
     left = batch.job.checkpoint.get("notes", {}).get("bytes", 0)
     if not left or not path.exists():

@@ -234,7 +234,7 @@ class ImportRun:
         self.report.committed(notes)
 
     def _join_variants(self) -> None:
-        """Run what follows an import; if a worker is killed here, the next one does the rest."""
+        """Run the steps after an import; if a worker is killed here, the next one does the rest."""
         for keys in to_join(self.batch, self.running.job):
             with self.running.chunk(even_if_cancelled=True):
                 join_variants(self.batch, self.running.job, keys)
@@ -249,7 +249,7 @@ class ImportRun:
             notes = [Note(line, "", "", "", "import.file", "error", error.sentence, rejects=True)]
         with self.running.chunk(even_if_cancelled=True) as commit:
             counts = self.report.add(notes)
-            # From here on, the stored position and counters are no longer true.
+            # From here on, the stored position and counters are no longer valid.
             ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0)
             commit.advance(
                 note=gettext_noop("Rolling back"), checkpoint={"taking_back": True, "notes": counts}
@@ -264,8 +264,8 @@ class ImportRun:
 
 
 class _Heard:
-    """A file that sends heartbeats while it is read. Gigabytes of blank lines give nothing to write, and a silent
-    worker would be considered dead."""
+    """A file that sends heartbeats while it is read. Gigabytes of blank lines produce no writes, and a silent worker
+    would be considered dead."""
 
     def __init__(self, file: BinaryIO, running: Running) -> None:
         self._file, self._running = file, running

@@ -95,11 +95,11 @@ class ToolsetStore:
         self._keys: dict[str, int] = {}
 
     def learn(self, toolsets: Mapping[str, NewToolset]) -> None:
-        """Remember toolsets that were met, by hash."""
+        """Remember toolsets by hash."""
         self._contents.update({found: told for found, told in toolsets.items() if found not in self._keys})
 
     def committed(self) -> None:
-        """Keep only the keys, since what was written is committed."""
+        """Keep only the keys, since the rows are committed."""
         for found in self._contents.keys() & self._keys.keys():
             del self._contents[found]
 
@@ -145,7 +145,7 @@ class ToolsetStore:
 
 
 def _name(found: str, names: list[str]) -> str:
-    """Return the name of an imported toolset: its first tools; the hash tells it from others."""
+    """Return the name of an imported toolset: its first tools; the hash distinguishes it from others."""
     first = ", ".join(names[:_NAMED_TOOLS]) or "No tools"
     more = f" and {len(names) - _NAMED_TOOLS} more" if len(names) > _NAMED_TOOLS else ""
     return f"{first[:80]}{more} ({found[:8]})"

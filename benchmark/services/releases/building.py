@@ -1,7 +1,7 @@
 """Build the archive of a frozen release: the same bytes whenever it is built from the same data.
 
 Everything comes from what freezing stored: the items, their trails, the summary. It is streamed, so memory does not
-grow with the release. What was left out is not in it: that would name gold answers.
+grow with the release. It does not list what was left out, because that would reveal gold answers.
 """
 
 import re
@@ -153,7 +153,7 @@ class _Building:
         return b"".join(out)
 
     def _keep_files(self, files: dict[str, bytes]) -> None:
-        """Put aside the files of a record: while records are written, no other member can be."""
+        """Put aside the files of a record, because no other member can be written at the same time as records."""
         for path, content in files.items():
             self.files_beside += 1
             if self.files_beside > MAX_FILES_BESIDE:

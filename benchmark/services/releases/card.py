@@ -111,8 +111,7 @@ def _not_native(dialogues: int) -> list[str]:
     ]
 
 
-#: One configuration, which loads without a name. Without the types, a loader takes texts that look like dates for
-#: times.
+#: One configuration, which loads without a name. Without the types, a loader reads texts that look like dates as times.
 _TABLE_CONFIG = [
     "configs:",
     "  - config_name: default",

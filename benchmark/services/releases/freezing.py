@@ -130,7 +130,7 @@ def require_worth_releasing(release: Release) -> None:
 
 
 class _Freezing:
-    """One walk over the project's dialogues."""
+    """One pass over the project's dialogues."""
 
     def __init__(self, release: Release) -> None:
         self.release = release
@@ -164,7 +164,7 @@ class _Freezing:
             yield candidates, cycles, reasons
 
     def run(self) -> None:
-        """Write the items and what is left out."""
+        """Write the items and the dialogues that are left out."""
         for candidates, cycles, reasons in self.decide():
             entering = [c for c in candidates if not reasons[c.pk]]
             trails = write_trails(cycles[c.pk] for c in entering)
@@ -247,7 +247,7 @@ class _Freezing:
         return [_Candidate(*row) for row in rows.order_by("pk").values_list(*_Candidate.__slots__)[:limit]]
 
     def _outside(self, candidate: "_Candidate", cycle: Verified | None, variants: dict[int, list[Variant]]) -> str:
-        """Return why a dialogue is left out, whatever its content; blank if its content decides."""
+        """Return why a dialogue is left out regardless of its content; blank if its content decides."""
         if candidate.status != DialogueStatus.VERIFIED:
             return self._unverified(candidate)
         if cycle is None:
@@ -279,7 +279,7 @@ class _Freezing:
             if mark != revision.clean_mark and labels == candidate.labels:
                 revision.clean_mark = mark
                 marked.append(revision)
-        # The next release need not check again.
+        # The next release does not need to check it again.
         Revision.objects.bulk_update(marked, ["clean_mark"], batch_size=SLICE)
 
     def _known_clean(self, candidate: "_Candidate", cycle: Verified) -> bool:
@@ -291,7 +291,7 @@ class _Freezing:
         )
 
     def _found(self, candidate: "_Candidate") -> dict[str, Any]:
-        """Return what an item's own line says about its validators."""
+        """Return the validators' results for an item's line."""
         tried = self._validators.get(candidate.external_id)
         return {} if tried is None else {"validators": tried}
 

@@ -1,5 +1,5 @@
-"""Run a release: freeze its contents, build the archive aside, publish it. It can continue after being
-killed anywhere.
+"""Run a release: freeze its contents, build the archive under another name, and publish it. It can continue after being
+killed at any point.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from benchmark.services.releases.trails import verified_cycles
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
 from reviews.services.gold.settings import retire_with
 
-#: Dialogues between two checks whether the job is still ours.
+#: The number of dialogues between two checks that the job is still ours.
 _BEAT = 500
-#: Dialogues whose validators are looked at together.
+#: The number of dialogues whose validators are read together.
 _READ_AT_ONCE = 100
 
 
 def give_up(job: Job) -> None:
-    """Clean up after a failed or cancelled release: only its row, and what was left out and why, stay."""
+    """Clean up after a failed or cancelled release: only its row and the list of left-out dialogues stay."""
     release = Release.objects.filter(job=job).first()
     if release is None or release.state == ReleaseState.FROZEN:
         return
@@ -83,7 +83,7 @@ def _subjects(project: Project) -> Iterator[Subject]:
 def _build(running: Running, release: Release) -> None:
     folder = _folder(release)
     folder.mkdir(parents=True, exist_ok=True)
-    # Each attempt builds under its own name: one that was considered dead may still be writing.
+    # Each attempt builds under its own name: an attempt that was considered dead may still be writing.
     aside = folder / f"attempt-{running.attempt}.zip"
     final = folder / f"release-{release.version}.zip"
     total = release.item_count

@@ -71,7 +71,7 @@ def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Differe
         for what, left, right in (
             ("Name", before.name, after.name),
             ("Warn above this disagreement rate", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
-            ("Compared items before warnings start", str(before.alarm_after), str(after.alarm_after)),
+            ("Minimum compared items", str(before.alarm_after), str(after.alarm_after)),
             *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after"}),
         )
         if left != right
@@ -133,7 +133,7 @@ def _stage_lines(before: Stage, after: Stage) -> Iterator[tuple[str, str, str]]:
     )
     yield "Blind", _yes(before.blind), _yes(after.blind)
     yield "Items", entry_words(before.entry), entry_words(after.entry)
-    yield "Claim expires after, minutes", str(before.lease_minutes), str(after.lease_minutes)
+    yield "Claim expires after (minutes)", str(before.lease_minutes), str(after.lease_minutes)
     yield from _rest(before.entry, after.entry, {"mode", "fraction"})
     yield from _rest(before, after, _KNOWN)
     yield from _outcome_lines(before, after)

@@ -109,7 +109,7 @@ _ROUND = (
     ChecklistItem(key="hidden", text=_("The message does not contain what the information label says is hidden")),
     ChecklistItem(key="calls", text=_("Tools, arguments and dependencies are correct, and no call is redundant")),
     ChecklistItem(key="answer", text=_("The answer agrees with the observations")),
-    ChecklistItem(key="switches", text=_("The policy changes between tasks as often as it can"), per_task=False),
+    ChecklistItem(key="switches", text=_("The policy changes between tasks as often as possible"), per_task=False),
 )
 #: After AsyncTool, section 2.2.3.
 _TRAJECTORY = (
@@ -121,7 +121,9 @@ _TRAJECTORY = (
     ChecklistItem(key="matches", text=_("The trajectory does what the task asks for"), per_task=False),
     ChecklistItem(key="order", text=_("The calls can only be made in this order"), per_task=False),
     ChecklistItem(
-        key="unambiguous", text=_("Place, time and other key arguments are stated, not left to guess"), per_task=False
+        key="unambiguous",
+        text=_("Place, time and other key arguments are stated, so nobody has to guess them"),
+        per_task=False,
     ),
 )
 #: After CCTU, section 3.2, quality control: the data first, then the code.
@@ -234,7 +236,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
             ),
             Stage(
                 key="rounds",
-                title=_("Rounds of pairs"),
+                title=_("Review in pairs"),
                 kind=StageKind.CROSS_CHECK,
                 reviewers=2,
                 eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
@@ -330,7 +332,7 @@ ABOUT_PRESETS: Mapping[str, str] = {
 OPTION_LABELS: Mapping[str, str] = {
     "cross_check_reviewers": _("Cross-check reviewers"),
     "audit_fraction": _("Audited share (0 to 1)"),
-    "send_back_above": _("Send back above (0 to 1)"),
+    "send_back_above": _("Send-back limit (0 to 1)"),
     "send_back_audited": _("Minimum audited items"),
     "require_answers": _("Require all answers"),
     "round_fraction": _("Share per round (0 to 1)"),

@@ -101,7 +101,7 @@ class Eligible(_Part):
 
     #: One of these roles is enough.
     roles: tuple[Role, ...] = Field(min_length=1)
-    author: AuthorRule = Field(default=AuthorRule.ANY, title=_("Author rule"))
+    author: AuthorRule = Field(default=AuthorRule.ANY, title=_("Authors and owners"))
     #: Whether somebody who had a slot of an earlier stage or round of this cycle is excluded.
     not_earlier_reviewers: bool = Field(default=False, title=_("Exclude reviewers of earlier stages"))
 
@@ -110,7 +110,9 @@ class Evidence(_Part):
     """What an audit must find in an owner's items before the owner's other items are sent back."""
 
     #: The share of items with an error that must be exceeded, from 0 to 1.
-    above: float = Field(ge=0.0, le=1.0, title=_("Send back above, % with an error"), json_schema_extra=_PERCENT)
+    above: float = Field(
+        ge=0.0, le=1.0, title=_("Send-back limit (% of audited items with errors)"), json_schema_extra=_PERCENT
+    )
     #: How many of the owner's items must have been audited.
     audited: int = Field(ge=1, title=_("Minimum audited items"))
 
@@ -124,7 +126,7 @@ class Entry(_Part):
         default=0.0,
         ge=0.0,
         le=1.0,
-        title=_("Random sample, %"),
+        title=_("Random sample (%)"),
         description=_("Share of the items that pass the previous stage."),
         json_schema_extra=_PERCENT,
     )
@@ -184,7 +186,7 @@ class Stage(_Part):
     outcomes: tuple[OutcomeRule, ...] = Field(min_length=1)
     checklist: Checklist = Checklist()
     lease_minutes: int = Field(
-        default=30, ge=1, le=24 * 60, title=_("Claim expires after, minutes"), description=_("Minutes of inactivity.")
+        default=30, ge=1, le=24 * 60, title=_("Claim expires after (minutes)"), description=_("Minutes of inactivity.")
     )
 
     @property
@@ -222,7 +224,7 @@ class Protocol(_Part):
         default=0.05,
         ge=0.0,
         le=1.0,
-        title=_("Warn above, % of compared items"),
+        title=_("Disagreement warning limit (% of compared items)"),
         description=_("The project page warns if independent reviewers disagree on a larger share of items."),
         json_schema_extra=_PERCENT,
     )
@@ -231,7 +233,7 @@ class Protocol(_Part):
         default=20,
         ge=1,
         le=100_000,
-        title=_("Compared items before warnings start"),
+        title=_("Minimum compared items"),
         description=_("Per stage. Small samples say little: one disagreement in two items is 50 %."),
     )
 

@@ -8,7 +8,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
     for key, label, description in (
         ("wrong_tool", _("Wrong tool"), _("Another tool of the toolset should be called.")),
         ("missing_call", _("Missing call"), _("The task can’t be completed without an additional call.")),
-        ("superfluous_call", _("Superfluous call"), _("The task can be completed without this call.")),
+        ("superfluous_call", _("Unnecessary call"), _("The task can be completed without this call.")),
         ("wrong_argument_value", _("Wrong argument value"), _("The dialogue gives another value for this argument.")),
         (
             "hallucinated_value",
@@ -22,7 +22,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
         ),
         (
             "superfluous_dependency",
-            _("Superfluous dependency"),
+            _("Unnecessary dependency"),
             _("This step could run without waiting for the other one."),
         ),
         ("wrong_policy_label", _("Wrong policy label"), _("The steps follow another policy than the label says.")),

@@ -65,20 +65,20 @@ def _round_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
     if not stage.in_rounds:
         return
     if stage.kind is not StageKind.CROSS_CHECK:
-        yield Problem(f"{at}/kind", "Colleagues review in rounds. Make the stage a cross-check.")
+        yield Problem(f"{at}/kind", "Only a cross-check can have rounds. Make the stage a cross-check.")
     if stage.reviewers < 2 or not stage.blind:
         yield Problem(
             f"{at}/reviewers",
             "Rounds need two or more reviewers who work blind. Set reviewers to 2 and make the stage blind.",
         )
     if any(rule.outcome is Outcome.RESTART for rule in stage.outcomes):
-        yield Problem(f"{at}/outcomes", "A stage with rounds cannot repeat at once. Use “escalate” instead.")
+        yield Problem(f"{at}/outcomes", "A stage with rounds cannot be repeated. Use “escalate to an expert”.")
     expert = protocol.expert_stage(stage.key)
     if expert is not None and any(rule.outcome in (Outcome.PASS, Outcome.PASS_WITH_FIX) for rule in expert.outcomes):
         yield Problem(
             f"{at}/entry/mode",
             f"Items settled in “{expert.title}” would leave the rounds without two matching reviews. Set its outcomes "
-            "to “return”.",
+            "to “return to the stage that escalated it”.",
         )
 
 
@@ -90,13 +90,14 @@ def _consecutive_problems(stage: Stage, at: str) -> Iterator[Problem]:
         yield Problem(f"{at}/consecutive", "Approvals in a row need one reviewer at a time. Set reviewers to 1.")
     if stage.kind is not StageKind.CROSS_CHECK:
         yield Problem(
-            f"{at}/consecutive", "Approvals in a row come from different colleagues. Make the stage a cross-check."
+            f"{at}/consecutive", "Only a cross-check can require approvals in a row. Make the stage a cross-check."
         )
     if stage.in_rounds:
         yield Problem(f"{at}/consecutive", "A stage can use rounds or approvals in a row, but not both.")
     if any(rule.outcome is Outcome.PASS_WITH_FIX for rule in stage.outcomes):
         yield Problem(
-            f"{at}/outcomes", "A change restarts the count, so a fix cannot pass. Set its outcome to “restart”."
+            f"{at}/outcomes",
+            "A change restarts the count, so a fix cannot pass. Set its outcome to “repeat the stage”.",
         )
 
 
@@ -169,7 +170,7 @@ def _outcome_problems(
     if outcome is Outcome.ESCALATE and protocol.expert_stage(stage.key) is None:
         yield Problem(pointer, "No later expert stage takes escalated items. Add one.")
     if outcome is Outcome.CONFIRM:
-        yield Problem(pointer, "A stage with approvals in a row asks for confirmation by itself. Use “pass”.")
+        yield Problem(pointer, "A stage with approvals in a row asks for confirmation automatically. Use “pass”.")
     if outcome is Outcome.RETURN and (
         stage.kind is not StageKind.EXPERT or stage.entry.mode is not EntryMode.ESCALATED_AND_FRACTION
     ):

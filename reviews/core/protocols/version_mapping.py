@@ -72,7 +72,7 @@ def _within(was: Stage, stage: Stage, new: Protocol, *, waiting: bool, escalated
             return Destination(Action.RESTART, stage.key, "Every item now enters the stage, without a draw.")
         if stage.entry.fraction:
             return Destination(
-                Action.RESTART, stage.key, "The stage now draws in another way. The item enters the new pool."
+                Action.RESTART, stage.key, "The stage now draws differently. The item enters the new pool."
             )
         following = new.next_taking(stage.key)
         if following is None:

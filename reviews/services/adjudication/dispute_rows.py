@@ -32,7 +32,7 @@ LONG, LONG_LINES = 500, 12
 
 @dataclass
 class DisputeRow:
-    """One disputed place, ready for a page. Values as text; None where a version has nothing there."""
+    """One disputed place, ready for a page. Values as text; None if a version has nothing there."""
 
     number: int
     anchor: str
@@ -70,13 +70,13 @@ class DisputeRow:
 
     @property
     def long(self) -> bool:
-        """Return whether a value scrolls in a region of its own, which then takes the focus."""
+        """Return whether a value scrolls in its own region, which then takes the focus."""
         texts = [text for text in (self.left, self.right, self.base) if text]
         return any(len(text) > LONG or text.count("\n") > LONG_LINES for text in texts)
 
     @property
     def kind(self) -> str:
-        """Return the reason that applies: its own, else the inherited one."""
+        """Return the reason that applies: its own, or else the inherited one."""
         return self.reason_kind or (self.inherited[1] if self.inherited else "")
 
 

@@ -127,7 +127,7 @@ class RulingSheet:
 def effective_rulings(dispute: Dispute, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the rulings of a form for ``submit_review``, with the reasons that apply to all following places.
 
-    Places are in the dialogue's order; a place with a reason of its own keeps it.
+    Places are in the dialogue's order; a place with its own reason keeps it.
     """
     out: dict[str, dict[str, Any]] = {}
     kind = note = ""

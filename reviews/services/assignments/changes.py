@@ -38,7 +38,7 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
         why_not = refusal(person=to, roles=roles_in(dialogue.project, to), slot=slot, stage=stage)
         siblings = Slot.objects.filter(stage_run_id=slot.stage_run_id, reserved_for=to, state=SlotState.OPEN)
         if not why_not and siblings.exclude(pk=slot.pk).exists():
-            why_not = _("Another review of this item is already reserved for this person.")
+            why_not = _("Another review of this item is already assigned to this person.")
         if why_not:
             raise Invalid(_("%(person)s can’t review this item. %(reason)s") % {"person": to, "reason": why_not})
         withdraw(slot)
@@ -53,7 +53,7 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
         notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and before != to else None])
         if tell:
             words = message(
-                "%(dialogue)s is reserved for you: %(stage)s. %(reason)s",
+                "%(dialogue)s is assigned to you: %(stage)s. %(reason)s",
                 dialogue=dialogue.external_id,
                 stage=stage.title,
                 reason=reason[:300],

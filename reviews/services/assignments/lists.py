@@ -29,7 +29,7 @@ PAGE_SIZE, MANY = 50, 200
 FILTERS = ("state", "stage", "person", "priority", "q")
 STATES = {
     "held": gettext_noop("In progress"),
-    "reserved": gettext_noop("Reserved"),
+    "reserved": gettext_noop("Assigned"),
     "waiting": gettext_noop("Unassigned"),
 }
 
@@ -153,7 +153,7 @@ def read_people(project: Project) -> list[PersonLoad]:
 
 
 def read_stages(project: Project) -> list[StageLoad]:
-    """Every stage of the project's protocols, in order."""
+    """Return every stage of the project's protocols, in order."""
     counts = read_counters(project)
     pauses = {one.stage: one for one in live_pauses(project).exclude(stage="")}
     return [
@@ -170,12 +170,12 @@ def read_stages(project: Project) -> list[StageLoad]:
 
 
 def project_pause(project: Project) -> Pause | None:
-    """The pause of the whole project, where there is one."""
+    """Return the pause of the whole project, if any."""
     return live_pauses(project).filter(person=None, stage="").select_related("actor").first()
 
 
 def list_slots(*, project: Project, filters: Filters, after: str = "", size: int = PAGE_SIZE) -> Page:
-    """A page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter."""
+    """Return a page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter."""
     among = _found_dialogues(project, filters)
     found = _found(project, filters, among, after, size + 1)
     more, found = len(found) > size, found[:size]
@@ -194,7 +194,7 @@ def list_slots(*, project: Project, filters: Filters, after: str = "", size: int
 
 
 def matching(*, project: Project, filters: Filters, limit: int) -> list[int]:
-    """Keys of all slots that the list would show, at most ``limit`` of them and one more."""
+    """Return the keys of all slots that the list would show, at most ``limit`` of them and one more."""
     among = _found_dialogues(project, filters)
     return [slot.pk for slot in _found(project, filters, among, "", limit + 1, bare=True)]
 
@@ -203,7 +203,7 @@ def matching(*, project: Project, filters: Filters, limit: int) -> list[int]:
 
 
 def _found_dialogues(project: Project, filters: Filters) -> list[int] | None:
-    """Keys of the dialogues that the search finds, the oldest first: ``MANY`` of them and one more. None: no search."""
+    """Return keys of the dialogues that the search finds, oldest first: ``MANY`` and one more. None: no search."""
     if not filters.q:
         return None
     rows = filter_dialogues(Dialogue.objects.filter(project=project, published=True), listing.Filters(text=filters.q))
@@ -241,7 +241,7 @@ def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
     if filters.stage:
         slots = slots.filter(stage=filters.stage)
     if filters.state == "held":
-        # As few as there are people with claims: found by the claims.
+        # Found by the claims, because there are only as many as people with claims.
         live = Claim.objects.filter(project=project, state=ClaimState.LIVE)
         if filters.person:
             live = live.filter(person__public_id=filters.person)

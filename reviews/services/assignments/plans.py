@@ -58,7 +58,7 @@ def make_plan(
     """Preview a change. Nothing is changed yet; the plan's id is the token that carries it out.
 
     ``slots``: keys of slots of the project. ``to``: public ids of people; if there are several, each slot goes to the
-    eligible person with the fewest. Raises Denied, or Invalid if something is missing or makes no sense.
+    eligible person with the fewest. Raises Denied, or Invalid if something is missing or invalid.
     """
     require_administrator(actor=actor, project=project)
     if action not in PlanAction.values:
@@ -203,13 +203,13 @@ def _reassigning(project: Project, slots: list[Slot], people: _People, priority:
             mine = held.get((slot.cycle_id, person.pk), [])
             no = refusal(person=person, roles=roles, slot=slot, stage=stage, held=mine)
             if person.pk in absent:
-                no = _("Can’t reserve items for somebody who is %(state)s.") % {"state": absent[person.pk]}
+                no = _("Can’t assign items to somebody who is %(state)s.") % {"state": absent[person.pk]}
             elif not no and slot.holder_id == person.pk:
                 no = _("Already has it in progress.")
             elif not no and reserved == person.pk:
-                no = _("It is already reserved for this person.")
+                no = _("Already assigned to this person.")
             elif not no and (slot.stage_run_id, person.pk) in promised:
-                no = _("Another review of this item is reserved for this person.")
+                no = _("Another review of this item is assigned to this person.")
             if not no:
                 chosen = person
                 break

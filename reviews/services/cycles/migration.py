@@ -151,7 +151,10 @@ def start_migration(*, actor: User, project: Project, version: ProtocolVersion |
     current = require_version(project)
     if version is not None and version.pk != current.pk:
         raise Conflict(
-            _("Version %(current)s of the protocol is current, not version %(previewed)s. Preview again.")
+            _(
+                "The protocol changed after the preview: version %(current)s is now current, not %(previewed)s. "
+                "Preview again."
+            )
             % {"current": current.number, "previewed": version.number}
         )
     asked = {"version": current.pk, "reason": reason[:500]}

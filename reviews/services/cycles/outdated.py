@@ -119,7 +119,7 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
         flag(change, touched(project, scope))
         count = flagged(change).counted().count()
         if not count:
-            raise Conflict(_("No dialogue that was reviewed under an earlier guideline matches. Nothing to mark."))
+            raise Conflict(_("No dialogues reviewed under an earlier guideline match."))
         append_event(
             actor=actor,
             project=project,
@@ -188,7 +188,7 @@ def start_send_back(*, actor: User, project: Project, change: GuidelineChange) -
     if (under_way := jobs.first()) is not None:
         return under_way
     if not flagged(change).counted().exists():
-        raise Conflict(_("No dialogue is marked any more."))
+        raise Conflict(_("No dialogues are marked as outdated."))
     return start_job(actor=actor, project=project, kind=JOB, parameters={"change": change.pk})
 
 
@@ -206,7 +206,7 @@ def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -
             withdrawn = project.events.filter(kind="guideline.flag_withdrawn", actor=actor)
             said = withdrawn.filter(before__change=change.public_id).order_by("pk").last()
             if said is None:
-                raise Conflict(_("No dialogue is marked any more."))
+                raise Conflict(_("No dialogues are marked as outdated."))
             return int(said.before["dialogues"])
         append_event(
             actor=actor,

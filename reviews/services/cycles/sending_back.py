@@ -74,8 +74,9 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
                 limit=f"{100 * evidence.above:g} %",
             ),
             consequence=counted_message(
-                "Your other dialogue that was not drawn comes back to you. Check it for these errors.",
-                "Your other %(count)s dialogues that were not drawn come back to you. Check them for these errors.",
+                "Your other dialogue, which was not drawn, is sent back to you. Check it for these errors.",
+                "Your other %(count)s dialogues, which were not drawn, are sent back to you. Check them for these "
+                "errors.",
                 items,
             ),
         ),

@@ -1,4 +1,4 @@
-"""Reads gold items and results: everyone's for overseers, and people's own."""
+"""Reads gold items and results: those of everyone for overseers, and people's own."""
 
 from collections import Counter as Tally
 from collections.abc import Iterable
@@ -78,7 +78,7 @@ class Result:
 
 @dataclass(frozen=True)
 class GoldOverview:
-    """Everything on the page of gold items."""
+    """The content of the page of gold items."""
 
     stages: list[StageGold]
     #: Newest first, those in use before the retired ones; each with ``submitted``, ``right`` and ``out``.

@@ -6,7 +6,7 @@ from reviews.models import GoldItem, GoldScore, Review
 
 
 def score_review(*, review: Review, seen: Revision, made: Revision | None) -> GoldScore | None:
-    """Score a review that is being submitted, in its transaction, which has locked the dialogue.
+    """Score a review in the transaction that submits it and has locked the dialogue.
 
     Returns None for a retired item, whose answer is public.
     """

@@ -80,7 +80,7 @@ class _Values(dict[str, Any]):
 _SENTENCES = {
     "project.created": gettext_noop("Project created: %(name)s"),
     "guideline.published": gettext_noop("Guideline %(number)s published"),
-    "guideline.flag_withdrawn": gettext_noop("Guideline %(number)s: outdated mark withdrawn"),
+    "guideline.flag_withdrawn": gettext_noop("Guideline %(number)s: marks removed"),
     "protocol.adopted": gettext_noop("Protocol %(number)s adopted"),
     "protocol.migration_started": gettext_noop("Active items are moving to protocol %(number)s%(because)s"),
     "membership.granted": gettext_noop("Role added: %(role)s"),
@@ -105,17 +105,17 @@ _SENTENCES = {
     "dialogue.owner_changed": gettext_noop("Owner changed%(because)s"),
     "dialogue.prioritised": gettext_noop("Priority set to %(priority)s"),
     "cycle.begun": gettext_noop("Review began (cycle %(cycle)s, protocol %(protocol)s)%(because)s"),
-    "cycle.superseded": gettext_noop("Cycle %(cycle)s set aside%(because)s"),
+    "cycle.superseded": gettext_noop("Cycle %(cycle)s superseded%(because)s"),
     "cycle.migrated": gettext_noop("Moved to protocol %(protocol)s%(because)s"),
     "slot.reassigned": gettext_noop("%(stage)s: reassigned%(because)s"),
     "slot.freed": gettext_noop("%(stage)s: opened to everyone%(because)s"),
-    "project.paused": gettext_noop("Work paused%(because)s"),
-    "project.resumed": gettext_noop("Work resumed"),
+    "project.paused": gettext_noop("Project paused%(because)s"),
+    "project.resumed": gettext_noop("Project resumed"),
     "stage.paused": gettext_noop("%(stage)s paused%(because)s"),
     "stage.resumed": gettext_noop("Stage resumed"),
     "person.paused": gettext_noop("Person paused%(because)s"),
     "person.resumed": gettext_noop("Person resumed"),
-    "assignments.changed": gettext_noop("%(items)s assignments changed together%(because)s"),
+    "assignments.changed": gettext_noop("%(items)s assignments changed%(because)s"),
     "assignment_rules.changed": gettext_noop("Assignment settings changed"),
     "draw.selected": gettext_noop("%(stage)s: drawn for the random sample"),
     "draw.not_drawn": gettext_noop("%(stage)s: not drawn for the random sample"),
@@ -157,14 +157,14 @@ _OUTCOMES = {
     "escalate": gettext_noop("escalated to an expert"),
     "back_to_author": gettext_noop("sent back to the author"),
     "restart": gettext_noop("restarted"),
-    "return": gettext_noop("settled, returned to the stage that escalated it"),
+    "return": gettext_noop("finished, returned to the stage that escalated it"),
     "confirm": gettext_noop("approved; somebody else checks the same revision"),
     "not_drawn": gettext_noop("not drawn for the random sample"),
 }
 
 
 def _settled(after: dict[str, Any], titles: dict[str, str]) -> str:
-    outcome = _OUTCOMES.get(str(after.get("outcome")), gettext_noop("settled"))
+    outcome = _OUTCOMES.get(str(after.get("outcome")), gettext_noop("finished"))
     words = f"{_title(after, titles)}: {_(outcome)}"
     count = after.get("discrepancies")
     if not count:
@@ -212,8 +212,8 @@ _WRITERS: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
         "dialogues",
     ),
     "protocol.discrepancy_alarm": _counted(
-        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s item, too many"),
-        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s items, too many"),
+        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s item, above the limit"),
+        gettext_noop("%(stage)s: reviewers differed on %(discrepant)s of %(compared)s items, above the limit"),
         "compared",
     ),
     "protocol.discrepancy_cleared": _counted(

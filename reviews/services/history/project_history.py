@@ -43,8 +43,8 @@ ITEMS = {
     "dialogue": gettext_noop("Dialogues"),
     "cycle": gettext_noop("Cycles"),
     "review": gettext_noop("Reviews"),
-    "stage": gettext_noop("Settled stages"),
-    "slot": gettext_noop("Slots"),
+    "stage": gettext_noop("Finished stages"),
+    "slot": gettext_noop("Assignments"),
     "draw": gettext_noop("Draws"),
     "audit": gettext_noop("Audits"),
 }

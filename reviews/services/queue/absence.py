@@ -1,4 +1,4 @@
-"""Opens slots that are reserved for people who are not there, so that nobody's absence blocks a stage."""
+"""Opens slots that are reserved for absent people, so that nobody's absence blocks a stage."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta

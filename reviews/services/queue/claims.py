@@ -203,8 +203,7 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
             % {"stage": stage, "stages": ", ".join(titles) or _("none yet")}
         )
     raise Denied(
-        _("Your role doesn’t take part in “%(stage)s”. Ask an administrator to change your role.")
-        % {"stage": titles[stage]}
+        _("Your role can’t review in “%(stage)s”. Ask an administrator for another role.") % {"stage": titles[stage]}
     )
 
 

@@ -83,13 +83,13 @@ def refusal(
             "roles": words,
         }
     if slot.reserved_for_id is not None and slot.reserved_for_id != person.pk:
-        return _("This item is reserved for somebody else. An administrator can reassign it.")
+        return _("This item is assigned to somebody else. An administrator can reassign it.")
     if slot.is_gold and roles & OVERSEERS:
         # They may know about gold items; a window from before they had the role need not say more.
         return _("Senior reviewers and administrators can’t review this item. Leave it to a colleague.")
     if slot.is_gold and not slot.claims.filter(person=person).exists():
         # A gold slot is made for one person; to everybody else it looks reserved.
-        return _("This item is reserved for somebody else. An administrator can reassign it.")
+        return _("This item is assigned to somebody else. An administrator can reassign it.")
     if stage.kind is not StageKind.SELF_CHECK:
         if slot.revision_author_id == person.pk:
             return _("A revision can’t be reviewed by its author. Leave it to a colleague.")

@@ -47,7 +47,7 @@ def notify_experts(*, project: Project, stage: Stage) -> None:
         project=project,
         people=experts,
         kind=NoticeKind.ESCALATION,
-        text=message("%(stage)s: a dispute is waiting for an expert. There may be more by now.", stage=stage.title),
+        text=message("%(stage)s: at least one dispute is waiting for a senior reviewer.", stage=stage.title),
         target=reverse("home"),
         key=f"escalation:{project.pk}:{stage.key}",
     )
@@ -55,9 +55,9 @@ def notify_experts(*, project: Project, stage: Stage) -> None:
 
 def notify_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> None:
     """Notify the owner that a dialogue came back; only once if Assay sends back many."""
-    text = message("%(stage)s: %(dialogue)s came back to you.", stage=stage.title, dialogue=dialogue.external_id)
+    text = message("%(stage)s: %(dialogue)s was sent back to you.", stage=stage.title, dialogue=dialogue.external_id)
     if actor is None:
-        text = message("%(stage)s: a dialogue came back to you. There may be more by now.", stage=stage.title)
+        text = message("%(stage)s: at least one dialogue was sent back to you.", stage=stage.title)
     notify(
         actor=actor,
         project=dialogue.project,
@@ -92,7 +92,7 @@ def notify_loss(
         actor=actor,
         project=project,
         kind=NoticeKind.ASSIGNMENT,
-        text=message("%(loss)s There may be more by now.", loss=words),
+        text=message("%(loss)s Other items may have been affected since then.", loss=words),
         target=target,
         key=f"lost:{project.pk}",
     )
@@ -157,8 +157,8 @@ def notify_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mappi
                 )
             else:
                 text = counted_message(
-                    "%(count)s dialogue is now reserved for you.",
-                    "%(count)s dialogues are now reserved for you.",
+                    "%(count)s dialogue is now assigned to you.",
+                    "%(count)s dialogues are now assigned to you.",
                     count,
                 )
             notify(

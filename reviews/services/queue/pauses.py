@@ -21,7 +21,7 @@ MAX_REASON = 300
 
 @dataclass(frozen=True)
 class ClaimLimits:
-    """What keeps a person from claiming items, as sentences; blank if nothing does."""
+    """The reasons why a person cannot claim items, as sentences; blank if there are none."""
 
     #: The project's or the person's own pause.
     bar: str = ""
@@ -35,7 +35,7 @@ FREE = ClaimLimits()
 
 
 def read_claim_limits(*, actor: User, project: Project) -> ClaimLimits:
-    """Return what keeps the actor from claiming items in a project."""
+    """Return the reasons why the actor cannot claim items in a project."""
     bar, stages, titles = "", {}, stage_titles(project)
     for pause in live_pauses(project).order_by("-stage"):
         if pause.what == "project" or pause.person_id == actor.pk:

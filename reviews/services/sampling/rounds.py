@@ -35,7 +35,7 @@ _WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a round has found."""
+    """The findings of a round."""
 
     #: Drawn items that were reviewed.
     seen: int

@@ -65,8 +65,8 @@ def _user(name: str) -> User:
     number = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 10**7
     user, created = User.objects.get_or_create(
         username=f"{USERNAME}{name}",
-        # Draws use pseudonyms as strata: fixed ones give the same draws in every database. Random ones never begin like
-        # this.
+        # Draws use pseudonyms as strata: fixed ones give the same draws in every database. Random ones never begin in
+        # this way.
         defaults={"display_name": f"Simulated {name}", "pseudonym": f"p-01{number:07}"},
     )
     if created:

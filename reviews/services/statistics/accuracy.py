@@ -88,7 +88,7 @@ class StageRevisions:
 
 @dataclass(frozen=True)
 class StageAudit:
-    """What the draws of a stage say about their populations. The strata of each draw are owners (pseudonyms)."""
+    """The estimates from a stage's draws about their populations. The strata of each draw are owners (pseudonyms)."""
 
     stage: str
     title: str

@@ -38,7 +38,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class _ItemRecord:
-    """What is read of one item."""
+    """The data read for one item."""
 
     stratum: str
     cycles: list[Cycle] = field(default_factory=list)

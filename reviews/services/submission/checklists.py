@@ -152,7 +152,8 @@ def _require_all(stage: Stage, document: Mapping[str, Any], answers: Answers) ->
     raise Invalid(
         ngettext(
             "Answer every question of the checklist. %(count)s is still open: “%(question)s” (%(place)s).",
-            "Answer every question of the checklist. %(count)s are still open, the first: “%(question)s” (%(place)s).",
+            "Answer every question of the checklist. %(count)s are still open. The first is “%(question)s” "
+            "(%(place)s).",
             len(open_items),
         )
         % {"count": len(open_items), "question": text, "place": _words(document, place)},

@@ -337,7 +337,7 @@ def _require_complete(
     missing = [anchor for anchor in known if anchor not in ruled and anchor not in moot]
     if missing:
         raise Invalid(
-            _("Settle every place. %(count)s of %(total)s have no ruling yet, the first: %(place)s.")
+            _("Settle every place. %(count)s of %(total)s are still open. The first is %(place)s.")
             % {"count": len(missing), "total": len(known), "place": dispute.words(missing[0])},
             anchors=missing,
         )

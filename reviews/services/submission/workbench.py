@@ -121,7 +121,7 @@ def open_workbench(*, actor: User, slot_id: str) -> Workbench:
     slot = work.slot
 
     def left() -> list[str]:
-        """Return the branches of the actor's cancelled slots: if the stage was restarted, their drafts move along."""
+        """Return the branches of the actor's cancelled slots: if the stage restarted, their drafts move to this one."""
         if not work.blind:
             return []
         return [f"slot-{key}" for key in _cancelled_slots(slot.dialogue_id, slot.stage, actor.pk)]

@@ -129,7 +129,7 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
         ):
             messages.warning(request, _("Saved. To waive the warning, press “Waive” next to the reason."))
         else:
-            messages.success(request, _("Saved. You can leave and come back."))
+            messages.success(request, _("Saved. You can continue later."))
         return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
     context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
     return is_kept(render(request, "reviews/adjudication/saved.html", context), kept)
@@ -249,7 +249,7 @@ def _review_session(request: PageRequest, bench: Workbench) -> dict[str, Any] | 
 
 def _next_in_session(request: PageRequest, bench: Workbench, summary: dict[str, Any]) -> HttpResponse:
     """Open the next dispute, or return to the session if there is none."""
-    messages.success(request, _("%(dialogue)s decided together.") % {"dialogue": bench.dialogue.external_id})
+    messages.success(request, _("%(dialogue)s was decided together.") % {"dialogue": bench.dialogue.external_id})
     following = summary["following"]
     if following is None or "stay" in request.POST:
         return redirect(summary["url"])

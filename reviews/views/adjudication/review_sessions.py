@@ -47,7 +47,7 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         except DomainError as error:
             refused = error
         else:
-            messages.success(request, _("Saved who is present."))
+            messages.success(request, _("Attendance saved."))
             return redirect("review-session", slug=project.slug, round=where.address)
     start = request.GET.get("from", "")
     known = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0

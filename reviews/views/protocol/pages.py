@@ -392,9 +392,9 @@ def _run(request: PageRequest, found: Protocol) -> dict[str, Any]:
 
 
 _ASSUMED = {
-    "fix": gettext_lazy("Fix, %"),
-    "reject": gettext_lazy("Reject, %"),
-    "escalate": gettext_lazy("Escalate, %"),
+    "fix": gettext_lazy("Fix (%)"),
+    "reject": gettext_lazy("Reject (%)"),
+    "escalate": gettext_lazy("Escalate (%)"),
     "minutes": gettext_lazy("Minutes per review"),
 }
 

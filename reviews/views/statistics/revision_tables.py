@@ -59,7 +59,7 @@ def rounds_chart(stages: Sequence[StageRevisions]) -> charts.Drawing:
         "revision-rate",
         rows=rows,
         title=_("Revision rate by stage"),
-        description=_("%(figures)s. Error bars show 95 %% intervals. 1 is every item.")
+        description=_("%(figures)s. Error bars show 95 %% intervals. 1 means every item.")
         % {"figures": "; ".join(f"{row.name}: {row.label}" for row in rows)},
     )
 

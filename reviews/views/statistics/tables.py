@@ -182,7 +182,7 @@ def agreement_chart(label: str, figures: Sequence[Figure]) -> charts.Drawing:
     """Draw the statistics of one label with their intervals."""
     values = [_("undefined") if one.value is None else f"{one.value:.3f}" for one in figures]
     said = "; ".join(f"{_(one.name)} {value}" for one, value in zip(figures, values, strict=True))
-    description = _("%(figures)s. Error bars show 95 %% intervals. 1 is full agreement.")
+    description = _("%(figures)s. Error bars show 95 %% intervals. 1 means full agreement.")
     return charts.interval_rows(
         f"agreement-{label}",
         rows=[

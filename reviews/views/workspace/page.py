@@ -51,7 +51,7 @@ def work_next(request: PageRequest) -> HttpResponse:
     if claim is None:
         messages.info(
             request,
-            _("There is nothing for you to do here right now. New items appear as your colleagues finish theirs."),
+            _("No items for you right now. New items appear as your colleagues finish theirs."),
         )
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)

@@ -159,7 +159,7 @@ def test_a_verdict_is_not_sent_over_unsaved_words(draft_page):
     draft_page.context.set_offline(True)
     draft_page.locator("#a").fill("unsaved")
     draft_page.get_by_role("button", name="Submit").click()
-    expect(draft_page.locator("#toasts")).to_contain_text("not saved yet")
+    expect(draft_page.locator("#toasts")).to_contain_text("aren’t saved yet")
     assert DRAFT.posts == []
     draft_page.context.set_offline(False)
     stored_is(draft_page, "a", "unsaved")

@@ -72,7 +72,7 @@ def test_who_keeps_the_server_computing_leaves_threads_to_others(client, team, m
         half_a_page = client.get("/", headers={"hx-request": "true"})
         for refused in (client.get("/"), half_a_page, program.get("/api/projects/")):
             assert (refused.status_code, refused["Retry-After"]) == (503, "10")
-            assert "took a lot of computing time" in words(refused)
+            assert "used a lot of computing time" in words(refused)
         assert colleague.get("/").status_code == 200
     assert client.get("/").status_code == program.get("/api/projects/").status_code == 200
     # For ten minutes after the last of them.
@@ -248,7 +248,7 @@ def test_the_site_is_not_ready_while_a_worker_has_another_data_folder(client, re
     assert client.get("/readyz").status_code == 200
     ready.DATA_DIR = tmp_path
     response = client.get("/readyz")
-    said = "workers: A worker uses another data folder than this web server. Set the same ASSAY_DATA for both.\n"
+    said = "workers: A worker and this web server use different data folders. Set the same ASSAY_DATA for both.\n"
     assert (response.status_code, words(response)) == (503, said)
 
 
@@ -276,7 +276,7 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             patch.setattr(BaseDatabaseWrapper, "ensure_connection", _raise_gone)
             response = client.get("/readyz")
     assert response.status_code == 503
-    gone = "The database doesn’t answer, or the connection was lost."
+    gone = "The database doesn’t respond, or the connection was lost."
     assert words(response) == f"database: {gone}\nbroker: Redis does not answer.\n"
 
 
@@ -415,8 +415,8 @@ def refuse(monkeypatch):
 
 
 OUTAGES = [
-    (OperationalError("connection to secret-host failed"), "The database doesn’t answer, or the connection was"),
-    (InterfaceError("the connection is closed"), "The database doesn’t answer, or the connection was lost. Yo"),
+    (OperationalError("connection to secret-host failed"), "The database doesn’t respond, or the connection was"),
+    (InterfaceError("the connection is closed"), "The database doesn’t respond, or the connection was lost. Yo"),
     (OperationalError("database is locked"), "The database was busy: other changes took too long. Your saved"),
     (OperationalError("FATAL: sorry, too many clients already"), "The database has no free connections."),
     (OperationalError('FATAL: too many connections for role "app"'), "The database has no free connections."),
@@ -474,9 +474,9 @@ def test_without_a_database_every_address_answers_that_it_will_pass(member, addr
     assert (response.status_code, response["Retry-After"]) == (503, "10")
     if address.startswith("/api/"):
         assert response.json()["error"] == "unavailable"
-        assert "The database doesn’t answer" in response.json()["sentence"]
+        assert "The database doesn’t respond" in response.json()["sentence"]
     else:
-        assert "The database doesn’t answer" in words(response)
+        assert "The database doesn’t respond" in words(response)
 
 
 ERRORS = [

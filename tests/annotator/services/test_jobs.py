@@ -230,14 +230,14 @@ def test_an_outage_of_the_database_ends_an_attempt_and_not_the_job(start):
         interrupted = jobs.run(job.pk)
         assert (interrupted.state, interrupted.checkpoint) == (JobState.RUNNING, {"at": attempt})
         assert interrupted.error == (
-            "Interrupted: The database doesn’t answer, or the connection was lost. The job will continue."
+            "Interrupted: The database doesn’t respond, or the connection was lost. The job will continue."
         )
         assert start.register.discarded == []
         go_quiet(job)
     ended = jobs.run(job.pk)
     assert ended.state == JobState.FAILED
-    assert ended.error.startswith("Failed after 8 attempts, each ended by a stopped worker or an outage.")
-    assert "The database doesn’t answer" in ended.error
+    assert ended.error.startswith("Failed after 8 attempts. Each was interrupted by a stopped worker or an outage.")
+    assert "The database doesn’t respond" in ended.error
     assert start.register.discarded == [job.pk]
 
 
@@ -357,7 +357,7 @@ def test_a_job_whose_workers_always_die_is_given_up(start):
     assert jobs.acquire(job.pk) is None
     ended = fresh(job)
     assert ended.state == JobState.FAILED
-    assert ended.error == "Failed after 8 attempts, each ended by a stopped worker or an outage."
+    assert ended.error == "Failed after 8 attempts. Each was interrupted by a stopped worker or an outage."
     assert start.register.discarded == [job.pk]
 
 

@@ -91,7 +91,7 @@ def test_who_asked_for_a_job_hears_of_its_end(team: Team) -> None:
         job = Job.objects.create(project=team.project, requester=team.administrator, kind="told", parameters=parameters)
         jobs.run(job.pk)
     assert [row.text for row in Notice.objects.order_by("pk")] == [
-        "A long thing is done.",
+        "A long thing finished.",
         "A long thing failed: The file is empty.",
     ]
     assert set(Notice.objects.values_list("person", flat=True)) == {team.administrator.pk}
@@ -130,7 +130,7 @@ def test_all_that_the_page_knew_of_is_read_and_what_came_since_is_new(team: Team
         tell(team, team.annotator)
     seen = cursor_of(notices.list_notices(actor=team.annotator).rows[0])
     tell(team, team.annotator)
-    with pytest.raises(UnknownFilter, match="not a valid page of this list"):
+    with pytest.raises(UnknownFilter, match="isn’t a valid page of this list"):
         notices.mark_all_read(actor=team.annotator, through="nonsense")
     assert notices.mark_all_read(actor=team.annotator, through=seen) == 2
     assert notices.unread_count(team.annotator) == 1

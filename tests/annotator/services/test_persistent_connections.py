@@ -198,7 +198,7 @@ def test_a_frozen_server_is_given_up_and_the_next_request_finds_a_connection(cli
         # Same as the end of a request.
         connection.close_if_unusable_or_obsolete()
     assert (frozen.status_code, frozen["Retry-After"]) == (503, "10")
-    assert "The database doesn’t answer" in frozen.content.decode()
+    assert "The database doesn’t respond" in frozen.content.decode()
     assert client.get("/projects/").status_code == 200
 
 
@@ -252,7 +252,7 @@ def test_a_worker_gives_a_frozen_server_up_too_and_opens_another_connection(sett
         with stopped(backend), pytest.raises(OperationalError) as raised:
             answer(own)
         own.close_if_unusable_or_obsolete()
-        assert outage(raised.value) == "The database doesn’t answer, or the connection was lost"
+        assert outage(raised.value) == "The database doesn’t respond, or the connection was lost"
         assert answer(own) != backend
 
 

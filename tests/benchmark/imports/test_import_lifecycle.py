@@ -323,7 +323,7 @@ def test_an_outage_of_the_database_in_the_middle_takes_nothing_back(
         stop_after(patch, 2, cut)
         job = run(batch.job_id)
     assert job.state == "running"
-    assert job.error.startswith("Interrupted: The database doesn’t answer")
+    assert job.error.startswith("Interrupted: The database doesn’t respond")
     assert rows_of(batch)[0] == 4
     age_heartbeat(batch)
     job = run(batch.job_id)

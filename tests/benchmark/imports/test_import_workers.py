@@ -100,7 +100,7 @@ def test_an_import_survives_the_loss_of_its_connection_and_what_follows_from_it_
     jobs.wake(batch.job)
     until(lambda: Dialogue.objects.filter(batch=batch.job_id).count() >= 1000, "the first chunks")
     assert end_connections() > 0
-    until(lambda: fresh(batch).job.error.startswith("Interrupted: The database doesn’t answer"), "the interruption")
+    until(lambda: fresh(batch).job.error.startswith("Interrupted: The database doesn’t respond"), "the interruption")
     assert 0 < Dialogue.objects.filter(batch=batch.job_id, published=False).count() < count
     let_time_pass(batch.job_id)
     jobs.wake(batch.job)

@@ -199,7 +199,7 @@ def test_each_is_left_out_for_its_own_reason(team: Team) -> None:
     assert reasons["rejected"].startswith("Rejected in review")
 
 
-@pytest.mark.parametrize(("preset", "stage"), [("c3", "Expert verification"), ("wild", "Rounds of pairs")])
+@pytest.mark.parametrize(("preset", "stage"), [("c3", "Expert verification"), ("wild", "Review in pairs")])
 def test_what_waits_for_a_draw_is_left_out_and_not_called_approved(team: Team, preset: str, stage: str) -> None:
     adopt_preset(actor=team.administrator, project=team.project, preset=preset)
     if preset == "c3":

@@ -283,7 +283,7 @@ def test_a_rejection_needs_no_rulings_but_a_reason(team: Team) -> None:
 
 def test_every_disputed_place_needs_a_ruling(team: Team) -> None:
     item = disputed(team, {"text": "Clear."}, {"text": "Sunny.", "message": "Weather in Ghent x?"})
-    with pytest.raises(Invalid, match="1 of 2 have no ruling yet") as caught:
+    with pytest.raises(Invalid, match="1 of 2 are still open") as caught:
         claim_and_submit(team.senior, item, rulings={TEXT: ruling("left")})
     assert caught.value.details["anchors"] == [MESSAGE]
     with pytest.raises(Invalid, match="2 of 2"):

@@ -64,7 +64,7 @@ def test_it_is_not_given_to_whoever_may_not_have_it(team: Team, item: Dialogue) 
 def test_both_reviews_are_not_reserved_for_one_person(team: Team, item: Dialogue) -> None:
     first, second = Slot.objects.filter(dialogue=item, stage="cross_check").order_by("index")
     reassign(actor=team.administrator, slot=first, to=team.annotators[1])
-    with pytest.raises(Invalid, match="already reserved for this person"):
+    with pytest.raises(Invalid, match="already assigned to this person"):
         reassign(actor=team.administrator, slot=second, to=team.annotators[1])
     # Nor do they come to hold the other one by the queue.
     taken = claim_next(actor=team.annotators[1], project=team.project)
@@ -99,7 +99,7 @@ def test_a_new_owner_gets_what_waits_for_the_owner(team: Team) -> None:
     item.refresh_from_db()
     assert item.owner == team.annotators[2]
     assert item.events.order_by("-number")[0].kind == "dialogue.owner_changed"
-    with pytest.raises(Invalid, match="not a member of this project"):
+    with pytest.raises(Invalid, match="isn’t a member of this project"):
         hand_over(actor=team.administrator, dialogue=item, to=team.outsider)
 
 

@@ -174,7 +174,7 @@ def test_pauses_are_for_administrators_and_make_sense(team: Team) -> None:
             act()
     with pytest.raises(Invalid, match="has no stage"):
         pause(actor=team.administrator, project=team.project, stage="nowhere")
-    with pytest.raises(Invalid, match="not a member"):
+    with pytest.raises(Invalid, match="isn’t a member"):
         pause(actor=team.administrator, project=team.project, person=team.outsider)
     with pytest.raises(Invalid, match="not both"):
         pause(actor=team.administrator, project=team.project, person=team.senior, stage="expert")

@@ -117,7 +117,7 @@ def test_both_reviews_of_an_item_do_not_go_to_one_person(team: Team) -> None:
     both = list(Slot.objects.filter(dialogue=item, stage="cross_check"))
     made = plan(team, "reassign", both, to=[team.annotators[1].public_id])
     assert len(made.items) == 1
-    assert "reserved for this person" in made.refused[0][1]
+    assert "assigned to this person" in made.refused[0][1]
 
 
 def test_nothing_is_given_to_somebody_paused(team: Team) -> None:
@@ -197,7 +197,7 @@ def test_who_gets_many_is_told_once(team: Team, monkeypatch: pytest.MonkeyPatch,
         claim_slot(actor=team.annotators[2], slot=slots[3])
         jobs.run(made.job.pk)
     [notice] = Notice.objects.filter(person=team.annotators[1], kind=NoticeKind.ASSIGNMENT)
-    assert notice.text == f"{4 if made.job is None else 3} dialogues are now reserved for you. New pair"
+    assert notice.text == f"{4 if made.job is None else 3} dialogues are now assigned to you. New pair"
     dialogues = [Slot.objects.select_related("dialogue").get(pk=one.pk) for one in slots]
     handed = confirm(team, plan(team, "hand_over", dialogues, to=[team.annotators[3].public_id]))
     if handed.job is not None:
@@ -244,7 +244,7 @@ def test_pages_follow_one_another_urgent_ones_first(team: Team) -> None:
             break
     assert seen == [slots[at].pk for at in (4, 1, 2, 3, 5, 6, 0)]
     assert matching(project=team.project, filters=filters, limit=100) == seen
-    with pytest.raises(UnknownFilter, match="not a valid page of this list"):
+    with pytest.raises(UnknownFilter, match="isn’t a valid page of this list"):
         list_slots(project=team.project, filters=filters, after="nonsense")
 
 

@@ -307,7 +307,7 @@ def test_who_is_missing_for_pairs_that_change() -> None:
     team = make_team(annotators=1, seniors=1)
     rounds, *_ = shortfalls(project=team.project, protocol=load_preset("wild"))
     assert rounds == (
-        "“Rounds of pairs” needs 4 people with one of these roles: Annotator, Senior reviewer. It has 2. One of "
+        "“Review in pairs” needs 4 people with one of these roles: Annotator, Senior reviewer. It has 2. One of "
         "them may be the author. One more is needed so that pairs can change."
     )
     assert shortfalls(project=make_team(annotators=2, seniors=2).project, protocol=load_preset("wild")) == []

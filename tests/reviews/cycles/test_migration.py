@@ -383,7 +383,7 @@ def test_what_was_previewed_is_what_is_done(team: Team) -> None:
     make_item(team, "self_check_single")
     seen = adopt(team, edited(0, lease_minutes=45))
     adopt(team, edited(0, lease_minutes=46))
-    with pytest.raises(Conflict, match="Version 3 of the protocol is current, not version 2"):
+    with pytest.raises(Conflict, match="version 3 is now current, not 2"):
         start_migration(actor=team.administrator, project=team.project, version=seen)
 
 

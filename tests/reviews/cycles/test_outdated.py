@@ -194,9 +194,9 @@ def test_withdrawn_or_empty_marks(team: Team) -> None:
     one = mark(team)
     assert outdated.withdraw_change(actor=team.administrator, project=team.project, change=one) == 1
     assert flagged() == set()
-    with pytest.raises(Conflict, match="No dialogue is marked"):
+    with pytest.raises(Conflict, match="No dialogues are marked"):
         outdated.start_send_back(actor=team.administrator, project=team.project, change=one)
-    with pytest.raises(Conflict, match="Nothing to mark"):
+    with pytest.raises(Conflict, match="No dialogues reviewed under an earlier guideline"):
         mark(team, policies=["clarify"])
     with pytest.raises(Invalid, match="Say what has changed"):
         outdated.mark_outdated(actor=team.administrator, project=team.project, scope=scope(team), reason=" ")

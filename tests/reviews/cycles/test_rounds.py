@@ -227,7 +227,7 @@ def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
     assert (figures.accuracy.value, figures.accuracy.n) == (1.0, 1)
     # The round goes on while its conflict is open.
     assert draw_where_upstream_is_done() == 0
-    with pytest.raises(Conflict, match="Round 1 of “Rounds of pairs” is still in progress"):
+    with pytest.raises(Conflict, match="Round 1 of “Review in pairs” is still in progress"):
         close_population_and_draw(actor=team.administrator, project=team.project)
 
     assert conflict.slot is not None

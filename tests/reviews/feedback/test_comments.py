@@ -118,7 +118,7 @@ def test_work_that_is_given_is_told(team: Team) -> None:
     reassign(actor=team.administrator, slot=open_slot(item), to=team.annotators[1], reason="You know trains.")
     hand_over(actor=team.administrator, dialogue=item, to=team.annotators[2])
     assert [row.text for row in Notice.objects.filter(kind="assignment").order_by("pk")] == [
-        f"{item.external_id} is reserved for you: Cross-check. You know trains.",
+        f"{item.external_id} is assigned to you: Cross-check. You know trains.",
         f"You now own {item.external_id}.",
     ]
 

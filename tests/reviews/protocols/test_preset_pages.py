@@ -82,4 +82,4 @@ def test_the_projects_page_speaks_of_the_draws_its_protocol_has(client: Client, 
     assert ('id="draws"' in page) is bool(heading)
     assert re.search(rf"id=\"draws\">\s*{heading}\s*<", page) or not heading
     # There is nothing to draw from yet.
-    assert "Close the pool" not in page
+    assert "Draw a sample" not in page

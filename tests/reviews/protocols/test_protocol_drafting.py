@@ -151,7 +151,7 @@ def test_fields_of_a_stage_are_named() -> None:
     draft["stages"][3]["entry"]["fraction"] = 0.2
     assert lines(draft) == [
         ("Stage “Cross-check”", "Blind", "yes", "no"),
-        ("Stage “Cross-check”", "Claim expires after, minutes", "30", "45"),
+        ("Stage “Cross-check”", "Claim expires after (minutes)", "30", "45"),
         (
             "Stage “Expert verification”",
             "Items",

@@ -210,7 +210,7 @@ def test_the_database_knows_it_too(team: Team, field: str) -> None:
 def test_the_second_self_check_is_the_owners(team: Team) -> None:
     item = make_item(team, "self_check_multi")
     assert claim_next(actor=team.annotators[1], project=team.project) is None
-    with pytest.raises(Denied, match="reserved for somebody else"):
+    with pytest.raises(Denied, match="assigned to somebody else"):
         claim_slot(actor=team.annotators[1], slot=open_slot(item))
     assert take(team.annotator, team).slot.dialogue_id == item.pk
 

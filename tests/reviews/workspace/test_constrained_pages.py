@@ -94,7 +94,7 @@ def test_the_dialogue_page_shows_the_whole_case(client: Client, team: Team) -> N
     dialogue = item_of(team)
     client.force_login(team.administrator)
     page = text_of(client.get(reverse("dialogue", args=[team.project.slug, dialogue.public_id])))
-    for words in ("Constrained case", "Multi hop", "When does the last boat", "find_ferry", "21:40", "Unsolved set"):
+    for words in ("Constrained case", "Multi-hop", "When does the last boat", "find_ferry", "21:40", "Unsolved set"):
         assert words in page
     assert page.count('<mark class="stated">') == 5
     assert "Stated once" in page
@@ -285,7 +285,7 @@ def test_a_form_for_another_kind_of_place_is_refused(client: Client, team: Team,
     posted = {"op": op, "anchor": anchor, "seen": "0", "u:0": "x"}
     response = client.post(f"/work/{slot}/edit/", posted, headers={"HX-Request": "true"})
     assert response.status_code == 422
-    assert "doesn’t belong to" in response.content.decode()
+    assert "no longer belongs to" in response.content.decode()
 
 
 def test_a_refused_edit_comes_back_beside_what_is_stored(client: Client, team: Team) -> None:

@@ -283,7 +283,7 @@ def test_a_replay_from_the_dialogues_page_to_its_verdict(client: Client, team: T
     assert last.headers["HX-Refresh"] == "true"
     shown = text_of(client.get(begun.url))
     for words in (
-        "Solved, all constraints kept",
+        "Solved, all constraints met",
         "2 of 2 expected texts were found.",
         "The accepted response contains the reference answer.",
         "3 calls left.",

@@ -139,7 +139,7 @@ def test_without_a_sandbox_nothing_is_kept_and_nobody_is_blamed(team: Team, monk
     assert job is not None
     done = jobs.run(job.pk)
     assert done.state == "failed"
-    assert "The validator isn’t the reason" in done.error
+    assert "This isn’t a problem with the validator" in done.error
     assert not ValidatorTrial.objects.exists()
 
 
@@ -222,7 +222,7 @@ def test_a_faulty_validator_is_tried_mended_and_passes(client: Client, team: Tea
     started = client.post(url, {"do": "try"})
     assert started.status_code == 302
     assert "?job=" in started.url
-    assert "Waiting for a worker" in text_of(client.get(started.url))
+    assert "Queued" in text_of(client.get(started.url))
     run_jobs()
     page = text_of(client.get(started.url))
     for words in ("Trial failed", "accepts every response that breaks", "Too lenient", "With another ending"):

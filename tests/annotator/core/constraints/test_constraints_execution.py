@@ -244,10 +244,10 @@ def test_a_record_is_bounded_and_shows_the_same() -> None:
 def test_the_page_names_what_a_person_should_look_at() -> None:
     times = call("s2", "read_timetable", {"last": "21:40"}, ferry="Gull")
     view = present_run(stored(run(case(), calls(times), find_ferry=Returned("memory", message="Too much."))[0]))
-    assert view.notes == [(1, "the trajectory has an observation of read_timetable, but the call was refused.")]
+    assert view.notes == [(1, "the trajectory has an observation from read_timetable, but the call was refused.")]
     assert view.rounds[0].calls[0].why == "Rejected, doesn’t run"
     view = present_run(stored(run(case(), calls(FERRY), find_ferry=Returned("memory", message="Too much."))[0]))
-    assert view.notes == [(1, "the call of find_ferry failed: exceeded the memory limit.")]
+    assert view.notes == [(1, "the call to find_ferry failed: exceeded the memory limit.")]
 
 
 # --- custom trajectories ----------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class TestAppendixD2:
         said = "Use three rounds or more before you are done."
         faulty = rule("interaction rounds", said, min_round=3, max_round="inf")
         assert found(faulty, scenario="single_hop") == [("constraint.scenario", "/constraints/0")]
-        assert "Make it a maximum" in messages(faulty, scenario="single_hop")
+        assert "Change the minimum to a maximum" in messages(faulty, scenario="single_hop")
         repaired = rule("interaction rounds", "Be done after at most three rounds.", min_round=0, max_round=3)
         assert found(repaired, scenario="single_hop") == []
         assert found(faulty, scenario="multi_hop") == []

@@ -155,7 +155,7 @@ class TestConsequences:
 
     def test_one_is_no_plural(self) -> None:
         (turn,) = replay([rule("tool call count", max_callTimes=1)], trajectory("a b")).turns
-        told = "This call of b was ignored: the limit of 1 tool call is used up. Answer with what you know."
+        told = "This call to b was ignored: the limit of 1 tool call is used up. Answer with what you know."
         assert turn.feedback == (told,)
 
 

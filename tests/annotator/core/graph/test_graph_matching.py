@@ -182,7 +182,7 @@ class TestDeviation:
             (["rank detail"], (0, 1), Obstacle.NOT_READY, "Batch 1, call 2: detail depends on rank, which has not run; ready: create, rank.", 0.0),
             (["rank", "create rank"], (1, 1), Obstacle.ALREADY_RAN, "Batch 2, call 2: rank has already run; ready: create, detail.", 0.25),
             (["rank rank"], (0, 1), Obstacle.TAKEN, "Batch 1, call 2: rank was already matched by an earlier call of the batch; ready: create, rank.", 0.0),
-            (["rank", "search"], (1, 0), Obstacle.UNKNOWN_TOOL, "Batch 2, call 1: the task has no call of search; ready: create, detail.", 0.25),
+            (["rank", "search"], (1, 0), Obstacle.UNKNOWN_TOOL, "Batch 2, call 1: the task has no call to search; ready: create, detail.", 0.25),
             (["rank", ""], (1, None), Obstacle.EMPTY, "Batch 2: the batch has no calls; ready: create, detail.", 0.25),
             (["rank create", "detail"], (2, None), Obstacle.INCOMPLETE, "The trajectory ends with one call left to run; ready: slide.", 0.75),
             (["rank create", "detail", "slide", "slide"], (3, 0), Obstacle.ALREADY_RAN, "Batch 4, call 1: slide has already run; every call has run.", 1.0),

@@ -82,7 +82,7 @@ class TestLint:
         assert len(lint.examples) == 3
         assert (
             lint.sentence
-            == "The published evaluators reject 11 of 13 legal paths, because they merge calls of the same tool."
+            == "The published evaluators reject 11 of 13 legal paths, because they merge calls to the same tool."
         )
 
     def test_a_rejected_path_may_be_an_optimal_one(self) -> None:
@@ -98,7 +98,7 @@ class TestLint:
         assert lint.examples
         assert (
             lint.sentence
-            == "The published evaluators reject some legal paths, because they merge calls of the same tool."
+            == "The published evaluators reject some legal paths, because they merge calls to the same tool."
         )
         assert not lint.clean
         assert not lint.optimum_differs

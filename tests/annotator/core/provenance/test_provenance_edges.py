@@ -185,8 +185,8 @@ def test_a_dependency_without_a_value_is_a_finding_unless_logical() -> None:
     assert of("provenance.unsupported_dependency", one_task({**first, "observation": {"x": [12]}}, later)) == [
         (
             "/tasks/t1/steps/s1/depends_on",
-            "s1 has a parameter dependency on “s0”, but uses no value from there. Make it logical if the "
-            "order matters, or remove it.",
+            "s1 is marked as using a value from “s0”, but uses none. Choose “order only” if the "
+            "order matters, or remove the dependency.",
         )
     ]
     logical = {**later, "depends_on": [{"id": "s0", "kind": "logical"}]}
