@@ -38,6 +38,7 @@ def django_db_setup(
         else:
             keep = django_db_keepdb and not django_db_createdb
             databases = setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=())
+        speed_up_flush()
     yield
     if folder or not django_db_keepdb:
         with django_db_blocker.unblock():
@@ -65,6 +66,35 @@ def copied_databases(folder: Path) -> list[Any]:
     connection.close()
     connection.settings_dict["NAME"] = test_name
     return [(connection, name, True)]
+
+
+def speed_up_flush() -> None:
+    """Speed up the flush that follows each test that commits.
+
+    Django would create permissions again, which Assay does not use, and on PostgreSQL truncate 80 tables. It takes a
+    tenth of the time to delete the rows of those few tables that have any. This switches off triggers and foreign keys
+    for a moment, because they refuse it, and only a superuser can do that.
+    """
+    from django.contrib.contenttypes.management import create_contenttypes
+    from django.db import connection
+    from django.db.models.signals import post_migrate
+
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
+
+    def delete_rows(style: Any, tables: list[str], **_: Any) -> list[str]:
+        names = [connection.ops.quote_name(table) for table in tables]
+        with connection.cursor() as cursor:
+            cursor.execute(" UNION ALL ".join(f"(SELECT '{name}' FROM {name} LIMIT 1)" for name in names))  # noqa: S608
+            filled = [name for (name,) in cursor.fetchall()]
+        return ["SET LOCAL session_replication_role = replica", *(f"DELETE FROM {name}" for name in filled)]  # noqa: S608
+
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW is_superuser")
+            if cursor.fetchone() == ("on",):
+                operations: Any = connection.ops
+                operations.sql_flush = delete_rows
 
 
 def keep_as_template(template: Path) -> None:
