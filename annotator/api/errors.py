@@ -29,7 +29,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     elif isinstance(exception, PermissionDenied):
         code, sentence = "denied", _("You aren’t allowed to do this.")
     elif isinstance(exception, ValidationError):
-        code, sentence, details = "invalid", _("Some fields are missing or wrong. See details."), response.data
+        code, sentence, details = "invalid", _("Some fields are missing or invalid. See details."), response.data
     elif isinstance(exception, NotAuthenticated):
         code = exception.default_code
         sentence = _("Sign in, or send a token as “Authorization: Bearer …”. Create tokens under “API tokens”.")

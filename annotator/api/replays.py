@@ -14,9 +14,9 @@ from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_
 from annotator.models import Replay
 from annotator.services.dialogues.replays import load_replay, start_replay
 
-_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many running replays. Wait until one has ended.")
+_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many replays in progress. Wait until one has ended.")
 _INVALID = OpenApiResponse(ErrorSerializer, "The trajectory cannot be run. Details give the place and the reason.")
-_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong. See details.")
+_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid. See details.")
 
 
 class ReplayInputSerializer(Input):

@@ -12,7 +12,7 @@ _WORDS = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 _REFUSAL = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 #: Responses of every address.
 _ANYWHERE = {
-    "400": "The request is not valid, or it has an unknown parameter or field; the sentence says which.",
+    "400": "The request is not valid, or it has an unknown parameter or field; the message says which.",
     "401": "Not signed in. Send a token.",
     "403": "You can see this but are not allowed to do it.",
     "406": "The requested format is not available.",
@@ -28,7 +28,7 @@ _WITH_BODY = {
     "413": "The body is too large or has too many values.",
     "415": "The format of the body is not supported.",
 }
-_OF_PAGES = {"422": "The size or the cursor is not valid; the sentence says why."}
+_OF_PAGES = {"422": "The size or the cursor is not valid; the message gives the reason."}
 
 
 class StrictSchema(AutoSchema):

@@ -23,9 +23,9 @@ from annotator.services.dialogues.trials import (
     subjects_of_trial,
 )
 
-_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many running trials. Wait until one has ended.")
-_INVALID = OpenApiResponse(ErrorSerializer, "Nothing can be tried; the sentence says why.")
-_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or wrong. See details.")
+_CONFLICT = OpenApiResponse(ErrorSerializer, "You have too many trials in progress. Wait until one has ended.")
+_INVALID = OpenApiResponse(ErrorSerializer, "Nothing can be tried; the message gives the reason.")
+_MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid. See details.")
 
 
 class TrialInputSerializer(Input):

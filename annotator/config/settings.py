@@ -59,7 +59,7 @@ def _secret_key() -> str:
     pairs = list(itertools.pairwise(map(ord, key)))
     if min(len(set(key)), len(set(pairs)) // 2, len({b - a for a, b in pairs})) < 7:
         raise ImproperlyConfigured(
-            "SECRET_KEY can be guessed, because it repeats itself. Create a random one: "
+            "SECRET_KEY is too repetitive and can be guessed. Create a random one: "
             'python3 -c "import secrets; print(secrets.token_urlsafe(50))"'
         )
     return key
@@ -426,7 +426,7 @@ LANGUAGES = [
 _host = "" if EMBEDDED else next(iter(ALLOWED_HOSTS), "").lstrip("*.")
 if not (_host or EMBEDDED or env.text("SITE_URL")):
     raise ImproperlyConfigured(
-        "ALLOWED_HOSTS does not begin with a host name for links in mails. Set SITE_URL to the address of Assay, for "
+        "The first entry of ALLOWED_HOSTS cannot be used for links in mails. Set SITE_URL to the address of Assay, for "
         "example https://assay.example.org."
     )
 _address = f"{'https' if HTTPS else 'http'}://{_host}" if _host else "http://localhost:8000"

@@ -615,7 +615,7 @@ class Migration(migrations.Migration):
                             ("comment", "Comments on your dialogues"),
                             ("feedback", "Feedback on your work"),
                             ("assignment", "Items assigned to you"),
-                            ("escalation", "Escalations for experts"),
+                            ("escalation", "Escalations for senior reviewers"),
                             ("alarm", "Alarms for administrators"),
                             ("job", "Your finished jobs"),
                             ("guideline", "New guideline versions"),

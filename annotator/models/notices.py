@@ -21,7 +21,7 @@ class NoticeKind(models.TextChoices):
     COMMENT = "comment", _("Comments on your dialogues")
     FEEDBACK = "feedback", _("Feedback on your work")
     ASSIGNMENT = "assignment", _("Items assigned to you")
-    ESCALATION = "escalation", _("Escalations for experts")
+    ESCALATION = "escalation", _("Escalations for senior reviewers")
     ALARM = "alarm", _("Alarms for administrators")
     JOB = "job", _("Your finished jobs")
     GUIDELINE = "guideline", _("New guideline versions")

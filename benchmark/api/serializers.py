@@ -18,10 +18,14 @@ class ImportInputSerializer(Input):
     file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
     format = serializers.ChoiceField(choices=list(READERS), help_text="The format of the records.")
     dry_run = serializers.BooleanField(default=False, help_text="Read, check and report, but save nothing.")
-    revise = serializers.BooleanField(default=False, help_text="Known ids with new content become new revisions.")
+    revise = serializers.BooleanField(
+        default=False, help_text="Save records with known ids and new content as revisions."
+    )
     reopen = serializers.BooleanField(
         default=False,
-        help_text=("With revise: also dialogues that people have worked on, if a dry run of the file has listed them."),
+        help_text=(
+            "With revise: also revise dialogues that people have worked on, if a dry run of this file has listed them."
+        ),
     )
 
 
@@ -56,7 +60,9 @@ class ReleaseSerializer(serializers.ModelSerializer[Release]):
     """A release: its contents and checksum."""
 
     format = serializers.CharField(source="native_format")
-    left_out_count = serializers.SerializerMethodField(help_text="Null for people who may not know what was left out.")
+    left_out_count = serializers.SerializerMethodField(
+        help_text="Null if you are not allowed to see what was left out."
+    )
     job = JobStateSerializer()
 
     class Meta:

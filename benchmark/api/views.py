@@ -26,8 +26,8 @@ from benchmark.services.releases import requests as releases
 from benchmark.views.releases import archive_response
 
 DENIED = OpenApiResponse(ErrorSerializer, "Administrators only.")
-CONFLICT = OpenApiResponse(ErrorSerializer, "The current state does not allow this; the sentence gives the reason.")
-INVALID = OpenApiResponse(ErrorSerializer, "The input is invalid; the sentence gives the reason.")
+CONFLICT = OpenApiResponse(ErrorSerializer, "The current state does not allow this; the message gives the reason.")
+INVALID = OpenApiResponse(ErrorSerializer, "The input is invalid; the message gives the reason.")
 MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details.")
 FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
 

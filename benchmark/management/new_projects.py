@@ -22,7 +22,7 @@ _NAMED = 5
 def new_project(*, slug: str, native_format: str, owner: str | None) -> tuple[Project, str]:
     """Create a project for a file of this format; return it and a message. ``owner`` as for ``find_owner``."""
     if slugify(slug) != slug:
-        raise Stop(f"“{slug}” is not a valid project name in URLs. Use small letters, digits and hyphens.")
+        raise Stop(f"“{slug}” can't be the project's name in URLs. Use lower-case letters, digits and hyphens.")
     person = find_owner(owner)
     preset = _PROTOCOLS.get(native_format, _USUAL)
     with transaction.atomic():

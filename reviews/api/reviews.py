@@ -32,7 +32,7 @@ from reviews.services.submission.validation import open_draft_of, waive_found
 
 DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow this.")
 CONFLICT = OpenApiResponse(ErrorSerializer, "The item has changed: submitted, reassigned or edited.")
-INVALID = OpenApiResponse(ErrorSerializer, "The request is invalid; the message says why.")
+INVALID = OpenApiResponse(ErrorSerializer, "The request is invalid; the message gives the reason.")
 MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details.")
 REFUSALS = {400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID}
 

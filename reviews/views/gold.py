@@ -86,7 +86,7 @@ def gold_rate(request: PageRequest) -> HttpResponse:
     try:
         percent = float(raw)
     except ValueError:
-        return _overview(request, refused=_("Enter the rate in per cent, such as 5."))
+        return _overview(request, refused=_("Enter the rate as a percentage, such as 5."))
     try:
         setting = settings.set_gold_rate(
             actor=request.user,

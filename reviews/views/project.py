@@ -126,7 +126,7 @@ def draw(request: PageRequest) -> HttpResponse:
         )
         messages.success(request, sentence % _sizes(drawn))
     else:
-        sentence = _("%(sample)s of %(population)s items drawn for the expert. The others are verified.")
+        sentence = _("%(sample)s of %(population)s items drawn for the expert stage. The others are verified.")
         messages.success(request, sentence % _sizes(drawn))
     return redirect("project", slug=request.project.slug)
 

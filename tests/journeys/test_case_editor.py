@@ -36,7 +36,7 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(
     most = inspector.get_by_label("At most")
     with window.saving(status=422):
         most.fill("many")
-    expect(page.locator("#edit-note")).to_contain_text("At most: Write a whole number")
+    expect(page.locator("#edit-note")).to_contain_text("At most: Enter a whole number")
     expect(most).to_have_value("many")
     expect(most).to_be_focused()
     with window.saving():

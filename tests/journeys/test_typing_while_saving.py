@@ -30,7 +30,7 @@ def test_a_refusal_leaves_what_was_typed_in_the_field_beside_it(window_of, team,
     if sent:
         least.press("Tab")  # waits to be sent
     release_requests()
-    expect(note).to_contain_text("At most: Write a whole number")
+    expect(note).to_contain_text("At most: Enter a whole number")
     expect(least).to_have_value("1")
     least.press("End")
     least.press("2")
@@ -55,7 +55,7 @@ def test_no_answer_takes_away_what_was_chosen_since(window_of, team, page_proble
     release_requests = hold(page, lambda: most.press("Tab"))
     unit.select_option(other)
     release_requests()
-    expect(page.locator("#edit-note")).to_contain_text("At most: Write a whole number")
+    expect(page.locator("#edit-note")).to_contain_text("At most: Enter a whole number")
     expect(unit).to_have_value(other)
     most.fill("7")
     release_requests = hold(page, lambda: most.press("Tab"))

@@ -93,7 +93,7 @@ def test_debug_mode_is_refused(tmp_path):
     "key", ["x" * 50, "ab" * 25, "change-me-" * 5, string.ascii_lowercase + string.digits], ids=str
 )
 def test_start_with_a_key_that_repeats_itself_is_refused(tmp_path, key):
-    assert "SECRET_KEY can be guessed" in load_settings(server_variables(tmp_path, SECRET_KEY=key))
+    assert "SECRET_KEY is too repetitive" in load_settings(server_variables(tmp_path, SECRET_KEY=key))
 
 
 def test_no_random_key_is_taken_for_one_that_repeats_itself(tmp_path):
@@ -151,7 +151,7 @@ def test_links_in_mails_lead_to_a_name_the_server_answers_to(tmp_path):
     ("more", "words"),
     [
         ({}, "Server mode needs a secret key: set SECRET_KEY or SECRET_KEY_FILE."),
-        ({"SECRET_KEY": OWN_KEY}, "Is DATABASE_URL right, and was “migrate” run?"),
+        ({"SECRET_KEY": OWN_KEY}, "Check DATABASE_URL and run “manage.py migrate”."),
     ],
 )
 def test_a_command_of_the_framework_says_in_a_sentence_what_an_operator_has_set_wrong(tmp_path, more, words):

@@ -107,7 +107,10 @@ def near_duplicate_finding(
     severity = default_severity(_NEAR_DUPLICATE, stage, chosen)
     if severity == "off":
         return None
-    message = f"The user’s messages are {similarity:.0%} the same as in “{cut(other)}”. Change them, or delete one."
+    message = (
+        f"The user’s messages are {similarity:.0%} the same as in “{cut(other)}”. "
+        "Change them, or reject one of the two dialogues."
+    )
     return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))
 
 
@@ -116,7 +119,7 @@ class NearDuplicate(Check):
     """Another dialogue in the project is nearly the same. Assay compares dialogues after each import."""
 
     id = "dialogue.near_duplicate"
-    title = "A dialogue nearly repeats another one"
+    title = "A dialogue is nearly the same as another one"
     severity = "warning"
 
     def run(self, context: Context) -> Iterator[Finding]:

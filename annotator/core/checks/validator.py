@@ -117,7 +117,7 @@ class ValidatorMatrix(CaseCheck):
     """In a trial, the validator rejected what it must accept, accepted what it must reject, or could not judge."""
 
     id = "validator.matrix"
-    title = "A validator cannot tell right from wrong"
+    title = "A validator accepts wrong responses or rejects right ones"
     severity = "error"
 
     def run_on_case(self, context: CaseContext) -> Iterator[Finding]:

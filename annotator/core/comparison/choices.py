@@ -128,7 +128,7 @@ def _check_circle(document: Document, left: Document, right: Document) -> None:
     for task, ids in new_circles(document, left, right):
         circle = " → ".join([*ids, ids[0]])
         raise ChoiceProblem(
-            f"The chosen dependencies form a cycle: {circle}. Choose differently for one of its steps.",
+            f"The chosen dependencies form a cycle: {circle}. Change your choice for one of its steps.",
             [f"{task}/steps/{step}/depends_on" for step in ids],
         )
 

@@ -42,7 +42,7 @@ def moot_anchors(
             if None not in sides and lost and all(key in lost for key, _ in differing):
                 names = sorted({key for key, _ in differing})
                 words = ", ".join(describe(_holder(left, right, parts[1], key), _step(parts[1], key)) for key in names)
-                out[discrepancy.anchor] = f"The only difference is dependencies on what is left out: {words}."
+                out[discrepancy.anchor] = f"The only differences are dependencies on what is left out: {words}."
     return out
 
 

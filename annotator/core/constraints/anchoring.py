@@ -76,8 +76,8 @@ def anchor_findings(case: Case) -> Iterator[Finding]:
         return
     if len(prompt) > MAX_PROMPT and case.constraints:
         told = (
-            f"The system prompt has {len(prompt):,} characters. Constraints are searched for in "
-            f"the first {MAX_PROMPT:,} only. Shorten it."
+            f"The system prompt has {len(prompt):,} characters. Only the first "
+            f"{MAX_PROMPT:,} are searched for constraints. Shorten the prompt."
         )
         yield case.finding(ID, 0, told)
     for i, constraint in enumerate(case.constraints):

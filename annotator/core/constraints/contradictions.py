@@ -66,7 +66,7 @@ def _resources(case: Case) -> Iterator[Finding]:
                 wants = f"requires {rounds.min_round} rounds, so at least {rounds.min_round - 1} calls"
                 yield _pair(case, j, i, wants, f"allows {calls.max_callTimes}")
             if calls.min_callTimes and above(2, rounds.max_round):
-                wants, allows = "requires a tool call", "leaves no round for a call beside the final response"
+                wants, allows = "requires a tool call", "leaves no round for a call besides the final response"
                 yield _pair(case, i, j, wants, allows)
         for j, bounds in case.of(ParallelBounds):
             if above(bounds.min_parallelCallTypes, calls.max_callTimes):

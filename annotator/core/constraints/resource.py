@@ -36,7 +36,8 @@ class InteractionRounds(Category[RoundBounds]):
     def judge(self, parameters: RoundBounds, past: Past, round_: Round) -> Judgement:
         number = past.rounds + 1
         if above(number, parameters.max_round):
-            told = f"The limit of {counted(int(parameters.max_round), 'interaction round')} is used up. The task ends."
+            limit = counted(int(parameters.max_round), "interaction round")
+            told = f"The limit of {limit} has been reached. The task ends."
             return Judgement(breaches=(Breach("MAX ROUND", None, told, Consequence.ENDED),))
         if round_.final is None:
             return Judgement()

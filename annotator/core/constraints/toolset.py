@@ -72,7 +72,7 @@ class ParameterTypes(_SchemaRule):
     label = "PARAMETER TYPE"
 
     def sentence(self, parameters: NoParameters) -> str:
-        return "Give every argument in the type its tool's description says."
+        return "Give every argument the type that its tool's description requires."
 
     def concerns(self, violation: Violation) -> bool:
         return violation.kind == "wrong_type" or (violation.kind == "nested" and violation.value is not None)

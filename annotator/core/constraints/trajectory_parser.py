@@ -51,7 +51,7 @@ def read_value(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict):
         base = next((key for key in _HOLDERS if isinstance(value.get(key), list)), "")
         if not base:
-            words = "An object must have a list under “rounds” or “messages”. A list may also be given directly."
+            words = "Paste a list, or an object with a list under “rounds” or “messages”."
             raise SchemaProblem([Problem("", words)])
         value, base = value[base], f"/{base}"
     if not isinstance(value, list):
@@ -64,7 +64,7 @@ def read_value(value: Any) -> list[dict[str, Any]]:
     if reading.problems:
         raise SchemaProblem(reading.problems[:_MAX_PROBLEMS])
     if not rounds:
-        raise SchemaProblem([Problem(base, "It has no call and no final response.")])
+        raise SchemaProblem([Problem(base, "The trajectory has no calls and no final response.")])
     check_size(rounds)
     return rounds
 

@@ -83,7 +83,7 @@ def add_variant(edit: Edit) -> str:
     free = next((name for name in _tools(edit) if name not in taken), None)
     name = edit.text("name", free or "")
     if not name:
-        edit.refuse("Choose which tool is called first: every tool of the case already has a variant.")
+        edit.refuse("Every tool of the case already has a variant. Change one of these.")
     constraint["variants"].append(
         {"first": [edit.known_tool(name)], "parameters": dict(constraint["parameters"] or {})}
     )

@@ -36,7 +36,9 @@ class Edit:
     def _anchor(self) -> str:
         anchor = self.op.get("anchor", "")
         if not isinstance(anchor, str) or (anchor and anchor[0] != "/"):
-            raise EditProblem("", "The edit has no valid place: “anchor” must be an anchor.")
+            raise EditProblem(
+                "", "The edit has no valid place: “anchor” must be the path of a part, such as /tasks/t1."
+            )
         return anchor
 
     # --- refusing

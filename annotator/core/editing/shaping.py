@@ -27,7 +27,7 @@ def accept_dependencies(edit: Edit) -> str:
         edit.refuse(f"{len(edges):,} dependencies were sent. The limit of a task is {MAX_EDGES:,}.")
     for item in edges:
         if not isinstance(item, dict) or not isinstance(item.get("step"), str):
-            edit.refuse("Each accepted dependency needs a “step” and the “id” of what that depends on.")
+            edit.refuse("Each accepted dependency needs a “step” and the “id” of the step that it depends on.")
         index = find(steps, item["step"])
         if index < 0:
             edit.refuse(f"This task has no step {item['step'][:80]}. Reload the page.")

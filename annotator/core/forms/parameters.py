@@ -105,7 +105,7 @@ def _sentence(item: Any) -> str:
         case "too_short":
             return f"Enter at least {context['min_length']}."
         case "literal_error" if item["input"] != INF and INF in str(context.get("expected", "")):
-            return "Write a whole number, or leave it empty for no limit."
+            return "Enter a whole number, or leave it empty for no limit."
         case "literal_error" | "enum":
             return "Choose one of the offered values."
     return in_words(item, _SENTENCES)

@@ -94,7 +94,7 @@ def read_typed(shape: Shape, text: str) -> Any:
             return _choice(shape.choices, text)
         case Kind.DATE:
             if not _is_date(_plain(text)):
-                raise FieldProblem("Write the date as year-month-day, such as 2026-05-01.")
+                raise FieldProblem("Enter the date as year-month-day, such as 2026-05-01.")
             return _plain(text)
         case Kind.LINES:
             return [line for line in text.split("\n") if line.strip()]
@@ -139,7 +139,7 @@ def _plain(text: str) -> str:
 
 def _integer(text: str) -> int:
     if not _INTEGER.fullmatch(text):
-        raise FieldProblem("Write a whole number, such as 12.")
+        raise FieldProblem("Enter a whole number, such as 12.")
     return int(text)
 
 
@@ -147,7 +147,7 @@ def _number(text: str) -> int | float:
     if _INTEGER.fullmatch(text):
         return _integer(text)
     if len(text) > 400 or not _NUMBER.fullmatch(text):
-        raise FieldProblem("Write a number, such as 12 or 0.5.")
+        raise FieldProblem("Enter a number, such as 12 or 0.5.")
     try:
         return read_decimal(text)
     except ValueError as error:
@@ -158,7 +158,7 @@ def _share(text: str) -> float:
     try:
         return float(Decimal(text.replace(",", ".")) / 100)
     except (InvalidOperation, OverflowError):
-        raise FieldProblem("Write a share in per cent, such as 12.5.") from None
+        raise FieldProblem("Enter a percentage, such as 12.5.") from None
 
 
 def _choice(choices: Sequence[Any], text: str) -> Any:

@@ -309,7 +309,7 @@ def _agree(one: CallResult, other: CallResult) -> bool:
 def _failure(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> CallResult:
     """Return why a child did not answer, from how it ended."""
     if too_much:
-        return CallResult(Status.OUTPUT_LIMIT, message=f"The answer has more than {limits.result:,} bytes.")
+        return CallResult(Status.OUTPUT_LIMIT, message=f"The result has more than {limits.result:,} bytes.")
     if end is None:
         # The prepared interpreter did not answer either, and was stopped.
         return CallResult(Status.TIMEOUT_WALL, message=f"It ran for more than {limits.wall:g} seconds.")

@@ -83,7 +83,9 @@ class RemoteSandbox:
             words = f"The sandbox service has not responded for {SILENCE_LIMIT:g} seconds. Restart it."
             raise SandboxUnavailable(words) from None
         except (OSError, ValueError) as error:
-            raise SandboxUnavailable(f"The sandbox service does not answer ({error}). Check that it runs.") from None
+            raise SandboxUnavailable(
+                f"The sandbox service does not respond ({error}). Check that it is running."
+            ) from None
         if "unavailable" in answer:
             raise SandboxUnavailable(answer["unavailable"])
         return [CallResult(**{**one, "status": Status(one["status"])}) for one in answer["results"]]

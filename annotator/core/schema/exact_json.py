@@ -30,7 +30,7 @@ MAX_DIGITS = 1000
 #: Characters of a number that a sentence shows.
 _SHOWN = 40
 
-_TOO_DEEP = f"The value is nested far more than {MAX_DEPTH} levels deep."
+_TOO_DEEP = f"The value is nested too deeply. The limit is {MAX_DEPTH} levels."
 _BEYOND = 10**MAX_DIGITS
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
@@ -117,7 +117,9 @@ def read_decimal(text: str) -> float:
         digits = len(decimal.as_tuple().digits)
         if decimal not in (Decimal(repr(number)), Decimal(f"{number:.{max(digits, 1) - 1}e}")):
             shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-            raise ValueError(f"{shown} would be stored as {number!r}. Write that, or write it as text.")
+            raise ValueError(
+                f"{shown} would be stored as {number!r}. Write {number!r}, or write the original number as text."
+            )
     return number
 
 

@@ -44,7 +44,7 @@ class _Inliner:
             return node
         self.left -= 1
         if self.left < 0 or depth > MAX_DEPTH:
-            raise ValueError("The schema is too large or nested too deep. Write it with fewer parts.")
+            raise ValueError("The schema is too large or nested too deeply. Write it with fewer parts.")
         if isinstance(node, list):
             return [self.unfold(part, within, depth + 1) for part in node]
         reference = node.get("$ref")

@@ -81,7 +81,7 @@ def table(response: str, columns: list[str], rows_at_least: int) -> tuple[bool, 
             if "|" not in row:
                 break
             if len(cells(row)) != len(head):
-                return False, "A row of the table has another number of columns than its header."
+                return False, "A row of the table has a different number of columns from its header."
             rows += 1
         missing = [column for column in columns if column.strip(" \t*_`").lower() not in head]
         if missing:
@@ -124,7 +124,7 @@ def language(response: str, language: str) -> tuple[bool, str]:
     latin = sum(c.isascii() for c in letters)
     share = (chinese if language == "zh" else latin) / len(letters)
     if share < 0.5:
-        return False, f"Only {share:.0%} of the letters are of the required language."
+        return False, f"Only {100 * share:.0f} % of the letters belong to the required language."
     return True, "The response is in the required language."
 
 
@@ -156,7 +156,7 @@ def date(response: str, form: str) -> tuple[bool, str]:
         "03/31/2026": r"(?<!\d)(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])/\d{4}(?!\d)",
     }
     if re.search(forms[form], response):
-        return True, "The response has a date of the required format."
+        return True, "The response has a date in the required format."
     return False, f"The response has no date like {form}."
 
 

@@ -104,7 +104,7 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
     for row, verdict in zip(rows, verdicts, strict=True):
         must = row.kind in (RowKind.REFERENCE, RowKind.GOOD, RowKind.BAD)
         if verdict is None:
-            (errors if must else warnings).append(f"{row.title}: the validator gives no verdict.")
+            (errors if must else warnings).append(f"{row.title}: the validator returns no verdict.")
         elif row.expected is None or verdict == row.expected:
             continue
         elif row.kind is RowKind.REFERENCE:

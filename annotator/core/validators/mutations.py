@@ -146,7 +146,7 @@ def _shorten(text: str) -> str | None:
 def _other_language(text: str) -> str:
     chinese = sum("一" <= c <= "鿿" for c in text)
     if chinese * 2 > sum(c.isalpha() for c in text):
-        return "The answer is given in another language than it was."
+        return "The answer is now in a different language."
     return "这个回答用的是另一种语言，内容保持不变。"
 
 

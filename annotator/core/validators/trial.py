@@ -171,7 +171,7 @@ def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
     failures = sorted({result.status.words for result in results if not result.ok})
     verdicts = [result.accepted if result.ok else None for result in results]
     if failures and not any(result.ok for result in results):
-        errors: tuple[str, ...] = (" ".join(["It gives no verdict on any response.", *failures]),)
+        errors: tuple[str, ...] = (" ".join(["It returns no verdict on any response.", *failures]),)
         warnings: tuple[str, ...] = ()
     else:
         judgement = judge(rows, verdicts)

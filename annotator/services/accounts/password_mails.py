@@ -38,7 +38,7 @@ def try_new_password(email: str) -> OSError | None:
     except OSError as error:
         if not _refused_for_good(error):
             return error
-        _LOG.error("A mail about a password was refused for good: %s", error)
+        _LOG.error("A password mail was permanently refused: %s", error)
     return None
 
 
@@ -59,7 +59,7 @@ def mail_new_password(self: Any, email: str) -> None:
     if error is None:
         return
     if self.request.retries == MAIL_TRIES:
-        _LOG.error("Gave up on a mail about a password after a day: %s", error)
+        _LOG.error("Gave up on a password mail after a day: %s", error)
         return
     raise self.retry(countdown=MAIL_AGAIN)
 
@@ -69,16 +69,16 @@ def _mail_later(email: str) -> None:
     try:
         mail_new_password.apply_async((email,), countdown=MAIL_AGAIN, retry=False)
     except Exception as error:
-        _LOG.error("A mail about a password is lost because no broker took its message: %s", error)
+        _LOG.error("A password mail is lost because the broker did not accept its message: %s", error)
 
 
 def _mail_aside(email: str) -> None:
     try:
         if error := try_new_password(email):
-            _LOG.warning("A mail about a password waits for the mail server: %s", error)
+            _LOG.warning("A password mail waits for the mail server: %s", error)
             _mail_later(email)
     except Exception:
-        _LOG.exception("A mail about a password could not be made.")
+        _LOG.exception("A password mail could not be created.")
     finally:
         # The connections of this thread.
         connections.close_all()

@@ -60,8 +60,8 @@ def start_replay(
                 return one
         if len(under_way) >= MAX_RUNNING:
             sentence = ngettext(
-                "You have %(count)d running replay. Wait until it has ended.",
-                "You have %(count)d running replays. Wait until one has ended.",
+                "You have %(count)d replay in progress. Wait until it has ended.",
+                "You have %(count)d replays in progress. Wait until one has ended.",
                 len(under_way),
             )
             raise Conflict(sentence % {"count": len(under_way)})

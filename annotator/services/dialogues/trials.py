@@ -114,8 +114,8 @@ def start_trials(
                     return job
             if len(waiting) >= MAX_RUNNING:
                 sentence = ngettext(
-                    "You have %(count)d running trial. Wait until it has ended.",
-                    "You have %(count)d running trials. Wait until one has ended.",
+                    "You have %(count)d trial in progress. Wait until it has ended.",
+                    "You have %(count)d trials in progress. Wait until one has ended.",
                     len(waiting),
                 )
                 raise Conflict(sentence % {"count": len(waiting)})

@@ -141,7 +141,7 @@ def _why(mine: Dialogue, theirs: Dialogue, firsts: dict[int, str], matched: set[
     if one is None or other is None or DialogueStatus.REJECTED in (mine.status, theirs.status):
         return "", False
     if (mine.policies, mine.topologies, mine.information) != (theirs.policies, theirs.topologies, theirs.information):
-        sentence = _("The language variant %(variant)s has other labels. Make the labels equal.")
+        sentence = _("The language variant %(variant)s has different labels. Make them equal.")
         return sentence % {"variant": theirs.external_id}, True
     if difference := shared_difference(one.document(), other.document()):
         sentence = _("The language variant %(variant)s differs in a shared part: %(difference)s. Make them equal.")

@@ -265,7 +265,9 @@ def _interrupt(running: Running, error: Exception) -> None:
         why = message("Interrupted: %(outage)s. The job will continue.", outage=message(outage(error)))
         mine.update(error_message=why)
     except DatabaseError:
-        _LOG.warning("the database is still away; could not note it on the page of job %s", running.job.public_id)
+        _LOG.warning(
+            "the database is still unavailable; could not record this on the page of job %s", running.job.public_id
+        )
 
 
 def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Running | None:

@@ -48,7 +48,7 @@ def outage(error: BaseException | None) -> str:
 def unusable(error: DatabaseError) -> str:
     """Return what a command reports about a database that it can't use."""
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return f"The database cannot be used ({reason}). Is DATABASE_URL right, and was “migrate” run?"
+    return f"The database cannot be used ({reason}). Check DATABASE_URL and run “manage.py migrate”."
 
 
 def full_disk(error: BaseException | None) -> str:

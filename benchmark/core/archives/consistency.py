@@ -93,7 +93,7 @@ class Follower:
             if told == _PLACES:
                 say(f"{where} differs from the document of {_quoted(name)} in more places.")
                 break
-            say(f"{where} at {pointer[:200] or '/'}: {words}, unlike the document of {_quoted(name)}.")
+            say(f"{where} at {pointer[:200] or '/'} differs from the document of {_quoted(name)}: {words}.")
 
 
 def hold_against(documents: Iterable[dict[str, Any]], followers: Sequence[Follower], say: Say) -> None:

@@ -330,7 +330,7 @@ class _Verification:
         try:
             with open_member(self.archive, info, Budget(self.limits)) as source:
                 if _read_all(source, _MAX_MANIFEST) != due:
-                    self._say(f"{SUMS} does not agree with the manifest for every file.")
+                    self._say(f"{SUMS} and the manifest differ for at least one file.")
         except SourceError:
             pass  # Already reported.
 

@@ -133,8 +133,8 @@ class CheckFiles:
             return line
         if len(self._places[folder]) > 1:
             raise CheckFileError(
-                f"The archive has more than one folder {CHECK_CODE}/{folder}, so the one of this "
-                "record is ambiguous. Put each set of records into its own archive."
+                f"The archive has more than one folder {CHECK_CODE}/{folder}, so it is not "
+                "clear which one belongs to this record. Put each set of records into its own archive."
             )
         files = {name: self._text(info) for name, info in sorted(self._infos[folder].items())}
         body = line.rstrip()
@@ -149,9 +149,7 @@ class CheckFiles:
             while piece := member.read(1 << 16):
                 size += len(piece)
                 if size > MAX_FILE:
-                    raise CheckFileError(
-                        f"{info.filename} is larger than 1 MiB, which is too large for the check of a constraint."
-                    )
+                    raise CheckFileError(f"{info.filename} is larger than 1 MiB, the limit for a check file.")
                 pieces.append(piece)
         try:
             return b"".join(pieces).decode()

@@ -21,7 +21,7 @@ _MAGIC = (
     (b"\x7fELF", "a program"),
     (b"ARROW1", "an Arrow file"),
 )
-_ADVICE = "Export the records as JSON lines: one object a line, UTF-8."
+_ADVICE = "Export the records as JSON lines: one object per line, UTF-8."
 
 
 def refuse_content(head: bytes, extension: str) -> str | None:

@@ -42,7 +42,7 @@ class GzipStream:
             try:
                 data = self._decoder.decompress(self._pending, limit)
             except zlib.error as error:
-                raise SourceError(f"The gzip content is damaged ({error}). Get the file again.") from None
+                raise SourceError(f"The gzip content is damaged ({error}). Download or copy the file again.") from None
             self._pending = self._decoder.unconsumed_tail
             self._more = len(data) == limit
             if self._decoder.eof:
@@ -69,7 +69,7 @@ class GzipStream:
         if self._pending:
             return True
         if self._begun:
-            raise SourceError("The gzip file is cut off in the middle of its content. Get it again.")
+            raise SourceError("The gzip file is cut off in the middle of its content. Download or copy the file again.")
         self._done = True
         return False
 

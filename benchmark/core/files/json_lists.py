@@ -66,13 +66,14 @@ def elements(text: str, longest: int) -> Iterator[tuple[int, int]]:
     behind = _skip_blank(text, at + 1)
     if behind < len(text):
         raise ListError(
-            behind, "Line {line}: there is more after the end of the list. Make it one list, or use JSON lines."
+            behind,
+            "Line {line}: there is text after the end of the list. Put all records into one list, or use JSON lines.",
         )
 
 
 def _no_json(text: str, at: int) -> ListError:
     cut = "it cannot be read any further" if text[at:].strip() else "it ends inside a record"
-    return ListError(at, f"The list is not JSON at line {{line}}: {cut}. Get it again.")
+    return ListError(at, f"The list is not JSON at line {{line}}: {cut}. Download or copy the file again.")
 
 
 def _too_large(at: int, longest: int, is_long: bool) -> ListError:

@@ -53,7 +53,8 @@ class Budget:
             )
         if self.unpacked > self.limits.ratio_after and self.unpacked > self.packed * self.limits.ratio:
             raise SourceError(
-                f"The content decompresses to more than {self.limits.ratio} times its size, like a zip bomb."
+                "The file was refused as a possible zip bomb: it decompresses to more than "
+                f"{self.limits.ratio} times its size. Split it, or upload it uncompressed."
             )
 
 

@@ -88,7 +88,7 @@ def parse_line(raw: RawLine) -> Item:
         return RawRecord(raw.line, raw.member, parse_record(raw.content), raw.bytes)
     except LineError as error:
         if error.cut_off and not raw.ended:
-            message = f"The file is cut off in line {raw.line}: {error} Get the file again."
+            message = f"The file is cut off in line {raw.line}: {error} Download or copy the file again."
             return RecordError(raw.line, raw.member, message, True)
         return RecordError(raw.line, raw.member, str(error), False, error.pointer)
 
@@ -155,7 +155,7 @@ class _File:
                 extension = _extension(info.filename)
                 reason = refusal(info) or chosen(info.filename)
                 if info.filename.startswith("__MACOSX/"):
-                    reason = "It is metadata of macOS without records."
+                    reason = "This is a macOS metadata file without records."
                 released = released or chosen(info.filename) is not None
                 if reason is None and extension not in (".jsonl", ".jsonl.gz", ".json"):
                     reason = "Only .jsonl, .jsonl.gz and .json files are read."
@@ -205,10 +205,10 @@ class _File:
             return
         if begin.startswith(b"["):
             raise SourceError(
-                "The file has one JSON list, not one object a line. Rename it to .json, or write one object a line."
+                "The file has one JSON list, not one object per line. Rename it to .json, or write one object per line."
             )
         if begin.partition(b"\n")[0].strip() == b"{":
-            raise SourceError("The first record is spread over several lines. Write one object a line.")
+            raise SourceError("The first record is spread over several lines. Write one object per line.")
         yield from self._lines(behind, member)
 
     def _lines(self, source: Readable, member: str) -> Iterator[RawLine | RecordError]:
@@ -252,7 +252,7 @@ class _File:
                 raise SourceError(
                     f"The file has {shown_size(len(content))} and is read as one record, because its "
                     "first line is not a record. A record may have at "
-                    f"most {shown_size(self.limits.line)}. If the file has many records, write one a line "
+                    f"most {shown_size(self.limits.line)}. If the file has many records, write one per line "
                     "(JSON lines)."
                 )
             yield from self._lines(BytesIO(content), member)

@@ -101,7 +101,7 @@ def too_long(length: int, limit: int) -> str:
 
 
 def _too_deep() -> str:
-    return f"The record is nested far more than {MAX_DEPTH} levels deep."
+    return f"The record is nested too deeply. The limit is {MAX_DEPTH} levels."
 
 
 def _explain(line: bytes, error: json.JSONDecodeError) -> LineError:

@@ -53,7 +53,9 @@ def open_zip(
     try:
         archive = _Archive(stream, limits.members + limits.beside)
     except ZIP_ERRORS as error:
-        raise SourceError(f"The zip archive cannot be read: {_said(error)}. It may be cut off. Get it again.") from None
+        raise SourceError(
+            f"The zip archive cannot be read: {_said(error)}. It may be cut off. Download or copy the file again."
+        ) from None
     with archive:
         beside = sum(is_beside(info.filename) for info in archive.infolist())
         for count, most, what in (
@@ -74,7 +76,7 @@ class _Entries(list[zipfile.ZipInfo]):
 
     def append(self, info: zipfile.ZipInfo) -> None:
         if len(self) >= self._most:
-            raise SourceError(f"The zip archive has more than {self._most:,} files. The limit is {self._most:,}.")
+            raise SourceError(f"The zip archive has too many files. The limit is {self._most:,}.")
         super().append(info)
 
 
@@ -130,7 +132,7 @@ class MemberStream:
             data = self._source.read(size)
         except ZIP_ERRORS as error:
             message = "The compressed content is damaged or cut off"
-            raise SourceError(f"{message} ({_said(error)}). Get the file again.") from None
+            raise SourceError(f"{message} ({_said(error)}). Download or copy the file again.") from None
         self._budget.count(len(data))
         return data
 
@@ -151,7 +153,9 @@ def _check_directory(stream: BinaryIO, limits: Limits) -> None:
         raise SourceError(f"The zip archive cannot be read: {_said(error)}.") from None
     at = tail.rfind(_END_SIGNATURE)
     if at < 0 or len(tail) - at < _END.size:
-        raise SourceError("The zip archive has no end: it is cut off, or not a zip archive. Get it again.")
+        raise SourceError(
+            "The zip archive has no end: it is cut off, or not a zip archive. Download or copy the file again."
+        )
     entries, length = _END.unpack_from(tail, at)[4:6]
     for more_entries, more_length in _ends64(stream, tail, at, size):
         entries, length = max(entries, more_entries), max(length, more_length)

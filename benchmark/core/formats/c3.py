@@ -57,8 +57,8 @@ _WEEKDAYS = "一二三四五六日"
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _WILD = WildFormat()
 _AS_WILD = (
-    "The record has the field names of wild, so it is read with them, as a dialogue of {}. If "
-    "it is one of WildToolBench, choose the format wild."
+    "The record has the field names of wild, so these are used to read it as a dialogue of {}. If it comes from "
+    "WildToolBench, choose the format wild."
 )
 _OTHER_MESSAGES = (
     "The messages differ from the tasks and their answers. They are kept with the record; a release writes new ones "
@@ -168,7 +168,7 @@ class C3Format(TaskListFormat):
             env_info = _write_env_info(document)
             for value in env_info if type(env_info) is list else [env_info]:
                 if value is None or _WEEKDAY not in value:
-                    message = "Without a date (YYYY-MM-DD) in its env_info, the published evaluator drops the task."
+                    message = "The published evaluator drops tasks without a date (YYYY-MM-DD) in env_info. Add one."
                     problems.append(Problem("/env_info", message))
                     break
             roles = [message["role"] for message in document["context"]]

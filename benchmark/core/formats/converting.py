@@ -121,10 +121,12 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
     for one in before:
         other = read.get(one.language)
         if other is None:
-            yield Problem("", f"The dialogue {one.external_id} is not read back from {target}.")
+            yield Problem("", f"The dialogue {one.external_id} is missing when the {target} record is read again.")
             continue
         if one.variant_group and one.variant_group != other.variant_group:
-            yield Problem("/variant_group", f"{target} cannot represent that languages belong together.")
+            yield Problem(
+                "/variant_group", f"{target} cannot represent that dialogues are language variants of each other."
+            )
         if not same(_functions(one.tools), _functions(other.tools)):
             yield Problem("/tools", f"{target} writes the tools in another form.")
         there = set(_spelled(other.document))
@@ -178,9 +180,11 @@ def _words(change: Change, document: dict[str, Any], target: str) -> str:
     place = describe(document, change.anchor)
     place = f"{place[:1].upper()}{place[1:]}"
     if change.kind is ChangeKind.CHANGED and change.after is not None:
-        return f"{place}: {_shown(change.before)} is read back from {target} as {_shown(change.after)}."
+        return (
+            f"{place}: {_shown(change.before)} becomes {_shown(change.after)} when the {target} record is read again."
+        )
     if change.kind is ChangeKind.MOVED:
-        return f"{place}: {target} has another order."
+        return f"{place}: {target} has a different order."
     return f"{place}: {target} cannot represent {_shown(change.before)}."
 
 

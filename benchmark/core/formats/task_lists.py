@@ -276,7 +276,7 @@ def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
     for item in items:
         language = language_of(item)
         if language in variants:
-            raise ValueError(f"{item.external_id} and {variants[language].external_id} are of the same language.")
+            raise ValueError(f"{item.external_id} and {variants[language].external_id} are in the same language.")
         variants[language] = item
     if not variants:
         raise ValueError("A record needs at least one dialogue.")

@@ -94,7 +94,10 @@ class WildFormat(TaskListFormat):
                     )
                 if wild_policy_word(task, None) in (None, "Multi-Tool"):
                     problems.append(
-                        Problem(f"{here}/policy", "The task type is not decided: add a label and the graph.")
+                        Problem(
+                            f"{here}/policy",
+                            "The task type cannot be determined. Add a policy label and the dependencies.",
+                        )
                     )
         return problems
 

@@ -25,10 +25,10 @@ class _Sink(Protocol):
 
 class Command(SentenceCommand):
     help = (
-        "Convert a file of dialogues from one format to another; needs no database. From a "
-        "format to itself, every line stays the same. Records go to standard output or, with "
+        "Convert a file of dialogues from one format to another; needs no database. Converting a "
+        "format to itself keeps every line unchanged. Records go to standard output or, with "
         "--out, to a file. In a .zip file, the files that check constraints are stored "
-        "beside the records; otherwise they stay in the records, under check_code."
+        "next to the records; otherwise they are in the records, under check_code."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,7 +38,7 @@ class Command(SentenceCommand):
         )
         parser.add_argument("--to", dest="target", required=True, choices=sorted(WRITERS), help="the format to write")
         parser.add_argument("--out", type=Path, metavar="F", help="output file: JSON lines (.jsonl), or .zip")
-        parser.add_argument("--losses", type=Path, metavar="F", help="write what is lost to this file, one a line")
+        parser.add_argument("--losses", type=Path, metavar="F", help="write losses to this file, one per line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         file, out, losses = (options[name] for name in ("file", "out", "losses"))

@@ -104,11 +104,11 @@ class Command(PipelineCommand):
         differs = what_differs(release)
         if differs and not again:
             raise Stop(
-                f"{exists}, and the dialogues verified now differ from it: {differs}. Releases are "
+                f"{exists}, and the dialogues that are verified now differ from it: {differs}. Releases are "
                 "never edited. Choose the next version, or add --again to get the archive as it was "
                 "frozen."
             )
-        now = f"The dialogues verified now differ: {differs}" if differs else "The dialogues verified now are the same"
+        now = f"The dialogues that are verified now {f'differ: {differs}' if differs else 'are the same'}"
         self.say(f"{exists}. {now}. Nothing new is frozen; you get its archive again.")
 
     def _list_left_out(self, release: Release) -> None:

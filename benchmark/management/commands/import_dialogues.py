@@ -41,15 +41,20 @@ class Command(PipelineCommand):
             metavar="NAME",
             help=(
                 "administrator of the new project, or of one without administrators; default: the "
-                "only person who may be one"
+                "only person who can administer it"
             ),
         )
         parser.add_argument("--dry-run", action="store_true", help="validate and report, but save no dialogue")
-        parser.add_argument("--revise", action="store_true", help="known ids with new content become revisions")
+        parser.add_argument(
+            "--revise", action="store_true", help="save records with known ids and new content as revisions"
+        )
         parser.add_argument(
             "--reopen",
             action="store_true",
-            help=("with --revise: also dialogues that people have worked on, if a dry run of the file has listed them"),
+            help=(
+                "with --revise: also revise dialogues that people have worked on, if a dry run of this file has "
+                "listed them"
+            ),
         )
         parser.add_argument("--report", type=Path, metavar="OUT.jsonl", help="write every finding to this file")
 
@@ -70,7 +75,7 @@ class Command(PipelineCommand):
                     self.say(said)
             self._import(project, file, report, options)
         elif not options["create_project"]:
-            raise Stop(f"There is no project “{slug}”. Add --create-project to make it.")
+            raise Stop(f"There is no project “{slug}”. Add --create-project to create it.")
         elif options["dry_run"]:
             self._try_in_a_new_project(file, report, options)
         else:

@@ -16,7 +16,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--public-password",
             action="store_true",
-            help="also in server mode: anyone who reaches the server can sign in as the demo's administrator",
+            help="run in server mode too; anyone who can reach the server can then sign in as the demo's administrator",
         )
 
     def handle(self, *args: Any, public_password: bool, **options: Any) -> None:

@@ -81,8 +81,8 @@ class Outcome:
         has = f"the variant group “{found.group}”" if found.group else "no variant group"
         sentence = (
             f"The project has “{name}” in {has}, but the record puts it in the variant group "
-            f"“{group}”. The project's group was kept. Give its variants the group that it is in, "
-            "or import all of them with their own ids."
+            f"“{group}”. The project’s group was kept. In the file, use the project’s group for "
+            f"all variants of “{name}”, or give all of them new ids."
         )
         self.note(record, "/variant_group", GROUP_STAYS, "warning", sentence, dialogue=dialogue)
 
@@ -360,8 +360,8 @@ def _other_language(record: PreparedRecord, known: dict[str, _Known]) -> str:
             return (
                 f"The project has “{name}” in the language {found.language}, but the record has it "
                 f"in {language}. An import cannot change a dialogue’s language. To add {language} as "
-                f"a variant, import a record with both languages, with {found.language} as “{name}”; "
-                "in the format neutral, a record with its own id and the variant group "
+                f"a variant, import a record with both languages in which the {found.language} dialogue has the id "
+                f"“{name}”. In the format neutral, import a record with its own id and the variant group "
                 f"“{found.group or name}”."
             )
     return ""

@@ -31,9 +31,8 @@ NOTES = {
         "95 %."
     ),
     "revision_rounds": (
-        "Finished dialogues that were changed in a stage that repeats until reviewers change "
-        "nothing, by the number of rounds, among those reviewed there. Wilson intervals, 95 "
-        "%."
+        "The share of finished dialogues that were changed in a stage which repeats until nothing changes, by number "
+        "of rounds. Dialogues that were not reviewed in the stage are left out. Wilson intervals, 95 %."
     ),
 }
 

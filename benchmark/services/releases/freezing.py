@@ -93,8 +93,8 @@ def where_released(dialogue: Dialogue) -> str:
         return ""
     return (
         f"{dialogue.external_id} was in a draw when release {version} was frozen, and the "
-        "release contains the hash of the ids in it. Anyone can use that to find out that it "
-        "has passed."
+        "release contains the hash of the ids in it. Anyone can use that hash to find out that "
+        "the dialogue was verified."
     )
 
 

@@ -15,7 +15,7 @@ from reviews.core.agreement.bounds import score_interval
 from reviews.core.agreement.figures import LEVEL, Figure, undefined
 from reviews.core.agreement.patterns import Pattern, PatternCounts
 
-_EMPTY = gettext_noop("Undefined: neither reviewer has any in any task.")
+_EMPTY = gettext_noop("Undefined: no task has anything to compare in either reviewer’s version.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Overlap:
 
     def __post_init__(self) -> None:
         if not 0 <= self.matched <= min(self.left, self.right):
-            raise ValueError(f"{self.matched} cannot be in both of sets of {self.left} and {self.right}.")
+            raise ValueError(f"Sets of {self.left} and {self.right} cannot have {self.matched} in common.")
 
     def pattern(self) -> Pattern:
         """Return (matched, left, right), then the number of reviewers unless it is two; counted like ratings."""
@@ -55,10 +55,13 @@ def added_up(pairs: Sequence[Overlap], reviewers: int) -> Overlap:
 def read_overlap(pattern: Pattern) -> Overlap:
     """Return the overlap of a pattern. Raises ValueError for a pattern of something else."""
     if len(pattern) not in (3, 4):
-        raise ValueError(f"{pattern} is no overlap: (matched, left, right) is expected, and the number of reviewers.")
+        raise ValueError(
+            f"{pattern} is not an overlap. Expected: (matched, left, right), then the number of reviewers unless it "
+            "is two."
+        )
     numbers = [value for value in pattern if isinstance(value, int)]
     if len(numbers) < len(pattern):
-        raise ValueError(f"{pattern} is no overlap: whole numbers are expected.")
+        raise ValueError(f"{pattern} is not an overlap. Expected: whole numbers.")
     return Overlap(*numbers)
 
 

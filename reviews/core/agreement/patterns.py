@@ -81,7 +81,7 @@ class PatternCounts:
         for pattern, count in self._counts.items():
             if count < 0:
                 raise ValueError(
-                    f"The pattern {pattern_key(pattern)} is counted {count} times; count again from the reviews."
+                    f"The pattern {pattern_key(pattern)} has the count {count}. Run recount_statistics --repair."
                 )
         return sorted(self._counts.items(), key=lambda one: pattern_key(one[0]))
 

@@ -46,7 +46,7 @@ def exclusion_reason(run: RunFacts) -> str:
     if run.gold:
         return "Gold items compare people with a known answer, not with one another."
     if run.kind is StageKind.EXPERT:
-        return "Experts see the earlier reviews, so their review is not independent."
+        return "Senior reviewers see the earlier reviews here, so their review is not independent."
     if run.reviews < 2:
         return "There is only one review to compare."
     if not run.blind:

@@ -34,7 +34,7 @@ def reason_against_gold(stage: Stage) -> str:
     does not would stand out.
     """
     if stage.kind is StageKind.EXPERT:
-        return gettext_noop("Experts can see known answers.")
+        return gettext_noop("Senior reviewers can see known answers.")
     if not stage.blind:
         return gettext_noop("The stage isn’t blind, so people would see earlier reviews of the item.")
     if stage.in_rounds:

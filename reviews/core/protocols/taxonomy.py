@@ -6,10 +6,14 @@ from reviews.core.protocols.protocol import ErrorType
 TAXONOMY: tuple[ErrorType, ...] = tuple(
     ErrorType(key=key, label=label, description=description)
     for key, label, description in (
-        ("wrong_tool", _("Wrong tool"), _("Another tool of the toolset should be called.")),
+        ("wrong_tool", _("Wrong tool"), _("A different tool in the toolset should be called.")),
         ("missing_call", _("Missing call"), _("The task can’t be completed without an additional call.")),
         ("superfluous_call", _("Unnecessary call"), _("The task can be completed without this call.")),
-        ("wrong_argument_value", _("Wrong argument value"), _("The dialogue gives another value for this argument.")),
+        (
+            "wrong_argument_value",
+            _("Wrong argument value"),
+            _("The dialogue gives a different value for this argument."),
+        ),
         (
             "hallucinated_value",
             _("Hallucinated value"),
@@ -25,11 +29,11 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
             _("Unnecessary dependency"),
             _("This step could run without waiting for the other one."),
         ),
-        ("wrong_policy_label", _("Wrong policy label"), _("The steps follow another policy than the label says.")),
+        ("wrong_policy_label", _("Wrong policy label"), _("The steps follow a different policy from the label.")),
         (
             "wrong_information_label",
             _("Wrong information label"),
-            _("The information is hidden in another way than the label says, or not hidden."),
+            _("The information is not hidden, or not in the way that the label says."),
         ),
         (
             "message_unnatural",

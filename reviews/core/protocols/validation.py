@@ -137,7 +137,7 @@ def _table_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
         rows = f"Row {misfits[0]} has" if len(misfits) == 1 else f"Rows {', '.join(map(str, misfits))} have"
         yield Problem(
             f"{at}/outcomes",
-            f"“{stage.title}” has {people}. {rows} another number of verdicts: reset the rows.",
+            f"“{stage.title}” has {people}. {rows} a different number of verdicts. Reset the rows.",
         )
         return
     offered = offered_verdicts(stage)
@@ -157,8 +157,12 @@ def _table_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
             yield Problem(f"{pointer}/verdicts", f"“{foreign[0]}” is not a verdict of this stage. Use one of: {words}.")
         elif number not in decided:
             reached = any(applies(rule, combination) for combination in possible)
-            why = "Earlier rows cover all its cases" if reached else "Its combination of verdicts cannot happen"
-            yield Problem(pointer, f"{why}. Remove the row or move it up.")
+            why = (
+                "Earlier rows cover all its cases. Remove the row or move it up."
+                if reached
+                else "Its combination of verdicts cannot happen. Remove the row."
+            )
+            yield Problem(pointer, why)
         else:
             yield from _outcome_problems(protocol, stage, rule.outcome, decided[number], pointer)
 

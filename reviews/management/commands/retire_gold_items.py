@@ -18,7 +18,7 @@ class Command(ProjectsCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--dry-run", action="store_true", help="only list them")
+        parser.add_argument("--dry-run", action="store_true", help="list the items without retiring them")
 
     def handle(self, *args: Any, **options: Any) -> None:
         retired = 0

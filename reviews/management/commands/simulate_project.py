@@ -32,7 +32,9 @@ class Command(SentenceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--protocol", required=True, metavar="|".join(PRESETS), help="the protocol preset")
         parser.add_argument("--dialogues", required=True, type=int, metavar="N", help="number of candidates")
-        parser.add_argument("--people", required=True, type=int, metavar="M", help="number of people, with experts")
+        parser.add_argument(
+            "--people", required=True, type=int, metavar="M", help="number of people, including senior reviewers"
+        )
         parser.add_argument("--seed", required=True, type=int, metavar="S", help="random seed")
         parser.add_argument("--slug", metavar="SLUG", help=f"address of the new project; it begins with {SIMULATED}")
         parser.add_argument("--json", action="store_true", help="print only the JSON summary, no table")

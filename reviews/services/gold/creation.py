@@ -241,7 +241,7 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
     under = begun.values_list("after__protocol", flat=True).first()
     if cycle.protocol_id not in alike or (cycle.number > 1 and under not in alike.values()):
         sentence = _(
-            "%(name)s was verified under another version of the protocol than the items now in “%(stage)s”, so its "
+            "%(name)s was verified under a different protocol version from the items now in “%(stage)s”, so its "
             "gold item would stand out. Choose a dialogue that was verified later."
         )
         raise Conflict(sentence % {"name": name, "stage": stage.title})

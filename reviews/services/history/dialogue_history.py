@@ -154,7 +154,7 @@ _OUTCOMES = {
     "pass": gettext_noop("passed"),
     "pass_with_fix": gettext_noop("passed with changes"),
     "rejected": gettext_noop("rejected"),
-    "escalate": gettext_noop("escalated to an expert"),
+    "escalate": gettext_noop("escalated to a senior reviewer"),
     "back_to_author": gettext_noop("sent back to the author"),
     "restart": gettext_noop("restarted"),
     "return": gettext_noop("finished, returned to the stage that escalated it"),

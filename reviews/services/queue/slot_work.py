@@ -71,7 +71,7 @@ def load_slot_work(*, actor: User, public_id: str) -> Work:
         raise Conflict(_("This item was reassigned or its review was restarted. Your draft is kept."))
     free = slot.state == SlotState.OPEN and slot.reserved_for_id in (None, actor.pk)
     if claim.state == ClaimState.EXPIRED and not free:
-        raise Conflict(_("Your reservation expired and a colleague has claimed this item. Your draft is kept."))
+        raise Conflict(_("Your claim expired, and a colleague has claimed this item. Your draft is kept."))
     protocol = parse(slot.protocol)
     return Work(
         slot=slot,

@@ -163,7 +163,7 @@ def _require_all(stage: Stage, document: Mapping[str, Any], answers: Answers) ->
 
 
 def _no_item(key: object, place: str) -> str:
-    return _("This stage’s checklist has no item “%(key)s” for %(place)s. Reload the page.") % {
+    return _("This stage’s checklist has no question “%(key)s” for %(place)s. Reload the page.") % {
         "key": key,
         "place": place,
     }

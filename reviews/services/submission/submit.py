@@ -49,7 +49,7 @@ from reviews.services.transitions.transition_log import Journal
 
 __all__ = ["offered_verdicts", "submit_review"]
 
-_GONE = gettext_lazy("Your reservation expired and a colleague has claimed this item. Your draft is kept.")
+_GONE = gettext_lazy("Your claim expired, and a colleague has claimed this item. Your draft is kept.")
 
 
 class _TooLate(Conflict):

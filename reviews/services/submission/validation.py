@@ -92,11 +92,11 @@ def prepare(
     if draft is None and document is None:
         draft = open_draft_of(actor, slot)
     if draft is not None and draft.base_id != seen.pk:
-        raise Conflict(_("Your draft is based on another revision than the one under review. Merge them first."))
+        raise Conflict(_("Your draft is not based on the revision under review. Merge them first."))
     text = _text(seen, draft, document)
     lines = read_rulings(rulings)
     if lines and stage.kind is not StageKind.EXPERT:
-        raise Invalid(_("Only experts make rulings. Edit the dialogue instead."))
+        raise Invalid(_("Only senior reviewers make rulings. Edit the dialogue instead."))
     if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT:
         text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.error_type_keys())
     if text != seen.content:

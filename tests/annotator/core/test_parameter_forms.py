@@ -64,7 +64,7 @@ def test_a_number_of_another_kind_is_another_number() -> None:
 
 def test_what_is_no_number_is_refused_and_what_an_import_brought_has_a_sentence_at_its_field() -> None:
     value, problem = edited("interaction rounds", {"max_round": 6}, max_round="six", min_round="-1")
-    assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Write a whole number, such as 12.")
+    assert (value, problem) == ({"max_round": 6, "min_round": -1}, "At most: Enter a whole number, such as 12.")
     fields = fields_of("interaction rounds", {"max_round": "six", "min_round": -1})
     assert fields["max_round"].error == "Must be a whole number."
     assert fields["min_round"].error == "Must be 0 or more."

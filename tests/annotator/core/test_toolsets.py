@@ -304,7 +304,7 @@ def test_a_schema_that_unfolds_without_bounds_is_refused() -> None:
     bomb = {**of(a={"$ref": "#/$defs/d0"}), "$defs": doubling}
     circle = {**of(a={"$ref": "#/$defs/a"}), "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 30}}}
     toolset = CompiledToolset.of_tools([tool("bomb", bomb), tool("circle", circle)])
-    assert all("too large or nested too deep" in reason for reason in toolset.broken.values())
+    assert all("too large or nested too deeply" in reason for reason in toolset.broken.values())
     assert len(toolset.broken) == 2
 
 

@@ -316,7 +316,7 @@ WRONG_CODE = {
     "log-02": "The validator is too strict",
     "berth-02": "The validator checks too much",
     "radio-01": "It accepts every response that breaks its constraint",
-    "watch-01": "It gives no verdict on any response. The code exceeded the time limit",
+    "watch-01": "It returns no verdict on any response. The code exceeded the time limit",
 }
 
 

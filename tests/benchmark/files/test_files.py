@@ -106,7 +106,7 @@ def test_what_a_mac_packs_beside_a_file_is_passed_over() -> None:
     assert isinstance(ignored, RecordError)
     assert (ignored.fatal, ignored.message) == (
         False,
-        "Ignored. It is metadata of macOS without records.",
+        "Ignored. This is a macOS metadata file without records.",
     )
     assert isinstance(record, RawRecord)
 

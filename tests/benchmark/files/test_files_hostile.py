@@ -31,7 +31,7 @@ def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordError:
     """The one item a file gives."""
     (item,) = read(content, name, **options)
     assert isinstance(item, RecordError)
-    assert item.message.endswith((".", ". Get it again."))
+    assert item.message.endswith((".", ". Download or copy the file again."))
     return item
 
 
@@ -70,8 +70,8 @@ def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordError:
         (b'{\n  "a": 1\n}', "a.jsonl", "several lines"),
         (b'"text"', "a.json", "must have a list"),
         (b'[{"a": 1}, {"a": ]', "a.json", "cannot be read any further"),
-        (b'[{"a": 1}]\n[{"a": 2}]', "a.json", "Line 2: there is more after the end of the list"),
-        (b"[] [1]", "a.json", "Line 1: there is more after the end of the list"),
+        (b'[{"a": 1}]\n[{"a": 2}]', "a.json", "Line 2: there is text after the end of the list"),
+        (b"[] [1]", "a.json", "Line 1: there is text after the end of the list"),
     ],
 )
 def test_content_that_is_not_what_its_name_says(content: bytes, name: str, words: str) -> None:
@@ -103,9 +103,9 @@ def test_content_that_is_not_what_its_name_says(content: bytes, name: str, words
         (b"null", "this is null"),
         (b"true", "this is true or false"),
         (b'"x"', "this is a text"),
-        (b'{"a":' * 300 + b"1" + b"}" * 300, "more than 60 levels"),
-        (b'{"a":' * 90_000 + b"1" + b"}" * 90_000, "more than 60 levels"),
-        (b'{"a":' + b"[" * 100_000, "more than 60 levels"),
+        (b'{"a":' * 300 + b"1" + b"}" * 300, "The limit is 60 levels"),
+        (b'{"a":' * 90_000 + b"1" + b"}" * 90_000, "The limit is 60 levels"),
+        (b'{"a":' + b"[" * 100_000, "The limit is 60 levels"),
     ],
     ids=range(22),
 )
@@ -193,7 +193,7 @@ def test_a_list_cut_off_is_fatal() -> None:
     items = read(b'[{"a": 1},\n{"a"', "a.json")
     assert isinstance(items[0], RawRecord)
     assert items[1] == RecordError(
-        2, "", "The list is not JSON at line 2: it cannot be read any further. Get it again.", True
+        2, "", "The list is not JSON at line 2: it cannot be read any further. Download or copy the file again.", True
     )
 
 
@@ -208,7 +208,9 @@ def test_a_gzip_cut_off_is_fatal(cut: int) -> None:
     )
     items = read(packed[:-cut], "a.jsonl.gz")
     assert isinstance(items[0], RawRecord)
-    assert items[-1] == RecordError(0, "", "The gzip file is cut off in the middle of its content. Get it again.", True)
+    assert items[-1] == RecordError(
+        0, "", "The gzip file is cut off in the middle of its content. Download or copy the file again.", True
+    )
 
 
 def test_a_damaged_gzip_is_fatal() -> None:
@@ -309,7 +311,7 @@ def test_a_directory_that_holds_more_than_its_end_says_is_read_to_the_bound(monk
 
     monkeypatch.setattr(zipfile, "ZipInfo", Counted)
     error = only(bytes(content), "a.zip", limits=Limits(members=20, beside=5))
-    assert "more than 25 files" in error.message
+    assert "too many files. The limit is 25" in error.message
     assert made == 26
 
 

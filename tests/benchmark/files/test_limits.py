@@ -203,7 +203,7 @@ def test_a_hostile_record_is_read_or_refused_within_its_bounds(name: str) -> Non
 
 #: What one is told at a bound.
 TOLD = {
-    "a prompt past its bound": r"Constraints are searched for in the first 200,000 only. Shorten it.",
+    "a prompt past its bound": r"Only the first 200,000 are searched for constraints. Shorten the prompt.",
     "more constraints than are read": r"There are 3000 constraints. The limit is 200.",
     "chains of chains": r"name 40,000 tools. The limit is 500. Shorten them.",
     "required names times objects": r"lacks \\u201cname 0\\u201d, which the schema requires",

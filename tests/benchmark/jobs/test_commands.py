@@ -234,7 +234,7 @@ class TestImport:
         )
         assert_refused(
             manage_here("import_dialogues", file, "--project", "No Way", "--format", "neutral", "--create-project"),
-            "small letters",
+            "lower-case letters",
         )
         assert_refused(
             manage_here("import_dialogues", file, *options, "--report", tmp_path / "no" / "r.jsonl"), "does not exist"
@@ -383,7 +383,7 @@ class TestRelease:
         again = self.freeze(manage, tmp_path / "again")
         assert last_line(again)["sha256"] == summary["sha256"]
         assert "Release 1.0 exists" in again.stderr
-        assert "The dialogues verified now are the same. Nothing new is frozen" in again.stderr
+        assert "The dialogues that are verified now are the same. Nothing new is frozen" in again.stderr
         assert (tmp_path / "again" / archive.name).read_bytes() == archive.read_bytes()
         assert Release.objects.count() == 1
 

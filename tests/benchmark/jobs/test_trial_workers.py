@@ -56,7 +56,7 @@ def test_a_validator_that_hangs_costs_its_author_a_sentence_and_nobody_else_a_jo
     for document in bad:
         (subject,) = subjects_of(document)
         (sentence,) = ValidatorTrial.objects.get(key=subject.key).errors
-        assert "It gives no verdict on any response." in sentence
+        assert "It returns no verdict on any response." in sentence
 
     # Nobody had two running, so one author cannot take both processes.
     runs: dict[int | None, list[Job]] = defaultdict(list)

@@ -143,7 +143,7 @@ def test_neither_of_two_calls_leaves_nothing_and_moots_the_edges_to_it(team: Tea
     assert anchors == ["/tasks/t1/steps/s2", NEEDS]
     none = {"/tasks/t1/steps/s2": {"absent": True}}
     moot = moot_anchors(left, right, places, none)
-    assert moot == {NEEDS: "The only difference is dependencies on what is left out: task 1, call s2 get_weather."}
+    assert moot == {NEEDS: "The only differences are dependencies on what is left out: task 1, call s2 get_weather."}
     settled = resolve_choices(make_document("x"), left, right, none | {NEEDS: "left"})
     steps = settled["tasks"][0]["steps"]
     assert [step["id"] for step in steps] == ["s0", "s1"]
@@ -579,4 +579,4 @@ def test_a_claim_that_is_lost_is_said_in_words(client: Client, team: Team) -> No
     claim_slot(actor=team.seniors[1], slot=open_slot(item))
     for answer in (client.get(url), client.post(url, {f"ruling:{TEXT}": "left", f"why:{TEXT}": "other"})):
         assert answer.status_code == 409
-        assert "Your reservation expired and a colleague has claimed this item. Your draft is kept." in one_line(answer)
+        assert "Your claim expired, and a colleague has claimed this item. Your draft is kept." in one_line(answer)

@@ -205,7 +205,7 @@ def test_a_dialogue_whose_stage_began_anew_with_a_review_in_it_cannot_be_one(tea
     ("stage", "said"),
     [
         ("self_check_single", "isn’t blind"),
-        ("expert", "Experts can see known answers"),
+        ("expert", "Senior reviewers can see known answers"),
         ("nowhere", "has no stage “nowhere”"),
     ],
 )

@@ -244,7 +244,7 @@ def test_what_began_under_another_protocol_is_not_offered(team: Team) -> None:
     for person in team.annotators[3:5]:
         claim_and_submit(person, before, "fix", document=changed(current(before), "Twice mended."))
     since = verified(team)
-    with pytest.raises(Conflict, match="under another version of the protocol"):
+    with pytest.raises(Conflict, match="under a different protocol version"):
         preview(project=team.project, source=Dialogue.objects.get(pk=before.pk), stage=STAGE)
     assert suggest(project=team.project, stage=STAGE) == [since]
 

@@ -31,7 +31,7 @@ def test_what_happened_newest_first_in_words(team: Team) -> None:
         "Expert verification: reject",
         "Priority set to high",
         "Expert verification: reassigned: Knows the domain.",
-        "Cross-check: escalated to an expert, 1 discrepancy",
+        "Cross-check: escalated to a senior reviewer, 1 discrepancy",
         "Cross-check: approve with changes",
         "Cross-check: approve",
         "Self-check, multi round: passed",

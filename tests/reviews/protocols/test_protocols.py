@@ -191,7 +191,7 @@ TABLE = [rule.model_dump(mode="json") for rule in c3().stage("cross_check").outc
             "/verdicts",
             "“abstain” is not a verdict of this stage",
         ),
-        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/outcomes", "Row 8 has another number"),
+        ({"outcomes": [*TABLE, {"verdicts": [A], "outcome": "pass"}]}, "/outcomes", "Row 8 has a different number"),
         (
             {"outcomes": [{"verdicts": [F, F], "content": "different", "outcome": "pass_with_fix"}, *TABLE]},
             "/outcomes/0/outcome",

@@ -47,7 +47,7 @@ def test_a_blind_first_look_of_two_counts() -> None:
     ("changes", "reason"),
     [
         ({"gold": True}, "Gold items"),
-        ({"kind": StageKind.EXPERT}, "Experts see"),
+        ({"kind": StageKind.EXPERT}, "Senior reviewers see"),
         ({"reviews": 1}, "There is only one review"),
         ({"blind": False}, "not blind"),
         ({"round": 2}, "Only first reviews count"),

@@ -99,7 +99,7 @@ def test_notes_that_make_no_sense_are_refused() -> None:
     item = make_item(team, "self_check_single")
     for notes, words in (
         ({"t1": []}, "must be an object of texts"),
-        ({"t1": {"nonsense": "x"}}, "no item “nonsense”"),
+        ({"t1": {"nonsense": "x"}}, "no question “nonsense”"),
         ({"t1": {"facts": "x" * 1001}}, "at most 1,000"),
         ({"t1": {"facts": "It rained."}}, r"answered “Yes” to “Arguments.*\(task 1\) with a note"),
     ):

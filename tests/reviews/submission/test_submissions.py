@@ -179,7 +179,7 @@ def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Di
     release(actor=team.annotator, token=claim.token)
     claim_and_submit(team.annotators[1], item, document=changed(current(item), "First."))
     item = make_again(team, item)
-    with pytest.raises(Conflict, match="based on another revision"):
+    with pytest.raises(Conflict, match="not based on the revision under review"):
         submit(team, held(team, item), "fix", draft=draft)
 
 
@@ -312,9 +312,9 @@ def test_the_checklist_is_answered_per_task_and_for_the_dialogue(team: Team, ite
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({"t1": {"nonsense": True}}, "has no item “nonsense”"),
-        ({"t1": {"variety": True}}, "has no item “variety” for t1"),
-        ({"dialogue": {"facts": True}}, "has no item “facts” for dialogue"),
+        ({"t1": {"nonsense": True}}, "has no question “nonsense”"),
+        ({"t1": {"variety": True}}, "has no question “variety” for t1"),
+        ({"dialogue": {"facts": True}}, "has no question “facts” for dialogue"),
         ({"t1": {"facts": "yes"}}, "true, false or null"),
         ({"t1": True}, "must be an object"),
         ({"t1": {"facts": False}}, "You answered “No” to"),
@@ -379,7 +379,7 @@ def test_errors_that_make_no_sense(team: Team, item: Dialogue, named_error: dict
 
 
 def test_rulings_are_the_experts(team: Team, item: Dialogue) -> None:
-    with pytest.raises(Invalid, match="Only experts make rulings"):
+    with pytest.raises(Invalid, match="Only senior reviewers make rulings"):
         submit(team, held(team, item), rulings={"/tasks/t1": {"choice": "left", "reason_kind": "other"}})
 
 

@@ -252,7 +252,7 @@ def test_a_form_that_cannot_be_kept_is_refused_with_a_sentence(client: Client, t
 @pytest.mark.parametrize(
     ("op", "place", "posted", "words"),
     [
-        ("set_parameters", "/constraints/c0", {"p:/max_callTimes": "many"}, "Write a whole number"),
+        ("set_parameters", "/constraints/c0", {"p:/max_callTimes": "many"}, "Enter a whole number"),
         ("set_argument_form", CALL, {"arg:json:/extras": "[1,"}, "This is not JSON"),
         ("set_observation", CALL, {"text": '{"a": 1', "as": "json"}, "choose Text"),
         ("set_expected", "/unsolved_set/find_ferry", {"u:0": '{"a": 1,'}, "This is not JSON"),

@@ -186,7 +186,7 @@ def test_asking_twice_is_one_replay_and_few_are_under_way_at_once(team: Team) ->
         start_replay(
             actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory=f'[{{"final": "{number}"}}]'
         )
-    with pytest.raises(Conflict, match="3 running replays"):
+    with pytest.raises(Conflict, match="3 replays in progress"):
         start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head, trajectory='[{"final": "x"}]')
     jobs.run(first.job_id)
     assert start_replay(actor=team.annotator, dialogue=dialogue, revision=dialogue.head) != first

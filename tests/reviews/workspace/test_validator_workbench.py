@@ -151,7 +151,7 @@ def test_a_person_has_few_trials_under_way_and_none_twice(team: Team) -> None:
     assert start(CODE) == first
     for n in range(trials.MAX_RUNNING - 1):
         start(f"{CODE}# {n}\n")
-    with pytest.raises(Conflict, match="running trials"):
+    with pytest.raises(Conflict, match="trials in progress"):
         start(f"{CODE}# more\n")
     assert trials.start_trials(actor=team.administrator, project=team.project, document=case()) is not None
 
@@ -164,7 +164,7 @@ def test_one_that_always_hangs_is_told_so_once(monkeypatch: pytest.MonkeyPatch) 
             return [CallResult(status) for _, status in zip(calls, itertools.cycle(self.ends), strict=False)]
 
     monkeypatch.setattr(trials, "shared_sandbox", Hanging)
-    once = "It gives no verdict on any response. The code exceeded the CPU time limit."
+    once = "It returns no verdict on any response. The code exceeded the CPU time limit."
     assert outcome_of(case()).errors == (once,)
     # On a busy machine the one endless loop ends by either limit.
     Hanging.ends.append(Status.TIMEOUT_WALL)

@@ -187,7 +187,7 @@ def _sender(limit: int) -> Callable[[list[Any]], None]:
     def send(frame: list[Any]) -> None:
         data = dumps(frame).encode()
         if len(data) > limit:
-            data = dumps([frame[0], "output_limit", None, f"The answer has more than {limit:,} bytes."]).encode()
+            data = dumps([frame[0], "output_limit", None, f"The result has more than {limit:,} bytes."]).encode()
         data = len(data).to_bytes(4, "little") + data
         while data:
             data = data[write(CHANNEL, data) :]

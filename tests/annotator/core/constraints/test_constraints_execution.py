@@ -297,7 +297,7 @@ def test_messages_of_the_openai_format_are_read() -> None:
         ("[{]", "", "line 1, column 3"),
         ("3", "", "must be a list"),
         ('{"a": 1}', "", "under “rounds” or “messages”"),
-        ("[]", "", "It has no call and no final response"),
+        ("[]", "", "The trajectory has no calls and no final response"),
         ("[1]", "/0", "Round 1 must be an object"),
         ("[{}]", "/0", "no calls and no final response"),
         ('[{"calls": [{"arguments": {}}]}]', "/0/calls/0/name", "Call 1 of round 1 has no tool name"),

@@ -108,7 +108,7 @@ def test_variants_by_what_is_called_first() -> None:
     ]
     document, _ = made(document, "add_variant", "/constraints/c0")
     assert document["constraints"][0]["variants"][1]["first"] == ["read_timetable"]
-    assert "every tool" in refused("add_variant", "/constraints/c0", document)
+    assert "Every tool" in refused("add_variant", "/constraints/c0", document)
     document, _ = made(document, "set_variant", anchor, value={"parameters": {"max_callTimes": 9}})
     assert document["constraints"][0]["variants"][0] == {"first": ["find_ferry"], "parameters": {"max_callTimes": 9}}
     assert "at least one tool" in refused("set_variant", anchor, document, value={"first": []})

@@ -96,7 +96,7 @@ def test_nonsense_is_answered_with_a_sentence_and_the_next_request_is_served(ser
 
 
 def test_without_the_service_nothing_runs(tmp_path):
-    with pytest.raises(SandboxUnavailable, match="Check that it runs"):
+    with pytest.raises(SandboxUnavailable, match="Check that it is running"):
         RemoteSandbox(str(tmp_path / "absent")).run(SOURCE, "validate", [Call(("abc",))])
 
 
@@ -117,7 +117,7 @@ def test_a_service_that_is_frozen_or_too_busy_is_given_up(tmp_path, monkeypatch)
             another = waiting.enter_context(socket.socket(socket.AF_UNIX))
             another.setblocking(False)
             another.connect_ex(str(path))
-        with pytest.raises(SandboxUnavailable, match="does not answer"):
+        with pytest.raises(SandboxUnavailable, match="does not respond"):
             ask()
         # A service that says for ever that the answer is under way.
         monkeypatch.setattr(service_module, "MARGIN", -100.0)

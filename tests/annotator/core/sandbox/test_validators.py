@@ -82,10 +82,10 @@ REJECTED = [
     ("table", {"columns": ["year"]}, TABLE, "lacks the column year"),
     ("table", {"rows_at_least": 3}, TABLE, "has 2 rows"),
     ("table", {}, "a | b\n1 | 2", "no Markdown table"),
-    ("table", {}, "a | b\n--|--\n1 | 2 | 3", "another number of columns"),
+    ("table", {}, "a | b\n--|--\n1 | 2 | 3", "different number of columns"),
     ("markdown", {}, PROSE, "uses no Markdown"),
     ("markdown", {"elements": ["heading"]}, LIST, "lacks the Markdown element heading"),
-    ("language", {"language": "zh"}, PROSE, "0% of the letters"),
+    ("language", {"language": "zh"}, PROSE, "0 % of the letters"),
     ("language", {"language": "en"}, "7", "no letters"),
     ("words", {"at_most": 20}, PROSE, "has 21 words"),
     ("characters", {"at_least": 1000}, PROSE, f"has {len(PROSE)} characters"),
@@ -281,7 +281,7 @@ def test_one_that_looks_at_more_than_it_was_asked_to_is_told():
 def test_without_a_verdict_nothing_passes():
     rows, _ = matrix("End with a period.", lambda text: True)
     judgement = judge(rows, [None] * len(rows))
-    assert judgement.errors[0] == "The reference: the validator gives no verdict."
+    assert judgement.errors[0] == "The reference: the validator returns no verdict."
     assert judgement.errors[-1] == "It rejects no response that breaks its constraint."
 
 
