@@ -153,7 +153,7 @@ def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) ->
     assert page.status_code == 200
     assert "<del>5 %</del>" in text(page)
     assert "<ins>7 %</ins>" in text(page)
-    assert "Compared items before warnings start" in text(page)
+    assert "Minimum compared items" in text(page)
     assert "3 items in progress" in text(page)
     done = send(client, team, "adopt", changed)
     assert done.status_code == 302

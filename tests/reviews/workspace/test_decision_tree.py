@@ -104,7 +104,7 @@ def test_an_illegal_path_is_said_to_be_one(team: Team, query: dict[str, str], wo
     page = visit(team.annotator, address(slides(team)), **query)
     assert page.status_code == 422
     assert words in page.words
-    assert "shows the part of the address" in page.words
+    assert "shows the valid part of the path" in page.words
 
 
 @pytest.mark.parametrize(
