@@ -62,7 +62,7 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
     person = serializers.CharField(source="person.public_id")
     name = serializers.CharField(source="person.__str__")
     held = serializers.IntegerField()
-    waiting = serializers.IntegerField(help_text=f"Items reserved for them, counted up to {lists.MANY}.")
+    waiting = serializers.IntegerField(help_text=f"Items assigned to them, counted up to {lists.MANY}.")
     done = serializers.IntegerField(
         help_text="Reviews in the last seven days (those of a blind stage after it has ended), counted up to "
         f"{lists.MANY}."
@@ -106,7 +106,7 @@ FILTERS = [
         str,
         enum=list(STATES),
         default=Filters.state,
-        description="Slots in one state: claimed, reserved for somebody, or open to everyone.",
+        description="Only slots in this state: claimed, assigned to somebody, or open to everyone.",
     ),
     OpenApiParameter("stage", str),
     OpenApiParameter("person", str),

@@ -98,7 +98,7 @@ class SubmissionSerializer(TokenSerializer):
         child=RulingInputSerializer(),
         required=False,
         default=dict,
-        help_text="An expert’s rulings: disputed place → choice and reason.",
+        help_text="A senior reviewer’s rulings: disputed place → choice and reason.",
     )
 
 

@@ -147,7 +147,7 @@ class ClaimState(models.TextChoices):
 
 
 class Claim(models.Model):
-    """A person's reservation of a slot. Kept as a record; a slot has one live claim. Times are the database's."""
+    """A person's exclusive right to a slot until it expires. Kept as a record; times are the database's."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="claims")
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="claims", db_index=False)

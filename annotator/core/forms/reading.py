@@ -70,7 +70,7 @@ def read_field(field: Field, posted: Mapping[str, str], before: Any, *, exact: b
     if len(text) > MAX_TEXT:
         raise FieldProblem(f"The text has {len(text):,} characters. The limit is {MAX_TEXT:,}.")
     as_json = key.startswith(AS_JSON) or field.shape.kind is Kind.JSON
-    # A field that still contains its original blanks was not emptied: its value has another type than the field.
+    # A field that still contains its original blanks was not emptied: its value has a different type from the field.
     emptied = not text.strip() and not (untouched and text)
     if emptied and (as_json or not text or field.shape.kind is not Kind.TEXT):
         return ABSENT if as_json else "" if posted.get(field.empty_key) else copied(field.shape.blank)

@@ -29,7 +29,7 @@ class Kind(StrEnum):
     MAP = "map"
     #: A share from 0 to 1, shown and typed in per cent.
     PERCENT = "percent"
-    #: Texts, one a line.
+    #: Texts, one per line.
     LINES = "lines"
     #: Any of the choices.
     SEVERAL = "several"

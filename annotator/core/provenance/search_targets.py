@@ -141,7 +141,7 @@ class Text:
         return self._otherwise(forms, most)
 
     def _otherwise(self, forms: Forms, most: int) -> list[tuple[int, int, Quality]]:
-        """Return where the value appears in another form than character by character."""
+        """Return where the value appears in a form other than character by character."""
         if forms.number is not None:
             spans = self._number(forms.number)
             if spans:

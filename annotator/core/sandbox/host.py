@@ -178,7 +178,7 @@ class _Work:
     """The calls of one source.
 
     A child answers a whole batch, because a child for each call costs four times as much. But code that sees the other
-    responses can distinguish the reference, which it must accept, from the broken variants. So it gets one call after
+    responses can distinguish the reference, which it must accept, from the mutations. So it gets one call after
     the other in random order, twice, and the first call of the batch also alone: results must not depend on earlier
     calls. If they do, each call gets its own child, in the random order that ``Sandbox.run`` chose.
     """

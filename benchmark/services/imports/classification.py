@@ -72,7 +72,7 @@ class Outcome:
             self.note(record, "", "import.more", "info", f"{left} more findings. See the dialogue.")
 
     def group_stays(self, record: PreparedRecord, dialogue: PreparedDialogue, found: "_Known") -> None:
-        """Report a record that puts a dialogue into another variant group than the project has."""
+        """Report a record that puts a dialogue into a variant group other than the project's."""
         name, group = dialogue.external_id, dialogue.variant_group
         # A record of one language does not determine the group. Publishing lets a single dialogue join its record's
         # variants.

@@ -37,7 +37,7 @@ OUTCOMES: Mapping[str, str] = {
     "pass": gettext_noop("pass"),
     "pass_with_fix": gettext_noop("pass with the fix"),
     "rejected": gettext_noop("reject"),
-    "escalate": gettext_noop("escalate to an expert"),
+    "escalate": gettext_noop("escalate to the expert stage"),
     "back_to_author": gettext_noop("send back to the author"),
     "restart": gettext_noop("repeat the stage"),
     "return": gettext_noop("return to the stage that escalated it"),
@@ -70,7 +70,7 @@ def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Differe
         Difference("The protocol", what, left, right)
         for what, left, right in (
             ("Name", before.name, after.name),
-            ("Warn above this disagreement rate", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
+            ("Disagreement alarm limit", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
             ("Minimum compared items", str(before.alarm_after), str(after.alarm_after)),
             *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after"}),
         )

@@ -322,7 +322,8 @@ PRESETS: dict[str, Callable[..., Protocol]] = {"c3": c3, "wild": wild, "cctu": c
 #: Name -> one sentence about it.
 ABOUT_PRESETS: Mapping[str, str] = {
     "c3": _(
-        "Two self-checks, then a blind cross-check. An expert reviews every dispute and a tenth of the other items."
+        "Two self-checks, then a blind cross-check. A senior reviewer reviews every dispute and a tenth of the other "
+        "items."
     ),
     "wild": _("Pairs review random samples in rounds until a round finds no errors."),
     "cctu": _("Reviewers check one after another until two in a row approve: first the data, then the validators."),

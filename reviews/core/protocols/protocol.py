@@ -224,11 +224,11 @@ class Protocol(_Part):
         default=0.05,
         ge=0.0,
         le=1.0,
-        title=_("Disagreement warning limit (% of compared items)"),
-        description=_("The project page warns if independent reviewers disagree on a larger share of items."),
+        title=_("Disagreement alarm limit (% of compared items)"),
+        description=_("Assay raises an alarm if independent reviewers disagree on a larger share of items."),
         json_schema_extra=_PERCENT,
     )
-    #: How many items of a stage must have been compared before warnings start: one of two is not enough.
+    #: How many items of a stage must have been compared before there is an alarm: one of two is not enough.
     alarm_after: int = Field(
         default=20,
         ge=1,

@@ -37,7 +37,7 @@ def _entry_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> It
     if entry.send_back is not None and not _is_audited(protocol, stage, index):
         yield Problem(
             f"{at}/entry/send_back",
-            "Sending items back to their owner requires a random sample reviewed by experts after a self-check. This "
+            "Sending items back to their owner requires an expert stage with a random sample after a self-check. This "
             "stage has no such sample.",
         )
     if entry.mode is EntryMode.ALL:
@@ -72,7 +72,7 @@ def _round_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
             "Rounds need two or more reviewers who work blind. Set reviewers to 2 and make the stage blind.",
         )
     if any(rule.outcome is Outcome.RESTART for rule in stage.outcomes):
-        yield Problem(f"{at}/outcomes", "A stage with rounds cannot be repeated. Use “escalate to an expert”.")
+        yield Problem(f"{at}/outcomes", "A stage with rounds cannot be repeated. Use “escalate to the expert stage”.")
     expert = protocol.expert_stage(stage.key)
     if expert is not None and any(rule.outcome in (Outcome.PASS, Outcome.PASS_WITH_FIX) for rule in expert.outcomes):
         yield Problem(

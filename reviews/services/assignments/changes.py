@@ -124,7 +124,7 @@ def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
 
 
 def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
-    """Withdraw the claim or reservation of a slot and open it to everyone; the draft is kept.
+    """Withdraw the claim or assignment of a slot and open it to everyone; the draft is kept.
 
     Raises Denied, or Conflict if it has neither.
     """

@@ -39,7 +39,7 @@ OVERDUE = 8
 
 
 def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Claim | None:
-    """Claim the most urgent slot that the actor may take, until its lease expires; None if there is none.
+    """Claim the most urgent slot that the actor may take; None if there is none.
 
     The order: what they have claimed already (in ``stage``, if given), expired claims of others, then the queues: high
     priority before normal, slots reserved for them, and the stages nearest to the end. Raises Hidden for an outsider,
@@ -114,7 +114,7 @@ def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Cla
     """Extend a claim. ``active_seconds``: active work since the last heartbeat, at most the time that has passed.
 
     None when a page was opened: without JavaScript that is the only heartbeat, and it has no measured time. An expired
-    lease continues if nobody else has claimed the item. Raises Hidden for somebody else's token, Conflict for a claim
+    claim continues if nobody else has claimed the item. Raises Hidden for somebody else's token, Conflict for a claim
     that has ended.
     """
     with transaction.atomic():
@@ -125,7 +125,7 @@ def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Cla
                 _revive(actor, claim)
                 found = _lock_live_claim(token, actor.pk)
         if not found:
-            raise Conflict(_("This item is no longer reserved for you. Your draft is kept."))
+            raise Conflict(_("Your claim on this item has ended. Your draft is kept."))
         held: Claim = found[0]
         now: datetime = found[0].now
         if active_seconds is not None:
@@ -154,7 +154,7 @@ def skip(*, actor: User, token: str) -> None:
 
 
 def expire_overdue(*, limit: int = 200) -> int:
-    """Reopen slots with an expired lease and return their number. This only tidies up; claiming does not need it."""
+    """Reopen slots whose claim has expired and return their number. This only tidies up; claiming does not need it."""
     overdue = Claim.objects.filter(state=ClaimState.LIVE, expires_at__lte=Now()).order_by("expires_at")
     count = 0
     for claim in overdue[:limit]:

@@ -106,13 +106,13 @@ def notify_loss(
 
 
 def notify_lapse(slot: Slot, person: int) -> None:
-    """Notify a person that their reservation expired."""
+    """Notify a person that their claim expired."""
     notify_loss(
         actor=None,
         project=slot.project,
         people=[person],
         words=message(
-            "Your reservation of %(dialogue)s expired. Open it again to continue, unless a colleague has claimed it. "
+            "Your claim on %(dialogue)s expired. Open it again to continue, unless a colleague has claimed it. "
             "Your draft is kept.",
             dialogue=slot.dialogue.external_id,
         ),

@@ -2,7 +2,7 @@
 
 A queue contains the open slots of one (project, stage) in the order of ``position``: the time of their creation in
 microseconds, plus an index within a batch. Clocks of several machines differ a little, which only swaps neighbours.
-Slots reserved for a person form a queue of their own, and so do slots with another priority than the normal one. There
+Slots reserved for a person form a queue of their own, and so do slots with a priority other than normal. There
 are few of these, so they are read from the start each time.
 
 Each person has a cursor in each stage's queue, so that a claim does not read again what they have reviewed or can't

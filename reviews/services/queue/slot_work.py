@@ -24,7 +24,7 @@ class Work:
     claim: Claim
     stage: Stage
     protocol: Protocol
-    #: Whether the lease has expired; nobody else has claimed the item, so it can still be submitted.
+    #: Whether the claim has expired; nobody else has claimed the item, so it can still be submitted.
     expired: bool
 
     @property

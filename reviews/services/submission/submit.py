@@ -80,7 +80,7 @@ def submit_review(
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
 
     Submitting the same twice returns the same review; anything else is a Conflict with the stored ``review``. An
-    expired lease does not matter unless somebody else has claimed the item: then Conflict, and the draft is kept.
+    expired claim does not matter unless somebody else has claimed the item: then Conflict, and the draft is kept.
     Raises Hidden, Invalid (with ``findings`` of the checks).
     """
     if claim is None:
@@ -306,7 +306,7 @@ def _end_claim(actor: User, roles: frozenset[Role], slot: Slot, claim: Claim, no
     if slot.state == SlotState.OPEN:
         reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
         if reason:
-            raise _TooLate(_("Your reservation has expired.") + " " + reason)
+            raise _TooLate(_("Your claim has expired.") + " " + reason)
         Claim.objects.filter(pk=claim.pk).update(state=ClaimState.SUBMITTED, ended_at=now)
     elif not _submit_live_claim(claim.pk, now):
         # The same person claimed it again in another window, with another token.

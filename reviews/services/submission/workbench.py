@@ -99,7 +99,7 @@ class Workbench:
 
     @property
     def outdated(self) -> bool:
-        """Return whether the draft is based on another revision than the one it has to be submitted on."""
+        """Return whether the draft is based on a revision other than the one it has to be submitted on."""
         return self.draft.base_id != (self.work.slot.revision_id if self.work.blind else self.dialogue.head_id)
 
     @property

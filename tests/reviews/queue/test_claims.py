@@ -364,7 +364,7 @@ def test_a_certain_slot_can_be_taken_over_as_well(team: Team) -> None:
     claim = take(team.annotator, team)
     overdue(claim)
     assert claim_slot(actor=team.annotators[1], slot=claim.slot).person == team.annotators[1]
-    with pytest.raises(Conflict, match="no longer reserved for you"):
+    with pytest.raises(Conflict, match="Your claim on this item has ended"):
         heartbeat(actor=team.annotator, token=claim.token)
 
 
@@ -509,9 +509,9 @@ def test_who_loses_an_item_finds_one_notice_of_it_on_my_work(team: Team, client:
     assert take(team.annotators[1], team).slot_id == lapsed.slot_id
     [notice] = Notice.objects.filter(person=person)
     name = lapsed.slot.dialogue.external_id
-    assert notice.text.startswith(f"Your reservation of {name} expired")
+    assert notice.text.startswith(f"Your claim on {name} expired")
     client.force_login(person)
-    assert f"Your reservation of {name}" in client.get("/").content.decode()
+    assert f"Your claim on {name}" in client.get("/").content.decode()
     assert client.get(notice.target).status_code == 409
     # Of what goes as well they are not told once more before they have read it.
     other = take(person, team)
