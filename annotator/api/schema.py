@@ -15,7 +15,7 @@ _ANYWHERE = {
     "400": "The request is not valid, or it has an unknown parameter or field; the message says which.",
     "401": "Not signed in. Send a token.",
     "403": "You can see this but are not allowed to do it.",
-    "406": "The requested format is not available.",
+    "406": "The requested response format is not available.",
 }
 #: The response of every address while the site is busy or part of it is unavailable.
 _LATER = {
@@ -26,7 +26,7 @@ _LATER = {
 }
 _WITH_BODY = {
     "413": "The body is too large or has too many values.",
-    "415": "The format of the body is not supported.",
+    "415": "The body format is not supported.",
 }
 _OF_PAGES = {"422": "The size or the cursor is not valid; the message gives the reason."}
 

@@ -37,7 +37,7 @@ class TrialInputSerializer(Input):
         default="",
         allow_blank=True,
         max_length=100,
-        help_text="Only its validator; default: all of the case.",
+        help_text="Id of a constraint, to try only its validator; default: all validators of the case.",
     )
     responses = serializers.ListField(
         child=serializers.CharField(allow_blank=True, trim_whitespace=False),
@@ -113,7 +113,7 @@ class TrialStart(APIView):
         operation_id="trials_start",
     )
     def post(self, request: Request, slug: str, public_id: str) -> Response:
-        """Try validators without a known outcome. It runs in the background: poll until its job has ended."""
+        """Try the validators that have no known outcome. It runs in the background: poll until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
         sent = TrialInputSerializer(data=request.data)
         sent.is_valid(raise_exception=True)

@@ -128,7 +128,7 @@ class ReleaseList(APIView):
         operation_id="releases_start",
     )  # fmt: skip
     def post(self, request: Request, slug: str) -> Response:
-        """Freeze what is verified. It runs in the background: poll the release until its job has ended."""
+        """Freeze the verified dialogues. It runs in the background: poll the release until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
         sent = _read(shapes.ReleaseInputSerializer, request)

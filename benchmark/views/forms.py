@@ -18,8 +18,8 @@ FORMAT_TITLES = {
 
 class ImportForm(forms.Form):
     file = forms.FileField(
-        label=_("File of candidates"),
-        help_text=_("JSON lines (.jsonl, .jsonl.gz, .zip) or a JSON list (.json). The file stays on the server."),
+        label=_("Candidate file"),
+        help_text=_("JSON lines (.jsonl, .jsonl.gz, .zip) or a JSON list (.json). The file is stored on the server."),
         allow_empty_file=True,
     )
     native_format = forms.ChoiceField(
@@ -30,12 +30,14 @@ class ImportForm(forms.Form):
     )
     revise = forms.BooleanField(
         required=False,
-        label=_("Revise"),
-        help_text=_("A record with a known id and new content becomes a new revision. Otherwise it is rejected."),
+        label=_("Revise known dialogues"),
+        help_text=_(
+            "A record with a known id and new content becomes a new revision. If this is off, the record is rejected."
+        ),
     )
     reopen = forms.BooleanField(
         required=False,
-        label=_("Reopen what people have worked on"),
+        label=_("Reopen dialogues that people have worked on"),
         help_text=_(
             "Also revises dialogues that are verified, reviewed or edited, if a dry run of this file has listed them. "
             "The record’s labels and dependencies replace theirs, and their review starts again."
@@ -47,7 +49,7 @@ class ReleaseForm(forms.Form):
     version = forms.CharField(
         max_length=40,
         label=_("Version"),
-        help_text=_("For example 1.0 or 2026-05. A version is used once and never changes."),
+        help_text=_("For example 1.0 or 2026-05. Each version can be used only once."),
     )
     native_format = forms.ChoiceField(
         label=_("Native format"),

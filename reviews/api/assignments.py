@@ -114,7 +114,7 @@ FILTERS = [
     OpenApiParameter(
         "q",
         str,
-        description=f"The id of a dialogue, or words in it; of more than {lists.MANY} only the oldest are listed.",
+        description=f"The id of a dialogue, or words in it. Only the oldest {lists.MANY} matches are listed.",
     ),
     OpenApiParameter("after", str, description="“next” of the previous page."),
 ]

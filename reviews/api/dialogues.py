@@ -24,7 +24,7 @@ _FILTERS = [
     OpenApiParameter("language", enum=list(listing.LANGUAGES)),
     OpenApiParameter("owner", description="Public id of a person; only yours if you are an annotator."),
     OpenApiParameter("problems", enum=list(listing.PROBLEMS)),
-    OpenApiParameter("check", description="Id of a check: dialogues with a finding of it."),
+    OpenApiParameter("check", description="Id of a check: only dialogues with a finding from it."),
     OpenApiParameter(
         "outdated", enum=list(listing.OUTDATED), description="Only dialogues that a new guideline made outdated."
     ),

@@ -159,7 +159,7 @@ def upload(journey: Journey, window: BrowserWindow, file: Path, native_format: s
     page.locator("summary", has_text="Manage").click()
     page.get_by_role("link", name="Imports", exact=True).first.click()
     journey.look(window)
-    page.get_by_label("File of candidates").set_input_files(file)
+    page.get_by_label("Candidate file").set_input_files(file)
     page.get_by_label("Format").select_option(native_format)
     page.get_by_role("button", name="Import", exact=True).click()
     page.wait_for_url("**/imports/*/")

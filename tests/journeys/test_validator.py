@@ -99,7 +99,7 @@ def released_and_imported_again(window: BrowserWindow, project: Project, folder:
     assert verify_archive(archive).problems == []
 
     page.goto(reverse("import-list", args=[project.slug]))
-    page.get_by_label("File of candidates").set_input_files(archive)
+    page.get_by_label("Candidate file").set_input_files(archive)
     page.get_by_label("Format").select_option("cctu")
     page.get_by_role("button", name="Import", exact=True).click()
     page.wait_for_url("**/imports/*/")

@@ -60,7 +60,7 @@ def open_zip(
         beside = sum(is_beside(info.filename) for info in archive.infolist())
         for count, most, what in (
             (len(archive.infolist()) - beside, limits.members, "files"),
-            (beside, limits.beside, "files beside its records"),
+            (beside, limits.beside, "files besides its records"),
         ):
             if count > most:
                 raise SourceError(f"The zip archive has {count:,} {what}. The limit is {most:,}.")
@@ -98,7 +98,7 @@ def refusal(info: zipfile.ZipInfo) -> str | None:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "The file uses an unsupported compression method. Use deflate."
     if info.filename.lower().endswith((".zip", ".7z", ".tar", ".tgz")):
-        return "An archive inside an archive is not opened. Unpack it first."
+        return "Assay does not open archives inside archives. Unpack it first."
     return None
 
 
@@ -154,7 +154,7 @@ def _check_directory(stream: BinaryIO, limits: Limits) -> None:
     at = tail.rfind(_END_SIGNATURE)
     if at < 0 or len(tail) - at < _END.size:
         raise SourceError(
-            "The zip archive has no end: it is cut off, or not a zip archive. Download or copy the file again."
+            "The zip archive is cut off, or the file is not a zip archive. Download or copy the file again."
         )
     entries, length = _END.unpack_from(tail, at)[4:6]
     for more_entries, more_length in _ends64(stream, tail, at, size):

@@ -142,7 +142,7 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
 
 #: Notes of a task or step with their own content, and the sentence if a format cannot represent it.
 _SAYING = {
-    "said": "{} cannot represent what the assistant said beside the call.",
+    "said": "{} cannot represent what the assistant said with the call.",
     "refusal": "{} cannot represent that the answer is a refusal.",
 }
 

@@ -25,10 +25,7 @@ from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
 MAX_SECONDS = 5.0
 #: Toolsets by their raw text, so that a toolset of many records is read once.
 _KEPT_TOOLSETS = 1024
-_TOO_LONG = (
-    "Reading and checking this record takes more than {:g} seconds of computing; other "
-    "records take a thousandth of that. Split it, or leave out the long part."
-)
+_TOO_LONG = "This record takes more than {:g} seconds to read and check. Split it, or leave out the long part."
 
 
 @dataclass(slots=True, frozen=True)

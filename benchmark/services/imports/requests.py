@@ -141,8 +141,8 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
     if not repeat:
         raise Conflict(
             _(
-                "Nothing to repeat: the import hasn’t ended, its records are already in the project, or all would be "
-                "rejected."
+                "This import can’t be repeated: it hasn’t ended, all its records are already in the project, or all "
+                "would be rejected."
             )
         )
     with open_upload(batch) as file:

@@ -159,8 +159,8 @@ class _Building:
             if self.files_beside > MAX_FILES_BESIDE:
                 raise Invalid(
                     message(
-                        "The records need more than %(limit)s files beside them, and no reader accepts an archive with "
-                        "so many. Release fewer dialogues at a time, or choose the format neutral.",
+                        "The records need more than %(limit)s additional files, the limit of an archive. Release fewer "
+                        "dialogues at a time, or choose the format neutral.",
                         limit=f"{MAX_FILES_BESIDE:,}",
                     )
                 )

@@ -115,7 +115,7 @@ def opened_by(release: Release) -> list[int]:
 def require_worth_releasing(release: Release) -> None:
     """Raise Invalid if the frozen selection must not become an archive."""
     if release.item_count == 0:
-        raise Invalid(message("No dialogue of this project is verified and ready for release."))
+        raise Invalid(message("No dialogue in this project is verified and ready for release."))
     if release.require_all and release.left_out_count:
         raise Invalid(
             counted_message(
@@ -251,7 +251,7 @@ class _Freezing:
         if candidate.status != DialogueStatus.VERIFIED:
             return self._unverified(candidate)
         if cycle is None:
-            return "Its last review did not end in verification."
+            return "It was not verified in its last review."
         return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
 
     def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:

@@ -334,7 +334,7 @@ def hostile() -> dict[str, bytes]:
     return {
         "is cut off": whole[:-40],
         "not a zip archive": b"not a zip at all",
-        "has no end": b"",
+        "is not a zip archive": b"",
         "more than once": _quietly_doubled(members),
         "not a plain relative path": raw_zip([*members.items(), ("../x", b"")]),
         "/etc/x is not a plain": raw_zip([*members.items(), ("/etc/x", b"")]),

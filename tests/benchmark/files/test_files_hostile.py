@@ -248,7 +248,7 @@ def test_members_that_are_not_opened() -> None:
         archive.writestr("folder/", b"")
     items = read(out.getvalue(), "a.zip")
     messages = {error.member: error.message for error in errors(items)}
-    assert "archive inside an archive" in messages["inner.zip"]
+    assert "archives inside archives" in messages["inner.zip"]
     assert "unsupported compression method" in messages["strange.jsonl"]
     assert set(messages) == {"inner.zip", "strange.jsonl"}
     assert sum(isinstance(item, RawRecord) for item in items) == 1
@@ -277,7 +277,7 @@ def test_files_beside_records_are_counted_apart() -> None:
     beside = {f"check_code/{number}/check_constraint_0.json": b"{}" for number in range(30)}
     content = zipped({"input_data.jsonl": lines(1), **beside})
     error = only(content, "a.zip", limits=Limits(members=20, beside=29))
-    assert (error.fatal, "30 files beside its records. The limit is 29" in error.message) == (True, True)
+    assert (error.fatal, "30 files besides its records. The limit is 29" in error.message) == (True, True)
     assert any(isinstance(item, RawRecord) for item in read(content, "a.zip", limits=Limits(members=1, beside=30)))
     items = read(zipped({**beside, "a.jsonl": lines(1)}), "a.zip", format_name="cctu")
     assert len(errors(items)) == 29

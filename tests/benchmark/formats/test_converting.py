@@ -158,7 +158,7 @@ def test_what_stands_beside_the_steps_is_told_too(tmp_path: Path) -> None:
     assert convert(trace, "openai", "wild", "--losses", losses).counts == (1, 1, 0, 1)
     told = [json.loads(line) for line in losses.read_text().splitlines()]
     assert {(one["pointer"], one["what"].split("cannot represent ")[-1].rstrip(".")) for one in told} >= {
-        ("/tasks/t1/steps/s0", "what the assistant said beside the call"),
+        ("/tasks/t1/steps/s0", "what the assistant said with the call"),
         ("/tasks/t1/steps/s2", "that the answer is a refusal"),
         ("/tasks/t1/steps", "which calls were made in parallel"),
     }

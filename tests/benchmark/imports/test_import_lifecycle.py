@@ -403,7 +403,7 @@ def test_a_dry_run_can_be_imported_for_real_and_a_bad_end_repeated(
     assert "Rolling back" not in page  # It has: nothing goes on any more.
     assert repeat_import(actor=team.administrator, batch=failed).dry_run is True
 
-    with pytest.raises(Conflict, match="Nothing to repeat"):
+    with pytest.raises(Conflict, match="can’t be repeated"):
         repeat_import(actor=team.administrator, batch=fresh(real))
     with pytest.raises(Denied):
         repeat_import(actor=team.annotator, batch=dry)

@@ -75,7 +75,7 @@ def test_a_record_that_takes_too_long_is_rejected_and_the_others_are_read(monkey
     ]  # fmt: skip
     (problem,) = stopped.problems
     assert problem.pointer == ""
-    assert problem.message.startswith("Reading and checking this record takes more than 0.3 seconds of computing")
+    assert problem.message.startswith("This record takes more than 0.3 seconds to read and check")
     assert {before.dialogues[0].toolset, after.dialogues[0].toolset} <= prepared.toolsets.keys()
 
 

@@ -289,7 +289,7 @@ def test_nothing_verified_is_no_release(team: Team) -> None:
     make_item(team, "self_check_single", external_id="a")
     release = run_release(team)
     assert (release.state, release.left_out_count, release.archive) == ("failed", 1, "")
-    assert "No dialogue of this project is verified" in release.job.error
+    assert "No dialogue in this project is verified" in release.job.error
     assert not full_path(f"releases/{release.public_id}").exists()
     assert not ReleaseItem.objects.exists()
 
