@@ -475,7 +475,7 @@ def test_its_history_names_the_protocol_that_was_in_force_then(team: Team) -> No
     assert times.last().created_at == times.first().created_at  # type: ignore[union-attr]
     # Once all that waits has been moved, it says so, and what ended before does not.
     start_migration(actor=team.administrator, project=team.project)
-    with pytest.raises(Conflict, match="under another version"):
+    with pytest.raises(Conflict, match="under a different protocol version"):
         make_gold(team, sources[2])
     assert results.suggest(project=team.project, stage=STAGE) == []
 
