@@ -71,7 +71,7 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
         if membership is None:
             if Membership.objects.filter(project=project, user=user, role=role).exists():
                 return
-            raise Conflict(_("%(person)s does not have this role.") % {"person": user})
+            raise Conflict(_("%(person)s doesn’t have this role.") % {"person": user})
         if role == Role.ADMINISTRATOR:
             if not any(m.role == role and m.user_id != user.pk and m.user.is_active for m in memberships):
                 sentence = _("%(person)s is the only administrator. Make somebody else an administrator first.")
@@ -172,7 +172,7 @@ def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
         rows = rows.select_for_update(of=("self",))
     invitation = rows.first()
     if invitation is None or not invitation.is_open(timezone.now()) or not invitation.created_by.is_active:
-        raise Hidden(_("This invitation is not valid or has expired. Ask the person who sent it for a new one."))
+        raise Hidden(_("This invitation isn’t valid or has expired. Ask the person who sent it for a new one."))
     return invitation
 
 

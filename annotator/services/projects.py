@@ -124,7 +124,7 @@ def change_project(
     require_administrator(actor=actor, project=project)
     name = _required_name(name)
     if time_zone not in time_zones():
-        raise Invalid(_("“%(zone)s” is not a time zone. Use a name like Europe/Kyiv.") % {"zone": time_zone})
+        raise Invalid(_("“%(zone)s” isn’t a time zone. Use a name like Europe/Kyiv.") % {"zone": time_zone})
     if long_range_rule not in ("c3", "wild"):
         raise Invalid(_("The long-range rule must be “c3” or “wild”."))
     known = {check.id for check in all_checks()}
@@ -186,7 +186,7 @@ def _beside(mine: dict[str, Any], seen: dict[str, Any], now: dict[str, Any]) -> 
         words = ", ".join(f"{_label(key)} “{now.get(key, _('default'))[:80]}”" for key in clashes)
         raise Conflict(
             _(
-                "Somebody else changed the same settings: %(settings)s. Nothing is saved yet. Your values are below; "
+                "Somebody else changed the same settings: %(settings)s. Nothing was saved. Your values are below; "
                 "save again to overwrite theirs."
             )
             % {"settings": words},

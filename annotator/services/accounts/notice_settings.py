@@ -31,7 +31,7 @@ def change_settings(
     if unknown:
         raise Invalid(_("There is no kind of notice “%(kind)s”.") % {"kind": unknown[0]}, field="daily")
     if time_zone and time_zone not in time_zones():
-        sentence = _("“%(zone)s” is not a time zone. Use a name like Europe/Kyiv.")
+        sentence = _("“%(zone)s” isn’t a time zone. Use a name like Europe/Kyiv.")
         raise Invalid(sentence % {"zone": time_zone}, field="time_zone")
     with transaction.atomic():
         defaults = {"daily": [kind.value for kind in MAILED_BY_DEFAULT]}
@@ -43,7 +43,7 @@ def change_settings(
                 time_zone = stored.time_zone
             elif stored.time_zone not in (seen["time_zone"], time_zone):
                 sentence = _(
-                    "Another window changed the time zone to “%(zone)s”. Nothing is saved. Save again to overwrite it."
+                    "Another window changed the time zone to “%(zone)s”. Nothing was saved. Save again to overwrite it."
                 )
                 raise Conflict(
                     sentence % {"zone": stored.time_zone or _("Time zone of my first project")},

@@ -124,7 +124,7 @@ def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level:
         raise ValueError(f"{strange[0]!r} is not on the scale {values}.")
     q = len(values)
     if q < 2:
-        return undefined(name, n, gettext_noop("Undefined: there is only one value, so reviewers cannot disagree."))
+        return undefined(name, n, gettext_noop("Undefined: there is only one value, so reviewers can’t disagree."))
 
     def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
         expected = sum(share * (1 - share) for share in mean[2:]) / (q - 1)

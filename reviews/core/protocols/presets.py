@@ -91,7 +91,7 @@ _SINGLE_ROUND = (
     ChecklistItem(key="language", text=_("The message sounds like a real user; wording and language fit")),
     ChecklistItem(key="variety", text=_("The tasks differ in what they ask and how they ask it"), per_task=False),
     ChecklistItem(key="strategy", text=_("The policy label is the best way to handle the request")),
-    ChecklistItem(key="hidden", text=_("The message does not contain what the information label says is hidden")),
+    ChecklistItem(key="hidden", text=_("The message doesn’t contain what the information label says is hidden")),
 )
 #: The same appendix, second step.
 _MULTI_ROUND = (
@@ -106,7 +106,7 @@ _MULTI_ROUND = (
 _ROUND = (
     ChecklistItem(key="natural", text=_("The message sounds like a real user: short, elliptical, in context")),
     ChecklistItem(key="strategy", text=_("The policy label is the best way to handle the request")),
-    ChecklistItem(key="hidden", text=_("The message does not contain what the information label says is hidden")),
+    ChecklistItem(key="hidden", text=_("The message doesn’t contain what the information label says is hidden")),
     ChecklistItem(key="calls", text=_("Tools, arguments and dependencies are correct, and no call is redundant")),
     ChecklistItem(key="answer", text=_("The answer agrees with the observations")),
     ChecklistItem(key="switches", text=_("The policy changes between tasks as often as possible"), per_task=False),
@@ -114,7 +114,7 @@ _ROUND = (
 #: After AsyncTool, section 2.2.3.
 _TRAJECTORY = (
     ChecklistItem(
-        key="conditions", text=_("The first call starts from the task's true initial conditions"), per_task=False
+        key="conditions", text=_("The first call starts from the task’s true initial conditions"), per_task=False
     ),
     ChecklistItem(key="prerequisites", text=_("No call that a later call depends on is missing"), per_task=False),
     ChecklistItem(key="formats", text=_("Every argument is in a format that its tool supports"), per_task=False),

@@ -33,7 +33,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
         (
             "wrong_information_label",
             _("Wrong information label"),
-            _("The information is not hidden, or not in the way that the label says."),
+            _("The information isn’t hidden, or not in the way that the label says."),
         ),
         (
             "message_unnatural",

@@ -96,7 +96,7 @@ def _copy_revisions(dialogue: Dialogue, run: StageRun, text: str) -> dict[int, R
             if shown and same_content(load_text(content), parent.document()):
                 sentence = _(
                     "Revisions %(one)s and %(other)s of the item would have the same content. In ordinary dialogues "
-                    "this does not happen, so the item would stand out. Plant a different error."
+                    "this doesn’t happen, so the item would stand out. Plant a different error."
                 )
                 raise Invalid(sentence % {"one": parent.number, "other": number}, field="document")
         out[original.pk] = Revision.objects.create(

@@ -92,7 +92,7 @@ def prepare(
     if draft is None and document is None:
         draft = open_draft_of(actor, slot)
     if draft is not None and draft.base_id != seen.pk:
-        raise Conflict(_("Your draft is not based on the revision under review. Merge them first."))
+        raise Conflict(_("Your draft isn’t based on the revision under review. Merge them first."))
     text = _text(seen, draft, document)
     lines = read_rulings(rulings)
     if lines and stage.kind is not StageKind.EXPERT:

@@ -46,7 +46,7 @@ def test_a_role_ends_and_can_be_given_again(team):
     person = team.annotator
     members.end_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
     assert roles_in(team.project, person) == frozenset()
-    with pytest.raises(Conflict, match="does not have this role"):
+    with pytest.raises(Conflict, match="doesn’t have this role"):
         members.end_role(actor=team.administrator, project=team.project, user=person, role=SENIOR)
     members.grant_role(actor=team.administrator, project=team.project, user=person, role=ANNOTATOR)
     assert person.memberships.filter(project=team.project).count() == 2
@@ -101,7 +101,7 @@ def test_an_invitation_makes_a_member_once(team):
     assert secret not in str(vars(Invitation.objects.get(pk=invitation.pk)))
     assert members.accept_invitation(actor=team.outsider, secret=secret) == team.project
     assert roles_in(team.project, team.outsider) == {ANNOTATOR, SENIOR}
-    with pytest.raises(Hidden, match="not valid or has expired"):
+    with pytest.raises(Hidden, match="isn’t valid or has expired"):
         members.accept_invitation(actor=make_user("second"), secret=secret)
     assert events(team.project, "invitation.accepted")[0].actor == team.outsider
     assert [event.after["invitation"] for event in events(team.project, "membership.granted")] == [
@@ -127,7 +127,7 @@ def test_an_invitation_of_somebody_deactivated_lets_nobody_in(team):
     _, secret = invite(team, SENIOR)
     team.administrator.is_active = False
     team.administrator.save()
-    with pytest.raises(Hidden, match="not valid or has expired"):
+    with pytest.raises(Hidden, match="isn’t valid or has expired"):
         members.accept_invitation(actor=team.outsider, secret=secret)
 
 

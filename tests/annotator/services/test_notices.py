@@ -437,6 +437,6 @@ def test_without_an_address_or_a_place_in_the_project_there_is_no_mail(team: Tea
 def test_what_cannot_be_chosen(team: Team) -> None:
     with pytest.raises(Invalid, match="no kind of notice"):
         in_kyiv(team, daily=["gossip"])
-    with pytest.raises(Invalid, match="not a time zone"):
+    with pytest.raises(Invalid, match="isn’t a time zone"):
         in_kyiv(team, time_zone="Middle/Earth")
     assert "mention" in settings_of(team.annotator).daily

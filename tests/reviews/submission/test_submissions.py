@@ -179,7 +179,7 @@ def test_a_draft_begun_from_another_version_is_merged_first(team: Team, item: Di
     release(actor=team.annotator, token=claim.token)
     claim_and_submit(team.annotators[1], item, document=changed(current(item), "First."))
     item = make_again(team, item)
-    with pytest.raises(Conflict, match="not based on the revision under review"):
+    with pytest.raises(Conflict, match="isn’t based on the revision under review"):
         submit(team, held(team, item), "fix", draft=draft)
 
 
