@@ -718,11 +718,6 @@ class Migration(migrations.Migration):
                 (
                     "role",
                     models.CharField(
-                        choices=[
-                            ("annotator", "Annotator"),
-                            ("senior_reviewer", "Senior reviewer"),
-                            ("administrator", "Administrator"),
-                        ],
                         max_length=20,
                     ),
                 ),

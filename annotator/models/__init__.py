@@ -1,5 +1,6 @@
 """Tables of projects, people, dialogues and their surroundings."""
 
+from annotator.core.roles import Role
 from annotator.models.attempts import AttemptCount
 from annotator.models.content import (
     Dialogue,
@@ -17,7 +18,7 @@ from annotator.models.jobs import Job, JobCancellation, JobState, PeriodicTask
 from annotator.models.messages import MessageField
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.outdated import GuidelineChange, OutdatedDialogue
-from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, Role, User
+from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, User
 from annotator.models.replays import Replay
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch

@@ -8,8 +8,8 @@ from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
+from annotator.core.roles import Role
 from annotator.models.keys import new_pseudonym, new_public_id
 
 
@@ -87,12 +87,6 @@ class Project(models.Model):
         return self.name
 
 
-class Role(models.TextChoices):
-    ANNOTATOR = "annotator", _("Annotator")
-    SENIOR_REVIEWER = "senior_reviewer", _("Senior reviewer")
-    ADMINISTRATOR = "administrator", _("Administrator")
-
-
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def live(self) -> Self:
         """Roles that have not ended, including those of deactivated people."""
@@ -111,7 +105,7 @@ class Membership(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
-    role = models.CharField(max_length=20, choices=Role)
+    role = models.CharField(max_length=20)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
 
@@ -122,7 +116,7 @@ class Membership(models.Model):
             models.UniqueConstraint(
                 fields=["project", "user", "role"], condition=Q(ended_at=None), name="membership_once_per_role"
             ),
-            models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_known"),
+            models.CheckConstraint(condition=Q(role__in=[role.value for role in Role]), name="membership_role_known"),
         ]
         indexes = [models.Index(fields=["user", "project"], condition=Q(ended_at=None), name="membership_live_by_user")]
 

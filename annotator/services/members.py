@@ -124,7 +124,7 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
     roles = sorted(set(roles))
     if not roles:
         raise Invalid(_("Choose at least one role."))
-    unknown = [role for role in roles if role not in Role.values]
+    unknown = [role for role in roles if role not in set(Role)]
     if unknown:
         raise Invalid(_("There is no role “%(role)s”.") % {"role": unknown[0]})
     secret = secrets.token_urlsafe(24)

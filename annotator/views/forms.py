@@ -15,6 +15,7 @@ from annotator.core.schema.exact_json import loads
 from annotator.core.wording import has_unseen
 from annotator.errors import Conflict
 from annotator.models import NoticeKind, Role, User
+from annotator.presentation.components.labels import words_of
 from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.password_mails import mail_aside
@@ -163,7 +164,7 @@ class SettingsForm(forms.Form):
 
 class InvitationForm(forms.Form):
     roles = forms.MultipleChoiceField(
-        choices=Role.choices,
+        choices=lambda: [(role.value, words_of("role", role)) for role in Role],
         widget=forms.CheckboxSelectMultiple,
         label=_("Roles"),
         error_messages={"required": _("Choose at least one role.")},

@@ -17,6 +17,7 @@ from annotator.core.checks import all_checks
 from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Guideline, Invitation, Project, Role, User
+from annotator.presentation.components.labels import words_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services import members, projects
 from annotator.services.access.permissions import require_administrator, roles_in
@@ -34,7 +35,7 @@ def project_list(request: PageRequest) -> HttpResponse:
     rows = Project.objects.visible_to(request.user).order_by("name")
     held: dict[int, list[str]] = {}
     for membership in request.user.memberships.live().order_by("role"):
-        held.setdefault(membership.project_id, []).append(membership.get_role_display())
+        held.setdefault(membership.project_id, []).append(words_of("role", membership.role))
     return render(
         request,
         "annotator/project_list.html",
@@ -154,7 +155,7 @@ def _open_invitations(project: Project) -> list[tuple[Invitation, list[str]]]:
 
 
 def _labels(invitation: Invitation) -> list[str]:
-    return [str(Role(role).label) for role in invitation.roles]
+    return [words_of("role", role) for role in invitation.roles]
 
 
 @project_page
@@ -173,19 +174,19 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
         lost_work = members.lost_work(project=project, user=user, left=left)
         if action in ("deactivate", "end") and held and (lost_work or not left):
             context = {"person": user, "action": action, "role": role, "lost_work": lost_work, "leaves": not left}
-            if role in Role.values:
-                context["label"] = Role(role).label.lower()
+            if role in set(Role):
+                context["label"] = words_of("role", role).lower()
             return render(request, "annotator/member_leave.html", context)
     if action == "deactivate":
         members.deactivate_person(actor=request.user, project=project, user=user)
         messages.success(request, _("Removed %(person)s from the project. Their work is kept.") % {"person": user})
-    elif role in Role.values and action == "grant":
+    elif role in set(Role) and action == "grant":
         members.grant_role(actor=request.user, project=project, user=user, role=Role(role))
-        names = {"person": user, "role": Role(role).label.lower()}
+        names = {"person": user, "role": words_of("role", role).lower()}
         messages.success(request, _("%(person)s now has the role “%(role)s”.") % names)
-    elif role in Role.values and action == "end":
+    elif role in set(Role) and action == "end":
         members.end_role(actor=request.user, project=project, user=user, role=Role(role))
-        names = {"person": user, "role": Role(role).label.lower()}
+        names = {"person": user, "role": words_of("role", role).lower()}
         messages.success(request, _("%(person)s no longer has the role “%(role)s”.") % names)
     else:
         raise Invalid(_("Choose a role to add or remove."))

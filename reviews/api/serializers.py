@@ -76,7 +76,7 @@ class RulingInputSerializer(Input):
 
 
 class SubmissionSerializer(TokenSerializer):
-    verdict = serializers.ChoiceField(Verdict.choices)
+    verdict = serializers.ChoiceField([*Verdict])
     document = _ObjectField(required=False, help_text="The whole dialogue; by default your draft, or unchanged.")
     checklist = BoundedDictField(
         child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
@@ -153,7 +153,7 @@ class SubmittedSerializer(serializers.Serializer[Any]):
     """The submitted review; the dialogue’s reviews contain all of it."""
 
     public_id = serializers.CharField()
-    verdict = serializers.ChoiceField(Verdict.choices)
+    verdict = serializers.ChoiceField([*Verdict])
     made_revision = serializers.CharField(allow_null=True, help_text="The revision with your changes.")
     seconds = serializers.IntegerField()
     created_at = serializers.DateTimeField()

@@ -787,12 +787,6 @@ class Migration(migrations.Migration):
                 (
                     "verdict",
                     models.CharField(
-                        choices=[
-                            ("approve", "Approve"),
-                            ("fix", "Approve with changes"),
-                            ("reject", "Reject"),
-                            ("escalate", "Escalate"),
-                        ],
                         max_length=10,
                     ),
                 ),

@@ -5,6 +5,7 @@ one table. These copies have no foreign key constraint: the original has it, and
 and a lock on the project's row in each transaction.
 """
 
+from reviews.core.protocols import Verdict
 from reviews.models.agreement import AgreementCount, AgreementPending
 from reviews.models.comments import Comment, Feedback, FeedbackKind
 from reviews.models.counts import Counter, CounterDelta
@@ -14,7 +15,7 @@ from reviews.models.gold import GoldItem, GoldRate, GoldScore
 from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHistoryPending
 from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
 from reviews.models.review_sessions import ReviewSession, SessionDecision
-from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling, Verdict
+from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBackStratum
 from reviews.models.slots import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
 from reviews.models.workload import WorkloadCount, WorkloadPending

@@ -5,20 +5,13 @@ from typing import Self
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Guideline, Project, Revision, User
 from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
+from reviews.core.protocols import Verdict
 from reviews.models.cycles import StageRun
 from reviews.models.slots import Slot
-
-
-class Verdict(models.TextChoices):
-    APPROVE = "approve", _("Approve")
-    FIX = "fix", _("Approve with changes")
-    REJECT = "reject", _("Reject")
-    ESCALATE = "escalate", _("Escalate")
 
 
 class ReviewQuerySet(models.QuerySet["Review"]):
@@ -44,7 +37,7 @@ class Review(models.Model):
         Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
     stage_kind = models.CharField(max_length=20)
-    verdict = models.CharField(max_length=10, choices=Verdict)
+    verdict = models.CharField(max_length=10)
     seen_revision = models.ForeignKey(
         Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
@@ -79,7 +72,9 @@ class Review(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["public_id"], name="review_public_id_once"),
             models.UniqueConstraint(fields=["stage_run", "person"], name="review_once_per_person_and_round"),
-            models.CheckConstraint(condition=Q(verdict__in=Verdict.values), name="review_verdict_known"),
+            models.CheckConstraint(
+                condition=Q(verdict__in=[verdict.value for verdict in Verdict]), name="review_verdict_known"
+            ),
             models.CheckConstraint(
                 condition=Q(stage_kind="self_check") | Q(seen_author__isnull=True) | ~Q(person=F("seen_author")),
                 name="reviewer_is_not_author",

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
 
@@ -176,6 +177,11 @@ _NOT_ANNOTATED = {
     "topology": _("Topology not annotated"),
     "scenario": _("Scenario not annotated"),
 }
+
+
+def words_of(kind: str, value: object) -> str:
+    """Return the label of ``value`` as text in the reader's language."""
+    return gettext(label_of(kind, value).text)
 
 
 def label_of(kind: str, value: object) -> Label:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from annotator.errors import Denied, Hidden
 from annotator.models import Membership, Project, Role, User
 from annotator.models.content import Dialogue
+from annotator.presentation.components.labels import words_of
 from annotator.services.database.compiled import compiled
 
 #: Roles that see known answers and other people's work; people with such a role are never tested.
@@ -87,7 +88,7 @@ def require_role(*, actor: User, project: Project, roles: Set[Role]) -> frozense
     if not held:
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     if not held & roles:
-        needed = _(" or ").join(sorted(role.label.lower() for role in roles))
+        needed = _(" or ").join(sorted(words_of("role", role).lower() for role in roles))
         sentence = _("You need the role %(role)s in %(project)s to do this. Ask one of its administrators.")
         raise Denied(sentence % {"role": needed, "project": project.name})
     return held

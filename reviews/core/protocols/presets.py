@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from annotator.core.roles import Role
 from annotator.core.text import gettext_noop as _
 from reviews.core.protocols.protocol import (
     ANY,
@@ -19,7 +20,6 @@ from reviews.core.protocols.protocol import (
     Outcome,
     OutcomeRule,
     Protocol,
-    Role,
     Stage,
     StageKind,
     Verdict,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from annotator.core.roles import Role
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 from annotator.core.schema.formats import PERCENT
@@ -25,14 +26,6 @@ class StageKind(StrEnum):
     CROSS_CHECK = "cross_check"
     #: A senior reviewer settles disputes and reviews a sample of the other items.
     EXPERT = "expert"
-
-
-class Role(StrEnum):
-    """The roles of ``annotator.models.Role``, repeated because pure modules can't import models."""
-
-    ANNOTATOR = "annotator"
-    SENIOR_REVIEWER = "senior_reviewer"
-    ADMINISTRATOR = "administrator"
 
 
 class AuthorRule(StrEnum):

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotator.core.roles import Role
 from annotator.errors import DomainError
 from annotator.management.base import DONE, REFUSED, SentenceCommand, Stop
 from annotator.models import Project
 from reviews.core.protocols import PRESETS, Protocol, load_preset
-from reviews.core.protocols.protocol import Role
 from reviews.core.simulation import Rates, build_model
 from reviews.services.sampling.draws import SIMULATED
 from reviews.services.simulation.runner import run_to_end

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from annotator.core.text import gettext_noop
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
+from annotator.presentation.components.labels import words_of
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.jobs.jobs import kind_title
 from reviews.models import Verdict
@@ -145,8 +146,8 @@ def _title(after: dict[str, Any], titles: dict[str, str]) -> str:
 
 
 def _reviewed(after: dict[str, Any], titles: dict[str, str]) -> str:
-    known = after.get("verdict") in Verdict.values
-    verdict = str(Verdict(after["verdict"]).label).lower() if known else _("reviewed")
+    known = after.get("verdict") in set(Verdict)
+    verdict = words_of("verdict", after["verdict"]).lower() if known else _("reviewed")
     return f"{_title(after, titles)}: {verdict}"
 
 

@@ -11,7 +11,8 @@ from annotator.core.schema import canonical, content_hash, load_text
 from annotator.core.schema.canonical import without_kinds
 from annotator.core.schema.errors import Problem
 from annotator.errors import Conflict, Invalid
-from annotator.models import Membership, Project, Role, User
+from annotator.models import Membership, Project, User
+from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from annotator.services.projects import follow_long_range_rule
@@ -191,7 +192,7 @@ def staff_problems(protocol: Protocol, people: Sequence[frozenset[str]]) -> list
         able = [held for held in people if held & wanted]
         needed, why = _needed(stage, any(held & authors for held in able))
         if len(able) < needed:
-            roles = ", ".join(sorted(str(Role(role).label) for role in wanted))
+            roles = ", ".join(sorted(words_of("role", role) for role in wanted))
             sentence = ngettext(
                 "“%(stage)s” needs %(needed)s person with one of these roles: %(roles)s. It has %(able)s.",
                 "“%(stage)s” needs %(needed)s people with one of these roles: %(roles)s. It has %(able)s.",

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
 from annotator.models import Membership, Project, Role, User
+from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import Clock
@@ -76,8 +77,8 @@ def refusal(
 
     ``held``: what they have claimed in the slot's cycle, if already loaded.
     """
-    if not roles & {Role(role) for role in stage.eligible.roles}:
-        words = _(" or ").join(sorted(str(Role(role).label).lower() for role in stage.eligible.roles))
+    if not roles & set(stage.eligible.roles):
+        words = _(" or ").join(sorted(words_of("role", role).lower() for role in stage.eligible.roles))
         return _("“%(stage)s” needs the role %(roles)s. Ask an administrator for it.") % {
             "stage": stage.title,
             "roles": words,

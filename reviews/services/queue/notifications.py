@@ -8,7 +8,7 @@ from functools import partial
 from django.urls import reverse
 
 from annotator.core.text import Message, counted_message, message
-from annotator.models import Dialogue, NoticeKind, Project, Role, User
+from annotator.models import Dialogue, NoticeKind, Project, User
 from annotator.services.notices.notices import members_with, notify
 from reviews.core.protocols import Stage
 from reviews.models import AssignmentPlan, PlanAction, Slot
@@ -41,7 +41,7 @@ def notify_losses_last() -> Iterator[None]:
 
 def notify_experts(*, project: Project, stage: Stage) -> None:
     """Notify experts of a dispute; only once until they have read the notice."""
-    experts = sorted({person for role in stage.eligible.roles for person in members_with(project, Role(role.value))})
+    experts = sorted({person for role in stage.eligible.roles for person in members_with(project, role)})
     notify(
         actor=None,
         project=project,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden
 from annotator.models import Dialogue, Membership, User
+from annotator.presentation.components.labels import words_of
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import Clock
 from reviews.core.protocols import Protocol, Stage
@@ -60,7 +61,7 @@ def load_slot_work(*, actor: User, public_id: str) -> Work:
     claim, now = _read_claim(actor, public_id, None)
     slot = claim.slot
     if claim.state == ClaimState.SUBMITTED:
-        verdict = Review.objects.get(slot=slot).get_verdict_display()
+        verdict = words_of("verdict", Review.objects.get(slot=slot).verdict)
         raise Conflict(
             _("You have submitted your review of this item with the verdict “%(verdict)s”. It can’t be changed.")
             % {"verdict": verdict}

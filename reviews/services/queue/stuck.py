@@ -6,7 +6,8 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotator.models import Project, Role
+from annotator.models import Project
+from annotator.presentation.components.labels import words_of
 from reviews.core.protocols import Stage, StageKind
 from reviews.models import Slot, SlotState
 
@@ -55,7 +56,7 @@ def count_stuck(
 
 def stuck_sentence(stage: Stage, stuck: Stuck) -> str:
     """Return what is wrong, and what to do."""
-    words = _(" or ").join(sorted(str(Role(role).label).lower() for role in stage.eligible.roles))
+    words = _(" or ").join(sorted(words_of("role", role).lower() for role in stage.eligible.roles))
     if stuck.more:
         text = _(
             "“%(stage)s”: nobody can review at least %(count)s items, because everybody with the role %(role)s has "

@@ -18,6 +18,7 @@ from annotator.core.schema import SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Guideline, Revision, Role, User
+from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.database.statements import insert, update
@@ -145,7 +146,7 @@ def _already_submitted(review: Review, sent: str) -> Review:
             "You have already submitted this review with the verdict “%(verdict)s”. A submitted review can’t be "
             "changed, so your new revision wasn’t saved."
         )
-        % {"verdict": review.get_verdict_display()},
+        % {"verdict": words_of("verdict", review.verdict)},
         review={
             "public_id": review.public_id,
             "verdict": review.verdict,
@@ -354,7 +355,7 @@ def _make_revision(
         dialogue=dialogue,
         document=submission.document,
         parent=seen,
-        message=submission.reason or f"{title}: {submission.verdict.label.lower()}",
+        message=submission.reason or f"{title}: {words_of('verdict', submission.verdict).lower()}",
         branch=branch_of(slot) if moves_head else own,
         sealed=slot.stage_run.blind,
         stored=True,

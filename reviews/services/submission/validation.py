@@ -22,7 +22,6 @@ from annotator.services.dialogues.drafts import find_open_draft
 from annotator.services.dialogues.revisions import as_stored
 from annotator.services.dialogues.trials import start_trials
 from reviews.core.protocols import Protocol, Stage, StageKind
-from reviews.core.protocols import Verdict as PureVerdict
 from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
 from reviews.services.queue.slot_work import Work, branch_of
@@ -164,9 +163,9 @@ def _verdict(stage: Stage, verdict: str, changed: bool, disputed: bool) -> Verdi
             _("This stage has no verdict “%(verdict)s”. Choose one of: %(verdicts)s.")
             % {"verdict": verdict, "verdicts": words}
         )
-    if verdict == PureVerdict.APPROVE and changed:
-        raise Invalid(_("You changed the dialogue. Choose “Approve with changes”, or reset the draft."))
-    if verdict == PureVerdict.FIX and not changed:
+    if verdict == Verdict.APPROVE and changed:
+        raise Invalid(_("You changed the dialogue. Choose “Fix”, or reset the draft."))
+    if verdict == Verdict.FIX and not changed:
         raise Invalid(_("You haven’t changed anything. Choose “Approve”, or change the dialogue first."))
     return Verdict(verdict)
 

@@ -13,6 +13,7 @@ from annotator.core.forms.values import read_or_keep
 from annotator.core.schema.errors import Problem
 from annotator.models import Role
 from annotator.presentation.components.anchors import dom_id
+from annotator.presentation.components.labels import words_of
 from reviews.core.protocols import Outcome, Protocol
 from reviews.core.protocols.differences import (
     AUTHOR_RULES,
@@ -115,7 +116,7 @@ class _Maker:
             "roles": {
                 "name": f"{at}/eligible/roles[]",
                 "id": f"roles-{place + 1}",
-                "options": [(role.value, role.label, role.value in eligible["roles"]) for role in Role],
+                "options": [(role.value, words_of("role", role), role.value in eligible["roles"]) for role in Role],
                 "error": self.complaints.at(f"{at}/eligible/roles", f"roles-{place + 1}", below=True),
             },
             "switches": [

@@ -15,6 +15,7 @@ from annotator.errors import Conflict
 from annotator.models import Draft, Revision
 from annotator.presentation.case import SCENARIO_LABELS
 from annotator.presentation.components.json_text import is_cut
+from annotator.presentation.components.labels import words_of
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
 from annotator.presentation.graph import Pair
 from annotator.services.access.blindness import veil
@@ -201,7 +202,7 @@ def offered(bench: Workbench) -> list[dict[str, Any]]:
     return [
         {
             "value": verdict.value,
-            "label": verdict.label,
+            "label": words_of("verdict", verdict),
             "key": key,
             "primary": verdict in (Verdict.APPROVE, Verdict.FIX),
         }

@@ -69,8 +69,8 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     refused: DomainError | None = None
     seen = seen_version(request, bench.draft)
     window = window_of(request)
-    verdict = request.POST.get("verdict") or one_of(request.GET, "verdict", Verdict.values)
-    if verdict not in Verdict.values:
+    verdict = request.POST.get("verdict") or one_of(request.GET, "verdict", [*Verdict])
+    if verdict not in set(Verdict):
         verdict = ""
     if request.method == "POST":
         claim = claim_to_submit(request, bench)
@@ -114,7 +114,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
 
 def _submit_url(request: PageRequest, bench: Workbench) -> str:
     verdict = request.POST.get("verdict", "")
-    chosen = f"?verdict={verdict}" if verdict in Verdict.values else ""
+    chosen = f"?verdict={verdict}" if verdict in set(Verdict) else ""
     return reverse("workspace-submit", args=[bench.work.slot.public_id]) + chosen
 
 
