@@ -1,4 +1,4 @@
-"""Gold-standard examples: mark, withdraw, and find those that match an item."""
+"""Examples: mark, withdraw, and find those that match an item."""
 
 from collections.abc import Collection, Sequence
 
