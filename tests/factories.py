@@ -32,7 +32,9 @@ _numbers = itertools.count(1)
 def make_user(name: str = "", **fields: Any) -> User:
     """A person who can sign in by ``client.force_login`` only."""
     name = name or f"person{next(_numbers)}"
-    fields = {"display_name": name.capitalize(), "email": f"{name}@example.org", "password": "!"} | fields
+    fields = {
+        "display_name": name.capitalize(), "email": f"{name}@example.org", "password": "!", "language": "en"
+    } | fields  # fmt: skip
     return User.objects.create(username=name, **fields)
 
 

@@ -6,7 +6,7 @@ from django.core import signing
 from django.db.models import Q
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import get_language
+from django.utils.translation import get_language_from_request
 
 from annotator.models import User
 
@@ -41,9 +41,9 @@ def remember_device(request: HttpRequest, response: HttpResponse, person: User) 
 
 
 @receiver(user_logged_in)
-def remember_language(user: User, **_more: object) -> None:
+def remember_language(user: User, request: HttpRequest, **_more: object) -> None:
     """Remember the language of the person's browser, for their mails."""
-    language = get_language() or ""
+    language = get_language_from_request(request)
     if user.language != language:
         user.language = language
         user.save(update_fields=["language"])

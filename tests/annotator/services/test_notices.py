@@ -12,7 +12,6 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils.translation import override
 
 from annotator.core.text import Message, counted_message, message
 from annotator.errors import Hidden, Invalid
@@ -201,8 +200,9 @@ def test_each_reader_gets_a_notice_in_their_own_language(
     assert {len(row.text) for row in Notice.objects.filter(person=team.senior)} == {500, 21, 11, 24}
     for person, language, expected in ((team.annotator, "de", german), (team.senior, "en", english)):
         client.defaults["HTTP_ACCEPT_LANGUAGE"] = language
-        with override(language):
-            client.force_login(person)
+        person.set_password("long enough 1")
+        person.save()
+        client.post("/accounts/login/", {"login": person.username, "password": "long enough 1"})
         for path in ("/", "/notices/"):
             page = client.get(path).content.decode()
             assert [text for text in expected if text not in page] == []

@@ -66,7 +66,6 @@ def test_pages_without_anything_say_what_will_be_there(team: Team, path: str) ->
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_ask_a_fixed_number_of_questions(team: Team, path: str) -> None:
     asked = []
-    page(team.administrator, team, path)  # The first sign-in stores the language.
     for more in (1, 3):
         for _ in range(more):
             rejected(team, ("answer_wrong",))
