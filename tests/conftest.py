@@ -58,6 +58,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if any(f"pytest.mark.{kind}" in text for kind in kinds.split(",")) else True
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     missing = {}
     if not os.environ.get("TEST_DATABASE_URL", "").startswith("postgres"):
@@ -76,6 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = [item for item in items if uses_database(item)]
         config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
         items[:] = chosen
+    # Slow tests first, in random order like the rest, so that no process waits at the end for another's slow test.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def uses_database(item: pytest.Item) -> bool:

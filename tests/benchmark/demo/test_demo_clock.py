@@ -48,6 +48,7 @@ def test_services_and_the_database_tell_the_time_that_is_pretended() -> None:
     assert Project.objects.annotate(told=Now()).get().told - THEN > timedelta(days=1)
 
 
+@pytest.mark.any_database
 @pytest.mark.django_db
 def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_whole(
     monkeypatch: pytest.MonkeyPatch,

@@ -267,6 +267,7 @@ print(json.dumps([job.state, peak]))
 """
 
 
+@pytest.mark.any_database
 def test_memory_does_not_grow_with_the_file(team: Team, process_environment: dict[str, str], tmp_path: Path) -> None:
     """Three times the records in no more than a quarter more memory."""
     if not Path("/proc/self").exists():

@@ -30,6 +30,7 @@ def coded(code: str) -> dict[str, Any]:
     return with_constraint("c4", validator={"code": code, "function": "validate_punctuation", "good": [], "bad": []})
 
 
+@pytest.mark.any_database
 def test_a_validator_that_hangs_costs_its_author_a_sentence_and_nobody_else_a_job(
     transactional_db: None, start_worker: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
