@@ -32,7 +32,7 @@ MAX_COMPUTING, SLOWED_FOR, MAX_SLOWED = 2.0, 600.0, 2
 FREE_COMPUTING = 0.25
 
 _SENTENCE = gettext_noop(
-    "Too many large uploads or downloads are running, yours or those of others. Nothing was changed. Wait until one is "
+    "Too many large uploads or downloads are running (yours or other people’s). Nothing was changed. Wait until one is "
     "complete and try again."
 )
 _DONE = gettext_noop(

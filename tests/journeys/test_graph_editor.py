@@ -228,7 +228,7 @@ def test_without_scripts(window_of, team):
     page.get_by_role("button", name="Add dependency").click()
     assert edges_of(team)["s3"] == "(s2)"
     expect(graph.edge("s3", "s2")).to_be_visible()
-    page.get_by_role("button", name="Remove that s3 depends on s2").click()
+    page.get_by_role("button", name="Remove the dependency of s3 on s2").click()
     assert edges_of(team)["s3"] == ""
     page.get_by_role("button", name="Accept all").click()
     assert edges_of(team)["s3"] == "s1"

@@ -117,8 +117,8 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
             warnings.append(f"{row.title}: accepted, although it breaks this constraint.")
         elif row.kind is RowKind.ENOUGH:
             warnings.append(
-                f"{row.title}: rejected, although the sentence names this as one of several examples, "
-                "of which one is enough. The validator is too strict."
+                f"{row.title}: rejected, although the sentence names this as one of several examples "
+                "and one of them is enough. The validator is too strict."
             )
         else:
             warnings.append(

@@ -195,7 +195,7 @@ def _read_env_info(reading: LanguageReading, document: dict[str, Any]) -> None:
     for position, value in enumerate(values):
         if value is not None and type(value) is not str:
             place = f"/{key}/{position}" if type(raw) is list else f"/{key}"
-            reading.problems.add(place, f"The env_info must be text or one text a task, not {describe(value)}.")
+            reading.problems.add(place, f"The env_info must be text, or one text for each task, not {describe(value)}.")
             return
     cut = [None if value is None else value.partition(_WEEKDAY)[0].strip() for value in values]
     if any(value is not None and value.partition(_WEEKDAY)[2][1:].strip() for value in values):

@@ -119,10 +119,10 @@ def require_worth_releasing(release: Release) -> None:
     if release.require_all and release.left_out_count:
         raise Invalid(
             counted_message(
-                "%(count)s dialogue would be left out of release %(version)s, but all were required. It is listed with "
-                "its reason.",
-                "%(count)s dialogues would be left out of release %(version)s, but all were required. Each is listed "
-                "with its reason.",
+                "Release %(version)s failed, because %(count)s dialogue would be left out. It is listed with its "
+                "reason.",
+                "Release %(version)s failed, because %(count)s dialogues would be left out. Each is listed with its "
+                "reason.",
                 release.left_out_count,
                 version=release.version,
             )

@@ -106,7 +106,7 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL) -> Residual:
         low, high = low + least, high + most
     method = gettext_noop("Exact hypergeometric bounds.")
     if any(len(sample) > 1 for sample in samples):
-        method = gettext_noop("Exact hypergeometric bounds; strata drawn at one rate count as one sample.")
+        method = gettext_noop("Exact hypergeometric bounds; strata drawn at the same rate count as one sample.")
     if len(samples) > 1:
         method = method.replace(".", ", summed over the rates so that they hold jointly.")
     # With rounding, the bounds of one sample may exclude the weighted estimate.

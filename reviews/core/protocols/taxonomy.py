@@ -33,7 +33,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
         (
             "wrong_information_label",
             _("Wrong information label"),
-            _("The information isn’t hidden, or not in the way that the label says."),
+            _("The information isn’t hidden, or it is hidden in a different way from what the label says."),
         ),
         (
             "message_unnatural",
@@ -54,7 +54,7 @@ TAXONOMY: tuple[ErrorType, ...] = tuple(
         (
             "clarification_wrong",
             _("Wrong clarification"),
-            _("The question asks for something known or unnecessary, or not for what is missing."),
+            _("The question asks for something that is known or unnecessary, or doesn’t ask for what is missing."),
         ),
         ("other", _("Other"), _("Describe the error in the note.")),
     )

@@ -74,8 +74,8 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
                 limit=f"{100 * evidence.above:g} %",
             ),
             consequence=counted_message(
-                "Your other dialogue, which wasn’t drawn, is sent back to you. Check it for these errors.",
-                "Your other %(count)s dialogues, which weren’t drawn, are sent back to you. Check them for these "
+                "Your other dialogue, which wasn’t drawn, was sent back to you. Check it for the same errors.",
+                "Your other %(count)s dialogues, which weren’t drawn, were sent back to you. Check them for the same "
                 "errors.",
                 items,
             ),

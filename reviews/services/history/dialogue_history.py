@@ -205,7 +205,7 @@ def _opened(after: dict[str, Any], titles: dict[str, str]) -> str:
 _WRITERS: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
     "project.changed": _settings_changed,
     "project.checkpoint": _counted(
-        gettext_noop("Checkpoint over %(events)s event"), gettext_noop("Checkpoint over %(events)s events"), "events"
+        gettext_noop("Checkpoint for %(events)s event"), gettext_noop("Checkpoint for %(events)s events"), "events"
     ),
     "guideline.flagged": _counted(
         gettext_noop("Guideline %(number)s: %(dialogues)s dialogue marked as outdated%(because)s"),

@@ -99,7 +99,7 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
         begun = None if alone else other_started_slot(actor=actor, slot=slot)
         if begun is not None:
             raise Conflict(
-                _("You have started and released this item in slot %(slot)s. Claim that slot; it has your draft.")
+                _("You started this item in slot %(slot)s and released it. Claim that slot again; it has your draft.")
                 % {"slot": begun.public_id}
             )
         if live is not None and not _release_if_overdue(live, slot):

@@ -149,7 +149,10 @@ def recompute_draw(draw: Draw) -> list[str]:
         )
     if drawn != recorded:
         missed, extra = len(drawn - recorded), len(recorded - drawn)
-        sentence = _("The seed draws %(missed)s other items and leaves out %(extra)s of the recorded sample.")
+        sentence = _(
+            "With this seed, the draw selects %(missed)s items that aren’t in the recorded sample, and leaves out "
+            "%(extra)s of those that are."
+        )
         problems.append(sentence % {"missed": missed, "extra": extra})
     if strata != draw.strata or len(population) != draw.population_size or len(drawn) != draw.sample_size:
         problems.append(_("The recorded sizes don’t match the population and its sample."))

@@ -214,8 +214,8 @@ def waive_found(
     if not any(one.severity == "warning" and (one.check, one.anchor, one.value_hash) == key for one in found):
         raise Conflict(
             _(
-                "There is no such warning, or its value has changed. Send check, anchor and value_hash as in the "
-                "refusal of your submission, and the document that you want to submit."
+                "There is no such warning, or its value has changed. Send check, anchor and value_hash as given in the "
+                "response that refused your submission, and the document that you want to submit."
             )
         )
     return waive(actor=actor, work=work, check=key[0], anchor=key[1], value_hash=key[2], reason=reason)

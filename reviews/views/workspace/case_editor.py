@@ -96,7 +96,7 @@ def parameter_operation(
     """Return the operation of the parameter form of a constraint or variant. Raises Invalid for invalid values."""
     parts = split(anchor)
     if parts[:1] != ("constraints",) or not (len(parts) == 2 or (len(parts) == 4 and parts[2] == "variants")):
-        raise Invalid(_("This form no longer belongs to a constraint. Reload the page."))
+        raise Invalid(_("The constraint that this form edits no longer exists. Reload the page."))
     constraint = resolve(document, below("/constraints", parts[1]))
     category = find_category(constraint["category"])
     if category is None:
@@ -120,7 +120,7 @@ def expected_operation(
     """Return the operation of a tool's expected texts: an empty one is removed, an unchanged one stays as it is."""
     held = resolve(document, anchor)
     if not isinstance(held, list):
-        raise Invalid(_("This form no longer belongs to the unsolved set. Reload the page."))
+        raise Invalid(_("The list that this form edits is no longer in the unsolved set. Reload the page."))
     value = []
     for n in range(max(len(held), MAX_EXPECTED) + 1):
         text = posted.get(f"{EXPECTED}:{n}")

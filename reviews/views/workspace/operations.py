@@ -39,7 +39,7 @@ def _arguments(posted: QueryDict, anchor: str, document: dict[str, Any], toolset
     """Return the operation of a call's argument form. Raises Invalid if a field does not match its type."""
     call = resolve(document, anchor)
     if not isinstance(call, dict) or "arguments" not in call or not isinstance(call.get("name"), str):
-        raise Invalid(_("This form no longer belongs to a call. Reload the page."))
+        raise Invalid(_("The call that this form edits no longer exists. Reload the page."))
     tool = toolset.tools.get(call["name"])
     if tool is None:
         raise Invalid(_("The tool %(name)s isn’t in the toolset. Edit the arguments as JSON.") % {"name": call["name"]})

@@ -81,7 +81,7 @@ def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
     assert DrawItem.objects.filter(draw=draw, selected=True).count() == 2
     body = one_line(page(team.senior, team, check=draw.public_id))
     assert "couldn’t be reproduced" in body
-    assert "The seed draws 2 other items and leaves out 2 of the recorded sample." in body
+    assert "the draw selects 2 items that aren’t in the recorded sample, and leaves out 2 of those that are." in body
 
 
 def test_whoever_reviews_a_member_blind_does_not_see_the_population(team: Team) -> None:

@@ -70,7 +70,10 @@ def test_anybody_can_draw_again(team: Team) -> None:
     assert recompute_draw(drawn) == []
     other = drawn.items.filter(selected=False)[0]
     DrawItem.objects.filter(pk=other.pk).update(selected=True)
-    assert recompute_draw(drawn) == ["The seed draws 0 other items and leaves out 1 of the recorded sample."]
+    assert recompute_draw(drawn) == [
+        "With this seed, the draw selects 0 items that aren’t in the recorded sample, and leaves out 1 of those "
+        "that are."
+    ]
     DrawItem.objects.filter(pk=other.pk).update(selected=False, stratum="p-nobody")
     assert any("population doesn’t match the hash" in problem for problem in recompute_draw(drawn))
 

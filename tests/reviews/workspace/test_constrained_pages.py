@@ -285,7 +285,7 @@ def test_a_form_for_another_kind_of_place_is_refused(client: Client, team: Team,
     posted = {"op": op, "anchor": anchor, "seen": "0", "u:0": "x"}
     response = client.post(f"/work/{slot}/edit/", posted, headers={"HX-Request": "true"})
     assert response.status_code == 422
-    assert "no longer belongs to" in response.content.decode()
+    assert "that this form edits" in response.content.decode()
 
 
 def test_a_refused_edit_comes_back_beside_what_is_stored(client: Client, team: Team) -> None:
