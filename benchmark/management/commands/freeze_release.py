@@ -55,7 +55,7 @@ class Command(PipelineCommand):
         elif options["require_all"] and release.left_out_count:
             refused = (
                 f"{counted(release.left_out_count, 'dialogue')} would be left out of this release, "
-                "but all are required."
+                "but --require-all allows none."
             )
         if refused:
             self.say(refused)
