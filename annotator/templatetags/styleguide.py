@@ -130,7 +130,7 @@ class SampleForm(forms.Form):
     expires = forms.DateField(label="Expires on", required=False, widget=forms.DateInput(attrs={"type": "date"}))
     verdict = forms.ChoiceField(
         label="Verdict",
-        choices=[("approve", "Approve"), ("fix", "Fix"), ("reject", "Reject"), ("escalate", "Escalate")],
+        choices=[("approve", "Approve"), ("fix", "Approve with fix"), ("reject", "Reject"), ("escalate", "Escalate")],
         widget=forms.RadioSelect,
     )
     agreed = forms.BooleanField(label="I have read the guideline")

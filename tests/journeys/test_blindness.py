@@ -25,7 +25,7 @@ def test_a_second_reviewer_sees_nothing_of_the_first(window_of, team):
     window.open_place(ANSWER)
     with window.saving():
         page.locator("#answer-text").fill("Zebra answer")
-    window.submit("Fix", reason="Zebra reason")
+    window.submit("Approve with fix", reason="Zebra reason")
     assert Review.objects.filter(reason="Zebra reason", sealed=True).count() == 1
 
     other = open_workspace(window_of, team, second)
@@ -45,7 +45,7 @@ def test_a_second_reviewer_sees_nothing_of_the_first(window_of, team):
     other.open_place(ANSWER)
     with other.saving():
         other.page.locator("#answer-text").fill("Okapi answer")
-    other.submit("Fix", reason="Okapi reason")
+    other.submit("Approve with fix", reason="Okapi reason")
     # Both are in: now everybody sees both.
     window.page.goto(own)
     for word in ("Zebra reason", "Okapi reason", "Zebra comment"):

@@ -227,7 +227,7 @@ def repair_first_item(journey: Journey, amina: BrowserWindow) -> None:
     expect(amina.chat.locator(".task-head").first).to_contain_text("Mixed")
     journey.look(amina)
 
-    page.locator("#toolbar").get_by_role("button", name="Fix…").click()
+    page.locator("#toolbar").get_by_role("button", name="Approve with fix…").click()
     page.wait_for_url("**/submit/**")
     journey.look(amina)
     page.get_by_role("group", name="Task 1").get_by_label("Yes").first.check()
@@ -277,7 +277,7 @@ def cross_check(journey: Journey, boris: User, chen: User) -> None:
     second.page.go_back()
     second.page.goto("/")
     second.page.get_by_role("link", name=FIRST).click()
-    second.submit("Fix", reason="The answer names no show by its title.")
+    second.submit("Approve with fix", reason="The answer names no show by its title.")
     assert Review.objects.filter(dialogue=dialogue, stage_kind="review", sealed=True).count() == 0
 
 

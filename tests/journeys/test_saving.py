@@ -178,7 +178,7 @@ def test_numbers_are_as_they_were_when_another_place_is_edited(window_of, team):
     window.open_place("task t1")
     with window.saving():
         page.get_by_label("User’s message").fill("How is the weather in Ghent now?")
-    window.submit("Fix", reason="Said as one says it.")
+    window.submit("Approve with fix", reason="Said as one says it.")
     stored = current(Dialogue.objects.get())["tasks"][0]
     assert stored["user_message"] == "How is the weather in Ghent now?"
     assert repr(stored["steps"][0]["arguments"]) == repr(dict(sorted(call["arguments"].items())))

@@ -79,7 +79,7 @@ def look_at_the_code(window: BrowserWindow, check_accessibility: Any) -> None:
     expect(page.get_by_text("Trial passed")).to_be_visible()
     page.locator(".page-head .actions a").click()
     expect(page.locator("#toolbar")).to_contain_text("No issues")
-    window.submit("Fix", reason="The code says which sign it wants.")
+    window.submit("Approve with fix", reason="The code says which sign it wants.")
 
 
 def released_and_imported_again(window: BrowserWindow, project: Project, folder: Path) -> None:

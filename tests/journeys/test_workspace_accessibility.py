@@ -87,7 +87,7 @@ def test_everything_can_be_done_without_scripts(window_of, team, page_problems):
     page.get_by_label("Your comment").fill("By hand.")
     page.get_by_role("button", name="Add comment").click()
     expect(window.inspector.get_by_role("article")).to_contain_text("By hand.")
-    page.get_by_role("button", name="Fix…").click()
+    page.get_by_role("button", name="Approve with fix…").click()
     page.locator("#reason").fill("The other city.")
     page.get_by_role("button", name="Submit and close").click()
     window.expect_home()

@@ -303,7 +303,7 @@ def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(wi
         page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("link", name="Sign in")).to_be_hidden()
     assert steps_of(team)[1]["text"] == "Kept."
-    page.locator("#toolbar").get_by_role("button", name="Fix…").click()
+    page.locator("#toolbar").get_by_role("button", name="Approve with fix…").click()
     page.wait_for_url("**/submit/**")
     Session.objects.all().delete()
     page.locator("#reason").fill("Shorter.")

@@ -66,7 +66,7 @@ LABELS: dict[str, dict[str, Label]] = {
     },
     "verdict": {
         "approve": Label(_("Approve"), "good", "check"),
-        "fix": Label(_("Fix"), "info", "pencil"),
+        "fix": Label(_("Approve with fix"), "info", "pencil"),
         "reject": Label(_("Reject"), "bad", "cross"),
         "escalate": Label(_("Escalate"), "warn", "escalate"),
     },

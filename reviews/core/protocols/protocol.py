@@ -38,7 +38,7 @@ class AuthorRule(StrEnum):
 
 class Verdict(StrEnum):
     APPROVE = "approve"
-    #: Approve with changes.
+    #: Approve with a change of the dialogue.
     FIX = "fix"
     REJECT = "reject"
     ESCALATE = "escalate"

@@ -164,7 +164,7 @@ def _verdict(stage: Stage, verdict: str, changed: bool, disputed: bool) -> Verdi
             % {"verdict": verdict, "verdicts": words}
         )
     if verdict == Verdict.APPROVE and changed:
-        raise Invalid(_("You changed the dialogue. Choose “Fix”, or reset the draft."))
+        raise Invalid(_("You changed the dialogue. Choose “Approve with fix”, or reset the draft."))
     if verdict == Verdict.FIX and not changed:
         raise Invalid(_("You haven’t changed anything. Choose “Approve”, or change the dialogue first."))
     return Verdict(verdict)

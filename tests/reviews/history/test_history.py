@@ -32,7 +32,7 @@ def test_what_happened_newest_first_in_words(team: Team) -> None:
         "Priority set to high",
         "Expert verification: reassigned: Knows the domain.",
         "Cross-check: escalated to a senior reviewer, 1 discrepancy",
-        "Cross-check: fix",
+        "Cross-check: approve with fix",
         "Cross-check: approve",
         "Self-check, multi round: passed",
         "Self-check, multi round: approve",
@@ -126,7 +126,7 @@ def test_projects_have_their_own(team: Team) -> None:
 def test_a_change_shows_in_the_history_of_content_only_once_settled(team: Team) -> None:
     item = make_item(team, "cross_check")
     claim_and_submit(team.annotators[1], item, "fix", document=changed(current(item)))
-    fixed = "Cross-check: fix"
+    fixed = "Cross-check: approve with fix"
     assert fixed not in [entry.text for entry in read_history(actor=team.administrator, dialogue=item)]
     claim_and_submit(team.annotators[2], item, "approve")
     assert fixed in [entry.text for entry in read_history(actor=team.administrator, dialogue=item)]

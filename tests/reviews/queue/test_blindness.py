@@ -88,7 +88,7 @@ def test_the_reviewer_sees_their_own(team: Team) -> None:
     assert [review["verdict"] for review in own["reviews"]][-1] == "fix"
     assert own["comments"] == ["Is this one request?"]
     assert ("label.x", "/tasks/t1", "0" * 16) in own["waivers"]
-    assert any("Cross-check: fix" in text for text in own["history"])
+    assert any("Cross-check: approve with fix" in text for text in own["history"])
     assert None in [revision["number"] for revision in own["revisions"]]
 
 
