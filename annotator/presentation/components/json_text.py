@@ -17,8 +17,9 @@ _LINE = 40
 OPEN, CLOSE, FIGURE, FIGURE_END = "\ue000", "\ue001", '"\ue002', '\ue003"'
 _SIGNS = re.compile(f"{FIGURE}|{FIGURE_END}|[{OPEN}{CLOSE}]")
 _QUOTE = "&#34;"
-#: A key, string, number or word of an escaped JSON text. A marked number has quotes.
-_PARTS = re.compile(rf"({_QUOTE}(?:[^&\\]++|\\.|&(?!#34;))*+{_QUOTE}|[-\dIN][\w.+-]*|[a-z]+)")
+#: A key, string, number or word of an escaped JSON text. A marked number has quotes. The outer repetition is not
+#: possessive, because that finds nothing in Python before 3.11.5.
+_PARTS = re.compile(rf"({_QUOTE}(?:[^&\\]++|\\.|&(?!#34;))*{_QUOTE}|[-\dIN][\w.+-]*|[a-z]+)")
 _CLASSES = {"&": "s", "t": "w", "f": "w", "n": "w"}
 _MARKED_NUMBER = f"{_QUOTE}{FIGURE[1]}"
 
