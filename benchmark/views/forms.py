@@ -32,7 +32,7 @@ class ImportForm(forms.Form):
         required=False,
         label=_("Revise known dialogues"),
         help_text=_(
-            "A record with a known id and new content becomes a new revision. If this is off, the record is rejected."
+            "A record with a known ID and new content becomes a new revision. If this is off, the record is rejected."
         ),
     )
     reopen = forms.BooleanField(

@@ -50,7 +50,7 @@ function cancelForeign(event) {
   if (!isSomebodyElses()) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  const text = gettext("Somebody else has signed in to this browser, so nothing was sent. Sign in again in another window and continue here, or reload this page.");
+  const text = gettext("Somebody else has signed in on this browser, so nothing was sent. Sign in again in another window and continue here, or reload this page.");
   emit("toast", {tone: "bad", text});
 }
 
@@ -79,7 +79,7 @@ addEventListener(
     asking.add(form);
     const answer = await askWhetherSignedIn(person.dataset.signedIn);
     if (answer === "no") emit("toast", {tone: "bad", text: gettext("You are signed out, so nothing was sent. Sign in again in another window and continue here.")});
-    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server doesn’t respond, so nothing was sent. Try again.")});
+    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server isn’t responding, so nothing was sent. Try again.")});
     else {
       allowed.add(form);
       form.requestSubmit(submitter);

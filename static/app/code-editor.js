@@ -64,7 +64,7 @@ class CodeEditor extends HTMLElement {
     frame.className = "frame";
     const hint = document.createElement("p");
     hint.id = "hint";
-    hint.textContent = gettext("Tab indents. To leave the editor, press Escape, then Tab.");
+    hint.textContent = gettext("Tab indents. To leave the editor, press Esc, then Tab.");
     shadow.replaceChildren(frame, ...(indents ? [hint] : []));
     shadow.adoptedStyleSheets = [frameStyle()];
     this.#view = new cm.EditorView({

@@ -105,7 +105,7 @@ class Heartbeat extends HTMLElement {
       if (this.#signedOut) this.textContent = "";
       this.#signedOut = response.redirected;
       if (response.redirected) {
-        this.textContent = gettext("You are signed out. Your text is kept in this browser. Sign in again in another tab.");
+        this.textContent = gettext("You are signed out. Your text is kept in this browser. Sign in again in another window.");
       } else if (response.status !== 204) {
         this.#stopped = STOPS.has(response.status);
         this.innerHTML = await response.text();

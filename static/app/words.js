@@ -410,7 +410,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (ctx.response.status === 409 && question && !/^\s*<!doctype html/i.test(ctx.text)) {
     asked.set(form, sent.get(ctx).body);
     if (!question.firstElementChild) {
-      const text = gettext("Another window has changed the same place. Choose below which version to keep.");
+      const text = gettext("The same place was changed in another window. Choose below which version to keep.");
       document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "warn", text}}));
     }
     ctx.target = question;
@@ -435,8 +435,8 @@ async function showStored(form) {
   await globalThis.htmx.ajax("GET", location.href, {source: document.body, target: form, select: `#${id}`, swap: "outerHTML"});
   const moved = document.getElementById(id)?.elements.seen?.value !== seen;
   const text = moved
-    ? gettext("Another window has also changed this form and the draft. This page now shows the saved versions.")
-    : gettext("Another window has also changed this form. This page now shows the saved version.");
+    ? gettext("This form and the draft were also changed in another window. This page now shows the saved versions.")
+    : gettext("This form was also changed in another window. This page now shows the saved version.");
   document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text}}));
 }
 

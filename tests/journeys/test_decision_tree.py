@@ -51,9 +51,9 @@ def test_figure_3_by_mouse(window_of, team, check_accessibility):
     at(page, "s1;s0")
     expect(tree.locator(".tree-level.taken")).to_have_count(2)
     expect(tree).to_contain_text("1 path left")
-    expect(tree).to_contain_text("None optimal")
+    expect(tree).to_contain_text("No longer optimal")
     check_accessibility(page)
-    page.get_by_label("Steps taken").get_by_role("link", name="s1", exact=True).click()
+    page.get_by_label("Batches taken").get_by_role("link", name="s1", exact=True).click()
     at(page, "s1")
     branches(page).nth(2).click()
     at(page, "s1;s0,s2")
@@ -127,7 +127,7 @@ def test_a_trajectory_of_ones_own(window_of, team, check_accessibility, page_pro
     expect(page.locator("#tree .tree-level.taken")).to_have_count(1)
     # Typed text stays, whatever the tree shows.
     expect(field).to_contain_text("add_slide")
-    page.get_by_role("link", name="Try these steps").click()
+    page.get_by_role("link", name="Try this path").click()
     expect(field).not_to_contain_text("add_slide")
     expect(field).to_contain_text("get_ranking")
 

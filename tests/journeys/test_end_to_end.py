@@ -260,7 +260,7 @@ def cross_check(journey: Journey, boris: User, chen: User) -> None:
     first.submit("Approve", reason="Bobcat: nothing to add.")
 
     second.open_panel("Comments")
-    expect(second.inspector).to_contain_text("No comments yet.")
+    expect(second.inspector).to_contain_text("No comments yet")
     second.open_place("s4 of task t1")
     with second.saving():
         second.page.locator("#answer-text").fill("Air good on both days. Two shows: Cirque by night, Desert strings.")

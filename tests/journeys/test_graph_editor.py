@@ -191,7 +191,7 @@ def test_a_value_is_shown_where_it_stands(window_of, team):
     with window.saving():
         field.fill("Atlantis")
     expect(page.locator("#sources")).to_contain_text("no source")
-    page.get_by_text("Mark city as inferable …").click()
+    page.get_by_text("Mark city as inferable…").click()
     page.get_by_label("What is it inferred from?").fill("a legend")
     with window.saving():
         page.get_by_role("button", name="Mark as inferable", exact=True).click()

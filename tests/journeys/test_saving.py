@@ -314,7 +314,7 @@ def test_two_tabs_with_the_form_of_one_review_lose_nothing(window_of, team, page
     edit_draft(actor=team.annotator, draft=draft, operation=edit, seen=draft.version)
     with answered(two):
         no(two, 1).check()
-    expect(two.locator("#toasts")).to_contain_text("Another window has also changed this form and the draft")
+    expect(two.locator("#toasts")).to_contain_text("This form and the draft were also changed in another window")
     expect(two.locator("#verdict")).to_contain_text("And in Bruges?")
     expect(two.locator("#reason")).to_have_value("The city is wrong.")
     expect(no(two, 0)).to_be_checked()

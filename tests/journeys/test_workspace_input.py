@@ -346,7 +346,7 @@ def test_a_form_whose_server_does_not_answer_says_so_and_can_be_sent_again(windo
     with page.expect_request("**/signed-in/"):
         page.get_by_role("button", name="Publish").click()
     page.clock.run_for(10_000)
-    expect(page.locator("#toasts")).to_contain_text("The server doesn’t respond, so nothing was sent. Try again.")
+    expect(page.locator("#toasts")).to_contain_text("The server isn’t responding, so nothing was sent. Try again.")
     expect(page.get_by_label("Text (Markdown)")).to_have_value("# An hour’s work")
     page.clock.run_for(1)
     page.unroute("**/signed-in/")

@@ -156,11 +156,11 @@ def _why(mine: Dialogue, theirs: Dialogue, firsts: dict[int, str], matched: set[
     if changed[0] is mine:
         sentence = _(
             "This dialogue has changed since it was last compared with its language variant %(variant)s. Compare both "
-            "and confirm that they agree."
+            "and choose “Mark as matching” if they agree."
         )
     else:
         sentence = _(
-            "The language variant %(variant)s has changed since the two were last compared. Compare both and confirm "
-            "that they agree."
+            "The language variant %(variant)s has changed since the two were last compared. Compare both and choose "
+            "“Mark as matching” if they agree."
         )
     return sentence % {"variant": theirs.external_id}, False

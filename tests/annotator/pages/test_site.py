@@ -550,7 +550,7 @@ def test_a_page_asked_for_by_the_wrong_method(member, team):
     response = member.get(f"/p/{team.project.slug}/people/{team.annotator.public_id}/")
     assert response.status_code == 405
     assert response["Allow"] == "POST"
-    assert "Not a page" in words(response)
+    assert "Can’t open this address" in words(response)
     assert member.head("/theme/").status_code == 405
 
 

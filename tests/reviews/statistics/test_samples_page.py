@@ -54,7 +54,7 @@ def test_rounds_and_their_draws(team: Team) -> None:
     assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "Assay")
 
     seen = one_line(page(team.senior, team))
-    assert "Settle 1 open conflict of round 1 in a review session" in seen
+    assert "Settle 1 open dispute of round 1 in a review session" in seen
     assert f'href="/p/{team.project.slug}/review-sessions/rounds-1/"' in seen
     # Only overseers see who reviews with whom.
     assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)

@@ -73,7 +73,7 @@ def test_one_step_prunes_two_of_the_five_paths(team: Team) -> None:
     assert "s1 get_ranking 3 paths left" in page.words
     assert "Pruned: 2 branches with 2 paths s0 s0, s1" in page.words
     page = visit(team.annotator, url, path="s1;s0")
-    assert "1 path left None optimal" in page.words
+    assert "1 path left No longer optimal" in page.words
     page = visit(team.annotator, url, path="s1;s0,s2;s3")
     assert "All calls have run Optimal This path takes 3 batches" in page.words
 
