@@ -12,7 +12,7 @@ start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer, but no
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-demo:  ## run Assay with a demo project on http://127.0.0.1:8000 (another port: make demo PORT=8001)
+demo:  ## run Assay with demo projects on http://127.0.0.1:8000 (another port: make demo PORT=8001)
 	$(start) demo --port "$(PORT)" $(ARGS)
 
 demo-reset:  ## delete the demo's data

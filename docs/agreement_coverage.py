@@ -34,7 +34,7 @@ VALUES = "abcd"
 #: How often each value is the truth, and how often a reviewer says it rather than guessing.
 CASES = {
     "even labels": ((0.25, 0.25, 0.25, 0.25), 0.8),
-    "one label in nine of ten": ((0.9, 0.05, 0.03, 0.02), 0.9),
+    "skewed labels": ((0.9, 0.05, 0.03, 0.02), 0.9),
     "hardly any disagreement": ((0.95, 0.03, 0.01, 0.01), 0.95),
 }
 SIZES = (20, 50, 200, 1000)
@@ -52,7 +52,7 @@ def chance(pattern: tuple[str, ...], shares: tuple[float, ...], ability: float) 
 
 
 def holds(figure: Figure, truth: float) -> bool | None:
-    """Whether the interval holds the truth; None where there is no interval."""
+    """Return whether the interval covers the truth; None if there is no interval."""
     return None if figure.low is None or figure.high is None else figure.low - 1e-12 <= truth <= figure.high + 1e-12
 
 

@@ -2,14 +2,14 @@
 
     .venv/bin/python docs/provenance_nestful.py FOLDER [--seed 1] [--seeds 10] [--wrong]
 
-FOLDER holds executable-data.json and executable-spec.json of NESTFUL. In its gold calls an argument such as
-``$var1.geoId$`` refers to what an earlier call gave back; those references are the truth. The data has no
-observations, so each call's is made up from its tool's output parameters, with a recorded seed, and every reference is
-replaced by the value made up for it. What stands literally in the gold calls and in the user's words stays as it is.
+FOLDER contains executable-data.json and executable-spec.json of NESTFUL. In its gold calls, an argument such as
+``$var1.geoId$`` refers to what an earlier call returned; those references are the truth. The data has no observations,
+so they are made up from the tools' output parameters, with a recorded seed, and every reference is replaced by its
+made-up value. All other arguments and the user's messages stay as they are.
 
-A collision is a referenced value that is visible in a second place: at the stated rate a referenced value is either
-made a word of the user's message or is also written over a random value of the same kind in another observation before
-its use (one or the other by the toss of a coin, where both are possible).
+A collision is a referenced value that is visible in a second place. At the stated rate, a referenced value either
+becomes a word of the user's message or is also written over a random value in another observation before its use
+(chosen at random if both are possible).
 """
 
 import argparse
@@ -41,8 +41,7 @@ Edge = tuple[str, str]
 class Case:
     """One task as a document, with its true dependencies: pairs (call, call it takes a value from).
 
-    ``said`` and ``repeated``: those of them with a value that also stands in the user's message, or in another
-    observation.
+    ``said`` and ``repeated``: those whose value also appears in the user's message, or in another observation.
     """
 
     number: int
@@ -54,8 +53,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Score:
-    """Counts over all tasks. ``said`` and ``repeated``: (found, all) of the true edges whose value also stands in the
-    user's message, or in another observation.
+    """Counts over all tasks. ``said`` and ``repeated``: (found, all) of the true edges whose value also appears in
+    the user's message, or in another observation.
     """
 
     right: int
@@ -104,7 +103,7 @@ def make_case(number: int, task: dict[str, Any], specs: dict[str, dict[str, Any]
     uses = list(_uses(calls))
     for _, label, path in uses:
         _ensure(observations[label], path, chance)
-    # Collisions come from dice of their own, so that the values are the same at every rate.
+    # Collisions use their own random generator, so that the values are the same at every rate.
     dice = random.Random(f"{seed}:{number}:collisions")  # noqa: S311 - made-up data
     last = {(label, path): user for user, label, path in uses}
     second = {
@@ -176,7 +175,7 @@ def _word(chance: random.Random) -> str:
 
 
 def _value(name: str, parameter: Any, chance: random.Random) -> Any:
-    """A value as a tool might give it back: by the type, and for texts by what the name says."""
+    """Return a value as a tool might return it: by its type, and for texts by its name."""
     parameter = parameter if isinstance(parameter, dict) else {}
     kind, lower = str(parameter.get("type") or "string").lower(), name.lower()
     if kind == "object":
@@ -229,7 +228,7 @@ def _path(text: str | None) -> Path_:
 
 
 def _ensure(observation: dict[str, Any], path: Path_, chance: random.Random) -> None:
-    """Make sure that something stands at a path: some references name fields that the specification leaves out."""
+    """Make sure that a path has a value: some references name fields that the specification leaves out."""
     node: Any = observation
     for step, following in zip(path, [*path[1:], None], strict=True):
         empty: Any = [] if isinstance(following, int) else {} if following is not None else None
@@ -262,7 +261,7 @@ def _collide(
     message: str,
     dice: random.Random,
 ) -> str:
-    """Let the value at ``path`` stand in a second place: "said" or "repeated"; empty where there is none for it."""
+    """Show the value at ``path`` in a second place. Return "said", "repeated", or an empty text if there is none."""
     labels = [call["label"] for call in calls]
     others = [
         (other, place)

@@ -25,8 +25,8 @@ Summary = dict[str, Any]
 
 
 def main() -> None:
-    """Play what is missing, then print."""
-    parser = argparse.ArgumentParser(description="How often the intervals hold what simulations planted.")
+    """Run the missing simulations, then print the tables."""
+    parser = argparse.ArgumentParser(description="Measure how often the intervals cover the planted truth.")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--protocols", default="c3,wild,cctu,async")
     parser.add_argument("--dialogues", type=int, default=40)
@@ -53,7 +53,7 @@ def read_kept(path: Path | None) -> dict[tuple[str, int], Summary]:
 
 
 def simulation(wanted: list[tuple[str, int]], dialogues: int, people: int) -> Iterator[Summary]:
-    """One summary after the other, each of a project played to its end."""
+    """Yield one summary after the other, each of a completed simulation."""
     with tempfile.TemporaryDirectory(prefix="assay-simulations-") as folder:
         os.environ |= {"ASSAY_DATA": folder, "DJANGO_SETTINGS_MODULE": "annotator.config.settings"}
         os.environ.pop("DATABASE_URL", None)
@@ -96,7 +96,7 @@ def report(summaries: list[Summary]) -> None:
         for what, good in one["consistent"].items()
         if not good
     ]
-    print(f"Stored counts that a recount does not find: {', '.join(wrong) or 'none'}.\n")
+    print(f"Stored counts that differ from a recount: {', '.join(wrong) or 'none'}.\n")
     print(
         "| protocol, point | seeds | true | measured | covers measured rate | covers true rate | covers these items |"
     )
@@ -172,12 +172,12 @@ def agreement_lines(name: str, ones: list[Summary]) -> Iterator[str]:
 
 
 def held(figures: list[Any], value: float) -> str:
-    """How many intervals hold one value."""
+    """Return how many intervals cover a value."""
     return covered(None if one["low"] is None else one["low"] - 1e-6 <= value <= one["high"] + 1e-6 for one in figures)
 
 
 def covered(outcomes: Iterable[bool | None]) -> str:
-    """A share in per cent with what has no interval apart."""
+    """Return a percentage, and the number of seeds without an interval."""
     known = list(outcomes)
     there = [one for one in known if one is not None]
     without = f" ({len(known) - len(there)} without)" if len(there) < len(known) else ""

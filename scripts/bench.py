@@ -79,7 +79,7 @@ def read_plan(arguments: Sequence[str]) -> Plan:
     parser.add_argument("--full", action="store_true", help="measure with 1,000 and 100,000 dialogues")
     parser.add_argument("--quick", action="store_true", help="measure with a few dialogues, to see whether it runs")
     parser.add_argument("--sizes", help="numbers of dialogues, separated by commas")
-    parser.add_argument("--databases", default="sqlite,postgresql", help="sqlite, postgresql or both")
+    parser.add_argument("--databases", default="sqlite,postgresql", help="sqlite, postgresql or sqlite,postgresql")
     parser.add_argument("--out", type=Path, default=ROOT / "var" / "bench", help="folder of the JSON file")
     options = parser.parse_args(arguments)
     sizes = "20,40" if options.quick else "1000,100000" if options.full else "1000,20000"
@@ -117,7 +117,9 @@ def database_url(database: str, data: Path) -> Iterator[str]:
         return
     programs = find_postgresql()
     if programs is None:
-        raise Stop("PostgreSQL is not installed (Debian: apt-get install postgresql). Or use --databases sqlite.")
+        raise Stop(
+            "PostgreSQL is not installed. Install it (Debian: apt-get install postgresql) or use --databases sqlite."
+        )
     with private_postgresql(programs) as url:
         yield url
 

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(prog="make demo", description="Start Assay with a demo project.")
+    parser = argparse.ArgumentParser(prog="make demo", description="Start Assay with demo projects.")
     parser.add_argument("--port", default="8000", help="port of the web server; 0 chooses a free one")
     parser.add_argument(
         "--data", type=Path, default=ROOT / "var" / "demo", help="folder of the demo's database and files"
@@ -153,14 +153,14 @@ def serve(python: Path, listener: socket.socket, data: Path) -> int:
 def prepare(supervisor: Supervisor, python: Path, variables: Mapping[str, str], data: Path) -> bool:
     """Update the database, the static files and the demo project. Return False if a signal arrived first."""
     first = not (data / SIGN_INS).exists()
-    print_line(f"Preparing the demo project{' (the first time this takes up to a minute)' if first else ''} …")
+    print_line(f"Preparing the demo{' (takes up to a minute the first time)' if first else ''} …")
     command = [python, ROOT / "scripts" / "prepare_demo.py"]
     preparation = supervisor.start("preparation", command, env=variables, cwd=ROOT, log=data / "logs" / "prepare.log")
     code = supervisor.finish(preparation)
     if code:
         tail = "\n".join(f"    {line}" for line in last_log_lines(preparation.log))
         raise Stop(
-            f"{tail}\nThe demo project could not be prepared; the log is {preparation.log}. "
+            f"{tail}\nThe demo could not be prepared; the log is {preparation.log}. "
             "If its data is from an older version, delete it: make demo-reset"
         )
     return code is not None

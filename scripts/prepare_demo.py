@@ -1,6 +1,6 @@
 """Update the demo's database, static files and project, in one Django process of the project's environment.
 
-Skips steps that are already done. Lists the people who can sign in in ``sign-ins.txt`` in the data folder.
+Skips steps that are already done. Writes ``sign-ins.txt``, a list of the people who can sign in, to the data folder.
 """
 
 import hashlib

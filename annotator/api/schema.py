@@ -19,8 +19,8 @@ _ANYWHERE = {
 }
 #: The response of every address while the site is busy or part of it is unavailable.
 _LATER = {
-    "description": "Too many requests are running, or the database does not answer. Nothing was changed. Try again "
-    "after the seconds in Retry-After.",
+    "description": "Too many requests are running, or the database does not respond. Nothing was changed. Try again "
+    "after the number of seconds in Retry-After.",
     "headers": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
     "content": _REFUSAL,
 }

@@ -133,7 +133,7 @@ class TrialDetail(APIView):
 
     @extend_schema(responses={200: TrialSerializer, 404: NOT_FOUND}, operation_id="trials_read")
     def get(self, request: Request, slug: str, public_id: str, trial: str) -> Response:
-        """One of your trials, with the known outcomes of its validators."""
+        """Return one of your trials, with the known outcomes of its validators."""
         dialogue = requested_dialogue(request, slug, public_id)
         return Response(_trial(load_trial(actor=actor(request), dialogue=dialogue, public_id=trial)))
 
@@ -147,7 +147,7 @@ class ValidatorDetail(APIView):
         operation_id="validators_read",
     )
     def get(self, request: Request, slug: str, public_id: str, constraint: str) -> Response:
-        """The expected and actual verdicts of a constraint's validator on each response. Runs nothing."""
+        """Return the expected and actual verdicts of a constraint's validator on each response. Nothing is run."""
         dialogue = requested_dialogue(request, slug, public_id)
         document = requested_revision(request, dialogue, request.query_params.get("revision", "")).document()
         found = next((one for one in document.get("constraints", ()) if one["id"] == constraint), None)

@@ -34,7 +34,7 @@ NOT_FOUND = OpenApiResponse(ErrorSerializer, "It doesn’t exist, or you can’t
 
 
 def actor(request: Request) -> User:
-    """Return the person who asks; the permission class requires one."""
+    """Return the person who sent the request; the permission class requires one."""
     assert isinstance(request.user, User)  # noqa: S101
     return request.user
 
@@ -126,7 +126,7 @@ class RevisionDiff(APIView):
 
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI document as a page."""
+    """Show the OpenAPI document as a page."""
     context = {"groups": _groups(), "schema_url": reverse("api-schema"), "info": description()["info"]}
     return render(request, "annotator/api_docs.html", context)
 

@@ -187,6 +187,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LOGIN_REDIRECT_URL = "home"
 NEW_PROJECT_PAGE = "protocol"
 EXAMPLES_PAGE = "example-list"
+OUTDATED_PAGE = "guideline-outdated"
 IMPORTS_PAGE = "import-list"
 RELEASES_PAGE = "release-list"
 ABSOLUTE_URL_OVERRIDES = {

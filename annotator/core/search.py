@@ -217,7 +217,7 @@ class _IndexText:
         return True
 
     def _pairs(self, run: str) -> bool:
-        """Add neighbouring characters, also repeated ones, because their order matters."""
+        """Add neighbouring characters, including repeated ones, because their order matters."""
         # Each takes two characters and a blank, the last one a character less.
         last = len(run) - 1
         if self.room >= 3 * last + 2:

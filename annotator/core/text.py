@@ -21,7 +21,7 @@ class Message:
 
     text: str
     values: Mapping[str, Value] = field(default_factory=dict)
-    #: The sentence for other counts than one, if it depends on ``count``.
+    #: The sentence for counts other than one, if it depends on ``count``.
     plural: str = ""
     count: int = 1
 

@@ -53,7 +53,7 @@ class ToolsetRevision(models.Model):
         return f"{self.toolset} r{self.number}"
 
     def tools(self) -> list[dict[str, Any]]:
-        """The tools of this revision."""
+        """Return the tools of this revision."""
         tools: list[dict[str, Any]] = load_text(self.content)["tools"]
         return tools
 
@@ -80,19 +80,19 @@ class GoldRole(models.TextChoices):
 
 class DialogueQuerySet(models.QuerySet["Dialogue"]):
     def visible_to(self, user: User) -> Self:
-        """Published dialogues of the user's projects. Rows of an unfinished import are not published."""
+        """Return published dialogues of the user's projects. Rows of an unfinished import are not published."""
         return self.filter(published=True, project__in=Project.objects.visible_to(user)).shown_to(user)
 
     def shown_to(self, user: User) -> Self:
-        """Without the known answers with which the user may be tested, in projects of theirs."""
+        """Return the dialogues without the known answers on which the user may be tested."""
         return self.filter(~Q(gold_role=GoldRole.ANSWER) | Q(project__in=Project.objects.overseen_by(user)))
 
     def counted(self) -> Self:
-        """Without gold items, as in releases and figures."""
+        """Return the dialogues without gold items, as in releases and figures."""
         return self.exclude(gold_role=GoldRole.GOLD)
 
     def matching(self, query: str) -> Self:
-        """Dialogues whose text contains every word of ``query`` (words by prefix, Chinese by substring).
+        """Return dialogues whose text has every word of ``query`` (words by prefix, Chinese by substring).
 
         Only published dialogues are indexed, so filter by that too.
         """
@@ -226,7 +226,7 @@ class Dialogue(models.Model):
 
 class RevisionQuerySet(models.QuerySet["Revision"]):
     def visible_to(self, user: User) -> Self:
-        """All revisions except those of colleagues in an unsettled blind stage."""
+        """Return all revisions except those of colleagues in an unsettled blind stage."""
         return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
 
 
@@ -253,8 +253,8 @@ class Revision(models.Model):
         "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_constraint=False
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: See ``core.checks.clean``. Null instead of blank, so that SQLite adds the column without rewriting the table,
-    #: which would lose its triggers.
+    #: See ``core.checks.clean_marks``. Null instead of blank, so that SQLite adds the column without rewriting the
+    #: table, which would lose its triggers.
     clean_mark = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     #: Last, and deferred in lists: it may be large.
     content = models.TextField()
@@ -278,7 +278,7 @@ class Revision(models.Model):
         return f"{self.dialogue_id} r{self.number}"
 
     def document(self) -> dict[str, Any]:
-        """The content as a document."""
+        """Return the content as a document."""
         return load_text(self.content)
 
 
@@ -312,7 +312,7 @@ class Draft(models.Model):
         return f"draft {self.public_id}"
 
     def content_hash(self) -> str:
-        """SHA-256 of the content, comparable with a revision's."""
+        """Return the SHA-256 of the content, comparable with a revision's."""
         return content_hash(self.content)
 
     def document(self) -> dict[str, Any]:
@@ -379,11 +379,11 @@ class Finding(models.Model):
 
 class WaiverQuerySet(models.QuerySet["Waiver"]):
     def visible_to(self, user: User) -> Self:
-        """All waivers except those of colleagues in an unsettled blind stage."""
+        """Return all waivers except those of colleagues in an unsettled blind stage."""
         return self.unsealed_for(user).filter(dialogue__in=Dialogue.objects.visible_to(user))
 
     def unsealed_for(self, user: User | int) -> Self:
-        """The same for dialogues that the user (or the one with this key) is known to see."""
+        """Return the same for dialogues that the user (or the one with this key) is known to see."""
         return self.filter(Q(sealed=False) | Q(author=user))
 
 

@@ -10,7 +10,7 @@ from annotator.models.people import Project, User
 
 class EventQuerySet(models.QuerySet["Event"]):
     def visible_to(self, user: User) -> Self:
-        """Events of the user's projects, except those of other people's unsettled blind reviews."""
+        """Return events of the user's projects, except those of other people's unsettled blind reviews."""
         return self.filter(Q(sealed=False) | Q(actor=user), project__in=Project.objects.visible_to(user))
 
 

@@ -28,7 +28,7 @@ JOB_ENDED = (JobState.DONE, JobState.FAILED, JobState.CANCELLED)
 
 class JobQuerySet(models.QuerySet["Job"]):
     def visible_to(self, user: User) -> Self:
-        """Jobs of projects that ``user`` administers, and the user's own in projects they are still a member of."""
+        """Return jobs of projects that ``user`` administers, and the user's own in projects they still belong to."""
         own = Q(requester=user, project__in=Project.objects.visible_to(user))
         return self.filter(Q(project__in=Project.objects.administered_by(user)) | own)
 

@@ -43,15 +43,15 @@ class User(AbstractUser):
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def visible_to(self, user: User | AnonymousUser) -> Self:
-        """Projects of which ``user`` is a member."""
+        """Return projects of which ``user`` is a member."""
         return self._with_live_role(user)
 
     def administered_by(self, user: User | AnonymousUser) -> Self:
-        """Projects that ``user`` administers."""
+        """Return projects that ``user`` administers."""
         return self._with_live_role(user, role=Role.ADMINISTRATOR)
 
     def overseen_by(self, user: User | AnonymousUser) -> Self:
-        """Projects in which ``user`` sees known answers, as an administrator or a senior reviewer."""
+        """Return projects in which ``user`` sees known answers, as an administrator or a senior reviewer."""
         return self._with_live_role(user, role__in=[Role.ADMINISTRATOR, Role.SENIOR_REVIEWER])
 
     def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
@@ -89,11 +89,11 @@ class Project(models.Model):
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
     def live(self) -> Self:
-        """Roles that have not ended, including those of deactivated people."""
+        """Return roles that have not ended, including those of deactivated people."""
         return self.filter(ended_at=None)
 
     def active(self) -> Self:
-        """Live roles of people who can sign in."""
+        """Return live roles of people who can sign in."""
         return self.live().filter(user__is_active=True)
 
     def people(self) -> models.QuerySet[User]:
@@ -126,7 +126,7 @@ class Membership(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self, now: datetime) -> Self:
-        """Open invitations."""
+        """Return the open invitations."""
         return self.filter(accepted_at=None, revoked_at=None, expires_at__gt=now)
 
 
@@ -151,7 +151,7 @@ class Invitation(models.Model):
         return f"invitation {self.public_id}"
 
     def is_open(self, now: datetime) -> bool:
-        """Whether the link can be used."""
+        """Return whether the link can be used."""
         return self.accepted_at is None and self.revoked_at is None and now < self.expires_at
 
 
@@ -175,7 +175,7 @@ class Guideline(models.Model):
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def live(self, now: datetime) -> Self:
-        """Tokens that are not revoked, expired or void (created before their owner's ``tokens_since``)."""
+        """Return tokens that are not revoked, expired or void (created before their owner's ``tokens_since``)."""
         unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
         valid = Q(user__tokens_since=None) | Q(created_at__gte=F("user__tokens_since"))
         return self.filter(unexpired, valid, revoked_at=None)

@@ -15,7 +15,7 @@ from annotator.models.people import Project, User
 
 class ReplayQuerySet(models.QuerySet["Replay"]):
     def visible_to(self, user: User) -> Self:
-        """The user's own replays, and those of reference trajectories of revisions that they see.
+        """Return the user's own replays, and those of reference trajectories of revisions that they see.
 
         Replays of drafts and of pasted trajectories are private.
         """

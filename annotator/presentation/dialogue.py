@@ -33,7 +33,7 @@ TOPOLOGY_LABELS = {
 
 @dataclass(frozen=True)
 class FindingView:
-    """One finding at its place. ``waiver``: the reason of a waiver; a waived warning blocks nothing."""
+    """One finding at its place. ``waiver``: the reason given in a waiver; a waived warning blocks nothing."""
 
     check: str
     severity: str

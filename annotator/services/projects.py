@@ -36,7 +36,7 @@ def time_zones() -> tuple[str, ...]:
 
 
 def may_create_projects(user: User) -> bool:
-    """Whether the user may create projects: staff, and administrators of a project."""
+    """Return whether the user may create projects: staff, and administrators of a project."""
     return user.is_active and (user.is_staff or user.memberships.live().filter(role=Role.ADMINISTRATOR).exists())
 
 
@@ -52,7 +52,7 @@ def create_project(*, actor: User | None, name: str, slug: str = "", description
     wanted = slugify(slug or name)[: 60 if slug else 56].strip("-_")
     if not wanted:
         raise Invalid(
-            _("The address needs at least one letter from a to z or a digit."),
+            _("The address needs at least one digit or letter from a to z."),
             field="slug",
         )
     for n in range(1, 100):
@@ -75,7 +75,7 @@ def create_project(*, actor: User | None, name: str, slug: str = "", description
 
 
 def _just_made(actor: User, **fields: str) -> Project | None:
-    """Return the project that the actor created so if nothing has happened in it since: a double click."""
+    """Return the project that the actor created with these fields if it is untouched since: a double click."""
     project = Project.objects.administered_by(actor).filter(**fields).first()
     if project is None:
         return None
@@ -84,7 +84,7 @@ def _just_made(actor: User, **fields: str) -> Project | None:
 
 
 def require_project_creator(*, actor: User) -> None:
-    """Raises Denied unless the actor may create projects."""
+    """Raise Denied unless the actor may create projects."""
     if not may_create_projects(actor):
         raise Denied(_("Only staff and administrators of a project can create projects."))
 

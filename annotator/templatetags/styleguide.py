@@ -71,7 +71,7 @@ _DOCUMENT: dict[str, Any] = {
                 {
                     "id": "s1",
                     "type": "clarification",
-                    "question": "In which names shall I book the two seats?",
+                    "question": "Under which names should I book the two seats?",
                     "user_reply": "Ana and Boris Duarte.",
                     "depends_on": [],
                 },

@@ -26,7 +26,7 @@ from annotator.views.pages import PageRequest, posted
 @login_required
 @require_http_methods(["GET", "POST"])
 def token_list(request: PageRequest) -> HttpResponse:
-    """Your API tokens. The secret of a new one is shown once."""
+    """Show your API tokens. The secret of a new one is shown once."""
     form, secret = TokenForm(posted(request)), ""
     if form.is_valid():
         day = form.cleaned_data["expires"]

@@ -123,7 +123,7 @@ class ProjectForm(forms.Form):
 
 
 def _is_texts(settings: dict[str, Any]) -> bool:
-    """Whether all settings are texts, including those of the checks."""
+    """Return whether all settings are texts, including those of the checks."""
     checks = settings["check_settings"]
     values = [value for name, value in settings.items() if name != "check_settings"]
     return isinstance(checks, dict) and all(isinstance(value, str) for value in [*values, *checks.values()])

@@ -26,7 +26,7 @@ from annotator.views.pages import PageRequest, posted, takes
 @require_http_methods(["GET", "POST"])
 @takes("show", "kind", "before", "after")
 def notice_list(request: PageRequest) -> HttpResponse:
-    """Notices, newest first. A POST marks all that the page listed as read."""
+    """Show notices, newest first. A POST marks all that the page listed as read."""
     if request.method == "POST":
         count = notices.mark_all_read(actor=request.user, through=request.POST.get("through"))
         messages.success(

@@ -31,7 +31,7 @@ from annotator.views.pages import PageRequest, posted, project_page, takes
 @login_required
 @require_safe
 def project_list(request: PageRequest) -> HttpResponse:
-    """The person's projects."""
+    """Show the person's projects."""
     rows = Project.objects.visible_to(request.user).order_by("name")
     held: dict[int, list[str]] = {}
     for membership in request.user.memberships.live().order_by("role"):
@@ -68,7 +68,7 @@ def project_create(request: PageRequest) -> HttpResponse:
 @project_page
 @require_http_methods(["GET", "POST"])
 def project_settings(request: PageRequest) -> HttpResponse:
-    """Name, rules and the severities of checks."""
+    """Show and change the name, the rules and the severities of checks."""
     require_administrator(actor=request.user, project=request.project)
     project = request.project
     seen = projects.settings_of(project)
@@ -111,7 +111,7 @@ def project_settings(request: PageRequest) -> HttpResponse:
 @project_page
 @require_http_methods(["GET", "POST"])
 def member_list(request: PageRequest) -> HttpResponse:
-    """The project's members; for administrators also invitations and roles."""
+    """Show the project's members; for administrators also invitations and roles."""
     project, link = request.project, ""
     is_admin = Role.ADMINISTRATOR in request.roles
     form = InvitationForm(posted(request))
@@ -205,7 +205,7 @@ def invitation_revoke(request: PageRequest, public_id: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """The page behind an invitation link: join, or sign in or up first."""
+    """Show the page behind an invitation link: join, after signing in or up if necessary."""
     if request.method == "POST" and isinstance(request.user, User):
         project = members.accept_invitation(actor=request.user, secret=secret)
         messages.success(request, _("You joined %(project)s.") % {"project": project.name})
@@ -234,7 +234,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
 @require_safe
 @takes("version")
 def guideline(request: PageRequest) -> HttpResponse:
-    """The current guideline, or an earlier version."""
+    """Show the current guideline, or an earlier version."""
     project = request.project
     wanted = request.GET.get("version", "")
     if wanted:

@@ -27,8 +27,8 @@ MAX_TRANSFERS_OF_ONE, MAX_TRANSFERS = 1, 2
 BUFFERED = 4 * 10**6
 #: Seconds of computing after which a person's requests take turns, for how long, and how many run then.
 MAX_COMPUTING, SLOWED_FOR, MAX_SLOWED = 2.0, 600.0, 2
-#: Requests up to so many seconds do not count: a hundred small ones delay nobody. The count of longer ones shrinks by
-#: so much each second; otherwise a day of ordinary work would add up.
+#: Requests of up to this many seconds do not count: a hundred small ones delay nobody. The count of longer ones shrinks
+#: by this much each second; otherwise a day of ordinary work would add up.
 FREE_COMPUTING = 0.25
 
 _SENTENCE = gettext_noop(
@@ -59,7 +59,7 @@ _counted: dict[int, tuple[float, float]] = {}
 def admit_request(request: HttpRequest, person: User) -> None:
     """Let the request run, unless its person would then have all threads of this process. Raises Busy."""
     request.META[PERSON] = person.pk
-    # Other servers than ours do not state their number of threads.
+    # Servers other than ours do not state their number of threads.
     threads = request.META.get(THREADS)
     if threads and not _admit(request, f"person {person.pk}", max(1, threads - 1)):
         raise Busy(_(_TOO_MANY))

@@ -22,13 +22,13 @@ THEMES = ("auto", "light", "dark")
 
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether this process answers. It checks nothing else."""
+    """Show that this process responds. Checks nothing else."""
     return HttpResponse("ok\n", content_type="text/plain", headers=_NEVER_KEPT)
 
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Whether everything that the site needs is available: 200, else 503 and a line for each missing part."""
+    """Return 200 if everything that the site needs is available, else 503 and a line for each missing part."""
     missing = _missing()
     if not missing:
         return HttpResponse("ready\n", content_type="text/plain", headers=_NEVER_KEPT)
@@ -53,7 +53,7 @@ def _missing() -> dict[str, str]:
 
 @require_safe
 def signed_in(request: HttpRequest) -> HttpResponse:
-    """Whether somebody is signed in. A page asks before it sends a form, which the sign-in page would drop."""
+    """Say whether somebody is signed in. A page asks before it sends a form, which the sign-in page would drop."""
     return HttpResponse(
         "yes" if request.user.is_authenticated else "no", content_type="text/plain", headers=_NEVER_KEPT
     )

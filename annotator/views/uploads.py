@@ -31,7 +31,7 @@ def _has_use_for_files(request: HttpRequest) -> bool:
 
 
 def may_send_files(request: HttpRequest) -> bool:
-    """Whether the address accepts files and the person may send them."""
+    """Return whether the address accepts files and the person may send them."""
     if not _has_use_for_files(request):
         return False
     slug = request.resolver_match.kwargs["slug"]  # type: ignore[union-attr]

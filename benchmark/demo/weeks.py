@@ -35,7 +35,9 @@ LEFT_OPEN = 6
 
 
 def play_first_weeks(scenario: Scenario) -> None:
-    """Review two thirds of the dialogues, each as far as its place in the file says; audit; create gold items."""
+    """Review two thirds of the dialogues, each up to a point that depends on its position in the file; then audit, and
+    create gold items.
+    """
     finished = 0
     todo = _dialogues_in_review(scenario)
     first = [(n, dialogue) for n, dialogue in enumerate(todo) if n % 3 != 2]
@@ -128,7 +130,7 @@ def _dialogues_in_review(scenario: Scenario) -> list[Dialogue]:
 
 
 def _self_checks(scenario: Scenario, owner: User, dialogue: Dialogue, n: int) -> bool:
-    """Do both self-checks, as far as the dialogue's place says. Return whether it passed."""
+    """Do both self-checks, or only part of them, depending on the dialogue's position. Return whether it passed."""
     name = dialogue.external_id
     if scenario.corrections.get(name, {}).get("verdict") == "reject":
         review(scenario, owner, dialogue, SINGLE, "escalate", reason=scenario.corrections[name]["reason"])
@@ -223,7 +225,7 @@ def _make_gold_with_errors(scenario: Scenario, source: Dialogue, document: dict[
             actor=scenario.administrator, project=scenario.project, source=source, stage=CROSS, document=document
         )
     except Invalid:
-        # The expert preferred this revision, so it has no error.
+        # The senior reviewer preferred this revision, so it has no error.
         return False
     return True
 

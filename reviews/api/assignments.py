@@ -39,7 +39,7 @@ class PlanInputSerializer(Input):
 
 
 class PauseInputSerializer(Input):
-    """Pauses a person, a stage, or without either the whole project."""
+    """Pauses a person or a stage; with neither, the whole project."""
 
     person = StrictCharField(required=False, default="", allow_blank=True, max_length=12, help_text="Id of a person.")
     stage = StrictCharField(required=False, default="", allow_blank=True, max_length=40, help_text="Key of a stage.")

@@ -55,9 +55,9 @@ class Comment(models.Model):
 class FeedbackKind(models.TextChoices):
     #: An error in the random sample.
     AUDIT = "audit", _("Audit")
-    #: An expert settled a dispute differently from the author.
+    #: A senior reviewer settled a dispute differently from the author.
     ADJUDICATION = "adjudication", _("Dispute")
-    #: An expert settled a dispute differently from a reviewer.
+    #: A senior reviewer settled a dispute differently from a reviewer.
     OVERRULED = "overruled", _("Overruled")
     #: The random sample has so many errors that the author's other items come back.
     RETURNED = "returned", _("Sent back")
@@ -70,7 +70,7 @@ class FeedbackQuerySet(models.QuerySet["Feedback"]):
 
 
 class Feedback(models.Model):
-    """Tells an author or a reviewer about an error found later. Its ``Notice`` records whether it was read."""
+    """Notifies an author or a reviewer of an error found later. Its ``Notice`` records whether it was read."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="feedback")

@@ -146,8 +146,8 @@ class StageRun(models.Model):
 
     @property
     def disputed_run(self) -> "StageRun | None":
-        """Return the run whose dispute is settled here; None if nothing is disputed, or if an expert has already
-        settled it and another one checks the result.
+        """Return the run whose dispute is settled here; None if nothing is disputed, or if a senior reviewer has
+        already settled it and another one checks the result.
         """
         origin = self.escalated_from if self.escalated_from_id is not None else None
         return origin if origin is not None and origin.exit_revision_id == self.entry_revision_id else None

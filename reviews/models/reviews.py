@@ -109,7 +109,7 @@ class ReviewError(models.Model):
 
 
 class Ruling(models.Model):
-    """An expert's choice at a disputed place (left, right, a third value, or nothing), with its reason."""
+    """A senior reviewer's choice at a disputed place (left, right, a third value, or nothing), with its reason."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="rulings")
     anchor = models.CharField(max_length=600)

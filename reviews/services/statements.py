@@ -81,7 +81,7 @@ def take_first(*, person: User, project: Project, queues: Sequence[Queue], curso
 def count_waiting(
     *, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
 ) -> dict[str, int]:
-    """Return how many items of each stage the person could claim, counted up to ``limit`` a queue.
+    """Return how many items of each stage the person could claim, counted up to ``limit`` in each queue.
 
     An item with several reviewers has a slot for each. A person can take only one of them, so the item counts once.
     """

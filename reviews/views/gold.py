@@ -235,7 +235,7 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
 def _document(request: PageRequest, name: str) -> dict[str, Any]:
     text = request.POST.get(name, "")
     if len(text) > _MAX_DOCUMENT:
-        raise Invalid(_("The changed dialogue is longer than 2 MB."))
+        raise Invalid(_("The changed dialogue is longer than 2 MB. Shorten it."))
     try:
         document = load_text(text)
     except ValueError as error:

@@ -59,8 +59,8 @@ class Contradiction(_FeasibilityCheck):
 
 @register
 class AgainstScenario(_FeasibilityCheck):
-    """A constraint does not fit the scenario: an order in a single hop, parallel calls where nothing is called in
-    parallel, or too few rounds.
+    """A constraint does not fit the scenario: an order of calls in a single-hop case, parallel calls in a case without
+    any, or a limit on rounds that is too low or too high.
     """
 
     id = "constraint.scenario"

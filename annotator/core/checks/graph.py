@@ -36,7 +36,7 @@ class _GraphProblems(Check):
                 yield self.finding(context, anchor, step["depends_on"], self.sentence(problem))
 
     def sentence(self, problem: GraphProblem) -> str:
-        """The problem, and what to do."""
+        """Return a sentence about the problem and what to do."""
         raise NotImplementedError
 
 
@@ -147,7 +147,7 @@ class RedundantEdge(Check):
                 if step["id"] in spare:
                     message = (
                         f"The dependency of {step['id']} on {listed(spare[step['id']])} is implied by its "
-                        "other dependencies."
+                        "other dependencies. Remove it unless it passes a value."
                     )
                     yield self.finding(context, f"{task.step_anchor(step)}/depends_on", step["depends_on"], message)
 

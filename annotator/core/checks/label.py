@@ -144,13 +144,14 @@ class LongRange(Check):
                 if context.settings.long_range_rule == "c3" and task.index < 2:
                     message = (
                         "A long-range dependency goes back beyond the previous exchange, but "
-                        f"only {task.index} task{'' if task.index == 1 else 's'} came before this one."
+                        f"only {task.index} task{'' if task.index == 1 else 's'} came before this one. "
+                        "Correct the label."
                     )
                     yield self.finding(context, anchor, task.task["information"], message)
                 elif context.settings.long_range_rule == "wild" and messages < 3:
                     message = (
                         f"A long-range dependency goes back at least three user messages, but only {messages} "
-                        "came before this one."
+                        "came before this one. Correct the label."
                     )
                     yield self.finding(context, anchor, task.task["information"], message)
             messages += 1 + len(task.clarifications)

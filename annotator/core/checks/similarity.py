@@ -108,7 +108,7 @@ def near_duplicate_finding(
     if severity == "off":
         return None
     message = (
-        f"The user’s messages are {similarity:.0%} the same as in “{cut(other)}”. "
+        f"The user’s messages overlap by {100 * similarity:.0f} % with those of “{cut(other)}”. "
         "Change them, or reject one of the two dialogues."
     )
     return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))

@@ -33,7 +33,10 @@ class RepeatedCall(Check):
                 key = dumps([call.step["name"], call.step["arguments"]], option=orjson.OPT_SORT_KEYS)
                 earlier = first.setdefault(key, call.step["id"])
                 if earlier != call.step["id"]:
-                    message = f"{call.step['id']} repeats {earlier}: same tool, same arguments."
+                    message = (
+                        f"{call.step['id']} repeats {earlier}: same tool, same arguments. Delete one, or explain why "
+                        "both are needed."
+                    )
                     yield self.finding(context, f"{call.anchor}/arguments", call.step["arguments"], message)
 
 
@@ -86,7 +89,7 @@ class ToolError(Check):
         for call in context.calls:
             error = error_in(call.step["observation"])
             if error is not None:
-                message = f"{cut(call.step['name'])} returned an error ({cut(error)}). Show a call that works."
+                message = f"{cut(call.step['name'])} returned an error ({cut(error)}). Use a call that works."
                 yield self.finding(context, f"{call.anchor}/observation", call.step["observation"], message)
 
 
@@ -175,7 +178,7 @@ class IdsLost(Check):
                 continue
             answer = task.answers[0]
             for step_id, lost in _lost_ids_of_calls(task, answer["text"]):
-                message = f"The answer lists the result of {step_id} but omits the ids {listed(lost)}."
+                message = f"The answer lists the result of {step_id} but omits the ids {listed(lost)}. Add them."
                 yield self.finding(context, f"{task.step_anchor(answer)}/text", answer["text"], message)
 
 

@@ -76,7 +76,7 @@ def apply_changes(document: Document, changes: Iterable[Change]) -> Document:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """JSON equality: true is not 1, 40.0 is not 40 (see ``core.schema.canonical``), key order does not count."""
+    """Return whether two JSON values are equal: true is not 1, 40.0 is not 40; key order does not count."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same_value(v, b[k]) for k, v in a.items())
     if isinstance(a, list):

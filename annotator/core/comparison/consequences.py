@@ -34,7 +34,7 @@ def moot_anchors(
             kept = [[key for key in ids if key not in lost] for ids in (discrepancy.left, discrepancy.right)]
             common = [[key for key in ids if key in kept[0] and key in kept[1]] for ids in kept]
             if lost and common[0] == common[1]:
-                out[discrepancy.anchor] = "Both have the same order without the tasks that are left out."
+                out[discrepancy.anchor] = "Without the tasks that are left out, the order is the same in both."
         elif len(parts) == 5 and parts[4] == "depends_on":
             lost = gone.get(parts[1], set())
             sides = [edges(value) for value in (discrepancy.left, discrepancy.right)]
@@ -82,7 +82,8 @@ def lost_dependencies(
         if waiting:
             what = describe(_holder(left, right, parts[1], parts[3]), anchor)
             words = ", ".join(waiting.values())
-            out.append(f"{what[0].upper()}{what[1:]} is left out, so {words} no longer waits for it.")
+            verb = "waits" if len(waiting) == 1 else "wait"
+            out.append(f"{what[0].upper()}{what[1:]} is left out, so {words} no longer {verb} for it.")
     return out
 
 

@@ -40,7 +40,7 @@ class MergeResult:
 def merge(
     base: Document, mine: Document, theirs: Document, *, choices: Mapping[str, Choice] | None = None
 ) -> MergeResult:
-    """Three-way merge by content path. Without conflicts, the document is valid if its sources are.
+    """Merge three versions by content path. Without conflicts, the document is valid if its sources are.
 
     ``choices`` decides conflicts: {anchor: "mine" | "theirs" | {"value": …} | {"absent": True}}; choices for other
     places are ignored. Choices that cannot be combined (dependencies in a cycle, no task left) leave their

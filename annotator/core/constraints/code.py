@@ -51,7 +51,7 @@ def outline(code: str) -> Outline:
 
 
 def _functions(body: list[ast.stmt]) -> Iterator[tuple[str, ast.arguments]]:
-    """Yield what a module's own statements define, also under a condition, and lambdas."""
+    """Yield what a module's own statements define, including under a condition, and lambdas."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, node.args

@@ -235,7 +235,7 @@ def _verdicts(
         returned = runner.judge(position, responses)
         failed = next((each for each in returned if not each.ok), None)
         if failed is not None:
-            unjudged[position] = f"Its validator did not answer. {failed.message}"
+            unjudged[position] = f"Its validator returned no verdict. {failed.message}"
             continue
         said = {response: (bool(each.value), each.message) for response, each in zip(responses, returned, strict=True)}
         validators[position] = _Said(said)

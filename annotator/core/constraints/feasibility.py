@@ -79,7 +79,10 @@ def _scenario(case: Case) -> Iterator[Finding]:
     for i, rounds in case.of(RoundBounds):
         if above(needed, rounds.max_round):
             most = counted(int(rounds.max_round), "round")
-            told = f"At most {most} are allowed, but {where} takes at least {needed}, including the answer."
+            told = (
+                f"At most {most} are allowed, but {where} takes at least {needed}, including the answer. "
+                "Raise the limit."
+            )
             yield case.finding(check, i, told)
         if case.scenario in (SINGLE_HOP, PARALLEL_SINGLE_HOP) and rounds.min_round > needed:
             told = (
@@ -142,9 +145,8 @@ def _toolbox(case: Case) -> Iterator[Finding]:
     for i, bounds in case.of(ParallelBounds):
         if bounds.unit == "type" and bounds.min_parallelCallTypes > len(set(case.tools)):
             wanted, there = bounds.min_parallelCallTypes, counted(len(set(case.tools)), "tool")
-            yield case.finding(
-                check, i, f"{wanted} different tools are required in parallel, but the case has {there}."
-            )
+            told = f"{wanted} different tools are required in parallel, but the case has {there}. Lower the minimum."
+            yield case.finding(check, i, told)
     limits: dict[str, int] = {}
     for _, per_tool in case.of(CallsPerTool):
         for name, most in per_tool.max_calls_per_tool.items():
@@ -180,7 +182,7 @@ def needed_calls(case: Case) -> Counter[str]:
 
 
 def _fewest_rounds(case: Case, needed: Counter[str]) -> int:
-    """Return the fewest rounds that the order and the limit on parallel calls allow, the final response included."""
+    """Return the fewest rounds that the order and the limit on parallel calls allow, including the final response."""
     fewest = 0
     left: dict[str, set[str]] = {name: set() for name in needed}
     for _, order in case.of(OrderChains):

@@ -31,7 +31,7 @@ class InteractionRounds(Category[RoundBounds]):
 
     def sentence(self, parameters: RoundBounds) -> str:
         rounds = ranged(parameters.min_round, parameters.max_round, "interaction round")
-        return f"Take {rounds}, the final response included."
+        return f"Take {rounds}, including the final response."
 
     def judge(self, parameters: RoundBounds, past: Past, round_: Round) -> Judgement:
         number = past.rounds + 1
@@ -108,7 +108,7 @@ class ToolCallCount(Category[CallBounds]):
 
 
 class CallsPerTool(Parameters):
-    max_calls_per_tool: dict[ToolName, Count] = Field(default_factory=dict, title="Calls at most")
+    max_calls_per_tool: dict[ToolName, Count] = Field(default_factory=dict, title="Maximum calls")
 
 
 @register

@@ -48,8 +48,10 @@ A constrained case has no tasks. It accepts set and set_language, and these:
     delete_round
     move_round          by: -1 | 1, or to: index
     add_call            name [after]            anchor of the round
-    delete_call deleting the last call of a round deletes the round move_call by: -1 | 1, or to: index add_expected name
-    a tool of the unsolved set delete_expected anchor of that tool there
+    delete_call                                 deleting the last call of a round deletes the round
+    move_call           by: -1 | 1, or to: index
+    add_expected        name                    a tool of the unsolved set
+    delete_expected                             anchor of that tool there
 """
 
 from collections.abc import Callable, Mapping

@@ -83,7 +83,7 @@ class Field:
 
     @property
     def tick_box(self) -> bool:
-        """Whether it is yes or no, and always one of them."""
+        """Whether it is yes or no and is never left out."""
         return self.kind is Kind.BOOLEAN and self.present and self.shape.default is not ABSENT
 
     @property

@@ -149,7 +149,7 @@ def _add_unknown(arguments: dict[str, Any], errors: dict[str, str], key: str, po
     if not parts or not all(parts) or len(text) > MAX_TEXT:
         return
     if not isinstance(_at(arguments, path.rpartition("/")[0]), dict):
-        errors[path] = "There is no object here that could have this argument."
+        errors[path] = "The value around this argument is not an object. Edit it as JSON."
         return
     if not text.strip():
         if posted.get(AS_EMPTY + path):

@@ -111,8 +111,8 @@ class Text:
         return bool((folded and folded in text and self._standing(folded, 1)) or self._otherwise(forms, 1))
 
     def _may_look(self, forms: Forms) -> bool:
-        """Charge one search for a value: a long one may be compared at each character, a number in words, a date by
-        month.
+        """Charge the budget for one search. A long value may be compared at each character; a number is also searched
+        for in words, a date by its month.
         """
         times = 4 if forms.dates or forms.number is not None else 1
         return self._work.spend(LOOK + len(self.folded) * (times + min(len(forms.folded), 100) // 8))

@@ -32,8 +32,7 @@ INTERPRETERS = 3
 #: Seconds that a client may take to send its request, or to read its answer.
 CLIENT_TIMEOUT = 30.0
 #: Seconds between heartbeats, without a heartbeat until a client gives up, and for a client to connect. A waiting job
-#: must
-#: send its heartbeat (``annotator.services.jobs.jobs``).
+#: must send its heartbeat (``annotator.services.jobs.jobs``).
 SIGN_INTERVAL, SILENCE_LIMIT, CONNECT_TIMEOUT = 2.0, 10.0, 2.0
 #: Seconds that a client waits beyond the limits of its calls: for an interpreter to start, and for other clients.
 MARGIN = 15.0

@@ -89,7 +89,7 @@ def without_kinds(value: Any) -> Any:
 
 
 def content_hash(text: str) -> str:
-    """SHA-256 of canonical text, as 64 hexadecimal digits."""
+    """Return the SHA-256 of canonical text, as 64 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -277,7 +277,7 @@ def is_linear_pattern(pattern: str) -> bool:
 
 
 def _members(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield name and schema of each property, also if a list of objects with names is given instead of an object."""
+    """Yield the name and schema of each property, even if a list of named objects is given instead of an object."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):

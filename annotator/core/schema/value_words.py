@@ -10,7 +10,7 @@ from annotator.core.schema.exact_json import dumps
 
 _MAX_LENGTH = 60
 _TYPES = {
-    "string": "a text",
+    "string": "text",
     "number": "a number",
     "integer": "a whole number",
     "boolean": "true or false",
@@ -25,7 +25,7 @@ def shown(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return f"the text “{cut(value)}”" if value.strip() else "an empty text"
+        return f"the text “{cut(value)}”" if value.strip() else "empty text"
     if isinstance(value, dict):
         return "an object" if value else "an empty object"
     if isinstance(value, list):
@@ -58,7 +58,7 @@ def options(values: Sequence[Any]) -> str:
 
 
 def types(names: Sequence[str]) -> str:
-    """Return JSON Schema types in words: "a text or null"."""
+    """Return JSON Schema types in words: "text or null"."""
     return " or ".join(_TYPES.get(name, name) for name in names)
 
 

@@ -193,7 +193,7 @@ _CHANGES: tuple[tuple[str, str, Callable[[str], str | None], set[Aspect], set[As
     ),
     (
         "strip_bullets",
-        "Without list marks",
+        "Without list markers",
         _strip_bullets,
         {_A.BULLETS},
         {_A.MARKDOWN, _A.START, _A.LENGTH, _A.KEYWORDS},

@@ -1,4 +1,4 @@
-"""Collect texts for translation, also those of messages (`annotator/core/text.py`)."""
+"""Collect texts for translation, including those of messages (`annotator/core/text.py`)."""
 
 from django.core.management.commands import makemessages
 

@@ -10,9 +10,10 @@ from annotator.services.integrity.history_checks import history_problems
 
 class Command(ProjectsCommand):
     help = (
-        "Check that no event of a project (default: all projects) was removed, changed or inserted, and that no "
-        "revision, review, outcome or status in the events was removed or changed. Lists all problems. Exit code 0: "
-        "none; 1: some; 2: nothing was checked. The last line is a JSON summary."
+        "Check that no event of a project (default: all projects) was removed, changed or inserted, that what the "
+        "events record (revisions, reviews, outcomes, status) was not removed or changed, and that release archives "
+        "are as they were frozen. Lists all problems. Exit code 0: none; 1: some; 2: nothing was checked. The last "
+        "line is a JSON summary."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

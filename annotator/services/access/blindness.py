@@ -28,7 +28,7 @@ def blind_to(*, actor: User, dialogues: Sequence[int]) -> set[int]:
 
 
 def is_blind(*, actor: User, dialogue: Dialogue) -> bool:
-    """Whether the actor must not know now who wrote what in the dialogue."""
+    """Return whether the actor must not know now who wrote what in the dialogue."""
     return bool(blind_to(actor=actor, dialogues=[dialogue.pk]))
 
 

@@ -95,5 +95,5 @@ def require_role(*, actor: User, project: Project, roles: Set[Role]) -> frozense
 
 
 def require_administrator(*, actor: User, project: Project) -> None:
-    """Raises Denied (or Hidden, for an outsider) unless the actor administers the project."""
+    """Raise Denied (or Hidden, for an outsider) unless the actor administers the project."""
     require_role(actor=actor, project=project, roles={Role.ADMINISTRATOR})

@@ -21,8 +21,8 @@ FREE = 5
 MAX_WAIT = timedelta(minutes=15)
 FORGOTTEN = timedelta(days=1)
 
-#: Passwords that one process checks in parallel: for one name from browsers known to it; else for one address, and for
-#: all. Each takes a thread and half a second of computing.
+#: Passwords that one process checks in parallel: for one name, from browsers where that person has signed in before;
+#: from other browsers, for one address and in total. Each takes a thread and half a second of computing.
 OF_ONE_NAME, OF_ONE_ADDRESS, OF_STRANGERS = 2, 1, 2
 
 

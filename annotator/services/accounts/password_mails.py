@@ -21,7 +21,7 @@ MAILING = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mail")
 
 
 def mail_aside(email: str) -> None:
-    """Send the mail in the background, so that the time of the answer does not reveal whether there is an account."""
+    """Send the mail in the background, so that the response time does not reveal whether there is an account."""
     MAILING.submit(_mail_aside, email)
 
 
@@ -43,7 +43,7 @@ def try_new_password(email: str) -> OSError | None:
 
 
 def _refused_for_good(error: OSError) -> bool:
-    """Whether a mail server said that it will never take this mail (RFC 5321: 5xx).
+    """Return whether a mail server said that it will never take this mail (RFC 5321: 5xx).
 
     A refused sender is not final: the operator can fix it, and the mail goes out later.
     """
@@ -54,7 +54,7 @@ def _refused_for_good(error: OSError) -> bool:
 
 @shared_task(name="annotator.tasks.mail_new_password", bind=True, max_retries=MAIL_TRIES)  # type: ignore[untyped-decorator]
 def mail_new_password(self: Any, email: str) -> None:
-    """Send a mail again that the mail server did not take. The link is made when the mail is sent."""
+    """Resend a mail that the mail server did not take. The link is made when the mail is sent."""
     error = try_new_password(email)
     if error is None:
         return

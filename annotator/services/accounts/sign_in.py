@@ -18,7 +18,7 @@ _MAX_PEOPLE = 8
 
 
 def is_known_device(request: HttpRequest, login: str) -> bool:
-    """Whether the person with this name or email address has signed in from this browser with the current password."""
+    """Return whether the person with this name or email has signed in from this browser with the current password."""
     known = dict(_read_device(request))
     named = Q(username__iexact=login) | Q(email__iexact=login)
     people = User.objects.filter(named, public_id__in=known) if known else ()

@@ -69,7 +69,7 @@ def read_page(
 
 
 def is_cursor(raw: str, by: tuple[str, ...] = BY_TIME) -> bool:
-    """Whether the cursor comes from a list in this order."""
+    """Return whether the cursor comes from a list in this order."""
     return _open(raw, by) is not None
 
 

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_snapshot(*, writes: bool = False) -> Iterator[None]:
-    """A transaction in which all queries see the moment of the first one, whatever others commit meanwhile.
+    """Run a transaction in which all queries see the moment of the first one, whatever others commit meanwhile.
 
     Inside another transaction it is an ordinary part of that. With ``writes``, PostgreSQL ends it with an error (40001)
     if others have changed the same rows since that moment; on SQLite, others can't write until it ends.

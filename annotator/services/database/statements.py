@@ -168,7 +168,7 @@ def _preparing() -> Any:
 
 @lru_cache(maxsize=512)
 def _numbered(statement: str) -> bytes:
-    """A statement with PostgreSQL's own marks. The driver converts a long statement again each time."""
+    """Return a statement with PostgreSQL's own marks. The driver would convert a long one again each time."""
     places = count(1)
     return re.sub("%[s%]", lambda mark: f"${next(places)}" if mark[0] == "%s" else "%", statement).encode()
 

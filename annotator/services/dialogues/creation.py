@@ -97,7 +97,7 @@ _DIALOGUE_FIELDS = (
 
 
 def _moments(now: datetime, count: int) -> list[Any]:
-    """Return so many moments, a microsecond apart, so that lists keep the order of the rows."""
+    """Return this many moments, a microsecond apart, so that lists keep the order of the rows."""
     return [connection.ops.adapt_datetimefield_value(now + timedelta(microseconds=n)) for n in range(count)]
 
 

@@ -23,7 +23,7 @@ from annotator.services.database.statements import insert
 MAX_STEPS = 200
 #: Characters of the longest document that edits can make, as in imports. One edit adds up to 200,000.
 MAX_CONTENT = 16 << 20
-#: For long documents, fewer steps are kept, with about so many characters in total (each step has two documents), but
+#: For long documents, fewer steps are kept, with about this many characters in total (each step has two documents), but
 #: at least ten: two hundred steps of the longest document would take 6 GB.
 MAX_STEP_CHARACTERS = 64 << 20
 _MIN_STEPS = 10
@@ -285,6 +285,6 @@ def _move(
 
 
 def _untouched_since(draft: Draft, operation: dict[str, Any], seen: int, current: dict[str, Any]) -> bool:
-    """Whether the edited place is unchanged since version ``seen``; False if that version is no longer known."""
+    """Return whether the edited place is unchanged since version ``seen``; False if that is no longer known."""
     step = draft.steps.filter(version=seen + 1).first()
     return step is not None and can_rebase(operation, load_text(step.before), current)

@@ -128,7 +128,7 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
     # Loading the project has checked membership, so no join is needed.
     rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
     if filters.owner and filters.owner != actor.public_id:
-        # Filtering by each colleague would reveal the owner of a dialogue that one reviews blind.
+        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind.
         rows = rows.filter(project__in=Project.objects.overseen_by(actor))
         for reviewed in REVIEWED_BLIND:
             rows = rows.exclude(pk__in=reviewed(actor, project))
@@ -136,7 +136,7 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
 
 
 def veil_owners(rows: list[Dialogue], *, actor: User) -> list[Dialogue]:
-    """Hide the owners in a list whom the actor must not know."""
+    """Hide those owners in a list who must stay unknown to the actor."""
     blind = blind_to(actor=actor, dialogues=[row.pk for row in rows])
     return veil(rows, actor=actor, blind=blind, people=["owner"], of="pk")
 

@@ -23,7 +23,7 @@ from annotator.services.jobs.jobs import Running, job_kind
 MAX_SECONDS = 30.0
 #: Seconds between heartbeats.
 _BEAT = 3.0
-#: After so many stopped calls, a tool is not tried again.
+#: After this many stopped calls, a tool is not tried again.
 _MAX_STOPPED = 2
 _STOPPED = (Status.TIMEOUT_CPU, Status.TIMEOUT_WALL, Status.MEMORY, Status.CRASHED, Status.OUTPUT_LIMIT)
 _OUT_OF_TIME = f"Not tried: the code of this replay took more than {MAX_SECONDS:.0f} seconds."
@@ -123,7 +123,7 @@ class SandboxRunner:
         return [_returned(result, result.accepted) for result in results]
 
     def _late(self) -> bool:
-        """Whether time is up. Sends heartbeats; raises Lost or Cancelled."""
+        """Return whether time is up. Sends heartbeats; raises Lost or Cancelled."""
         now = time.monotonic()
         if self.running is not None and now - self.beaten > _BEAT:
             self.beaten = now

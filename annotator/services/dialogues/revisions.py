@@ -52,8 +52,8 @@ def _said_of(content: str, tools: str, settings: CheckSettings, stage: Stage) ->
     return tuple(run_checks(load_stored(content), CompiledToolset.of(tools), stage=stage, settings=settings))
 
 
-#: From so many characters, checking may take seconds. Parallel requests wait for the first, since each would check the
-#: same. Results of few such documents are cached.
+#: From this many characters on, checking may take seconds. Parallel requests wait for the first, since each would check
+#: the same. Results of few such documents are cached.
 _LONG = 200_000
 _LOCKS = [Lock() for _ in range(64)]
 # Reading, checking and submitting an item are three requests about the same content.

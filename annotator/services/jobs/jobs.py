@@ -40,10 +40,10 @@ from annotator.services.notices.notices import notify
 
 #: A job with an older heartbeat is continued by another worker.
 HEARTBEAT_TIMEOUT = timedelta(seconds=30)
-#: A job fails after so many attempts.
+#: A job fails after this many attempts.
 MAX_ATTEMPTS = 8
 
-#: Limits for Redis, which may accept connections and not answer. The file broker ignores them.
+#: Limits for Redis, which may accept connections but not respond. The file broker ignores them.
 _SHORT_TIMEOUTS = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
 
 _LOG = logging.getLogger(__name__)
@@ -306,7 +306,7 @@ def _claim(job_id: int, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Run
 
 
 def _may_start(job_id: int, heartbeat_timeout: timedelta) -> bool:
-    """Whether the requester has no other running job with untrusted data or code.
+    """Return whether the requester has no other running job with untrusted data or code.
 
     True until the transaction ends. ``_end`` of a job wakes the next one. An interrupted job goes first; otherwise it
     would wait as long as its owner keeps adding jobs.

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotator.core.text import gettext_noop
 
-#: What Django raises if the database does not answer, is busy for too long, or ends a statement.
+#: What Django raises if the database does not respond, is busy for too long, or ends a statement.
 DATABASE = (OperationalError, InterfaceError)
 #: PostgreSQL's codes of errors that are outages.
 _BY_CODE = {
@@ -57,7 +57,7 @@ def full_disk(error: BaseException | None) -> str:
 
 
 def has_room(size: int = 0) -> bool:
-    """Whether ``size`` more bytes fit on the data folder's disk and leave its reserve (``DISK_RESERVE_MB``)."""
+    """Return whether ``size`` more bytes fit on the data folder's disk and leave its reserve (``DISK_RESERVE_MB``)."""
     try:
         free = shutil.disk_usage(settings.DATA_DIR).free
     except OSError:
@@ -90,11 +90,11 @@ def require_room(size: int = 0) -> None:
 class OutagesInOneLine(logging.Filter):
     """Leaves out the traceback of an outage.
 
-    It does not help, and every page and every routine of beat would fill a screen of the log.
+    It is of no use, and every page and every task of beat would fill a screen of the log with it.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always true."""
+        """Change the record. Always return True."""
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and (_is_away(error) or full_disk(error)):
             line = record.getMessage()
@@ -106,7 +106,7 @@ class OutagesInOneLine(logging.Filter):
 
 
 def _is_away(error: BaseException) -> bool:
-    """Whether the database refused or ended a connection, or is full. Its other refusals have other codes."""
+    """Return whether the database refused or ended a connection, or is full. Other refusals have other codes."""
     if not isinstance(error, OperationalError):
         return False
     code = getattr(error.__cause__, "sqlstate", "other")

@@ -21,7 +21,7 @@ from annotator.services.jobs.jobs import unserved_jobs
 from annotator.services.jobs.outages import has_room, outage
 from annotator.services.jobs.periodic_tasks import PULSE, folder_mark
 
-#: Seconds for database and broker to answer.
+#: Seconds for the database and the broker to respond.
 PATIENCE = 2
 
 
@@ -49,7 +49,7 @@ def _database() -> dict[str, str]:
                 found.append(cursor.fetchone())
             full = _writes(database)
     except DatabaseError as error:
-        return {"database": f"{outage(error) or 'The database does not answer'}."}
+        return {"database": f"{outage(error) or 'The database does not respond'}."}
     heard, since = (_when(database, row[0]) if row else None for row in found)
     workers = _workers(heard) or _folder(found[0][1])
     return {"database": full, "workers": workers, "untrusted": _untrusted(since)}
@@ -81,7 +81,7 @@ def _writes(database: BaseDatabaseWrapper) -> str:
     try:
         database.require_writable()  # type: ignore[attr-defined]
     except DatabaseError:
-        return "The database answers but accepts no writes. Check whether its disk is full."
+        return "The database responds but accepts no writes. Check whether its disk is full."
     return ""
 
 
@@ -145,9 +145,9 @@ def _broker() -> str:
         ) as client:
             client.set("assay.readyz", 1, ex=PATIENCE)
     except redis.ResponseError as error:
-        return f"Redis answers but accepts no writes: {error}"
+        return f"Redis responds but accepts no writes: {error}"
     except redis.RedisError:
-        return "Redis does not answer."
+        return "Redis does not respond."
     return ""
 
 

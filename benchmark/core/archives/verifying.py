@@ -151,7 +151,7 @@ class _Verification:
             if info.filename == MANIFEST or (info.filename.endswith(f"/{MANIFEST}") and info.filename.count("/") == 1)
         ]
         if len(roots) != 1:
-            self._say(f"The archive has {len(roots) or 'no'} {MANIFEST}, so it is not a release of Assay.")
+            self._say(f"The archive has {len(roots) or 'no'} {MANIFEST} files, so it is not a release of Assay.")
             return None
         (root,) = roots
         for info in infos:

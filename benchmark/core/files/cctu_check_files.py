@@ -41,7 +41,7 @@ def is_file_name(name: str) -> bool:
 
 
 def paths_of(external_id: str, files: Mapping[str, str]) -> dict[str, bytes]:
-    """Path below the folder of the records → content."""
+    """Return {path below the folder of the records: content}."""
     return {f"{CHECK_CODE}/{external_id}/{name}": files[name].encode() for name in sorted(files)}
 
 

@@ -353,7 +353,7 @@ def _is_json(content: bytes) -> bool:
     try:
         orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        # Any other error than a second value is an error in this value.
+        # Any error other than a second value is an error in this value.
         return "after document" not in error.msg
     return True
 

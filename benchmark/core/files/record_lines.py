@@ -69,7 +69,7 @@ def parse_record(line: bytes) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise _explain(line, error) from None
     if type(data) is not dict:
-        kind = {list: "a list", str: "a text", type(None): "null", bool: "true or false"}.get(type(data), "a number")
+        kind = {list: "a list", str: "text", type(None): "null", bool: "true or false"}.get(type(data), "a number")
         raise LineError(f"A record must be a JSON object, but this is {kind}.")
     return data
 

@@ -1,7 +1,7 @@
 """C3-Bench and Multi-Mission Tool Bench records, which have the same layout.
 
 Per language (with the prefix ``english_``, or Chinese without): ``task``, ``answer_list``, ``messages``, ``tools``.
-Shared: ``task_ids``, ``env_info`` (one text, or one a task), ``type``, ``turn_type``, ``turn_subtypes``. If two
+Shared: ``task_ids``, ``env_info`` (one text, or one for each task), ``type``, ``turn_type``, ``turn_subtypes``. If two
 variants differ in a shared field, the English one gets an ``english_`` field of its own. Records of the same data with
 the field names of ``wild`` are read as well, and written back with them.
 
@@ -57,7 +57,7 @@ _WEEKDAYS = "一二三四五六日"
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _WILD = WildFormat()
 _AS_WILD = (
-    "The record has the field names of wild, so these are used to read it as a dialogue of {}. If it comes from "
+    "The record has the field names of wild. It is read with these names, as a record of {}. If it comes from "
     "WildToolBench, choose the format wild."
 )
 _OTHER_MESSAGES = (
@@ -216,16 +216,14 @@ def _read_messages(reading: LanguageReading, key: str, document: dict[str, Any])
     for position, item in enumerate(raw):
         if type(item) is dict:
             if type(item.get("role")) is not str or type(item.get("content")) is not str:
-                reading.problems.add(
-                    f"/{key}/{position}", "A message must have a role and a content, both of them text."
-                )
+                reading.problems.add(f"/{key}/{position}", "A message must have a role and content, both of them text.")
                 return []
         elif type(item) is not str:
             message = f"A message must be an object, or a separator of =====, not {describe(item)}."
             reading.problems.add(f"/{key}/{position}", message)
             return []
         elif "=====" not in item:
-            reading.problems.add(f"/{key}/{position}", "A text among the messages must be a separator of =====.")
+            reading.problems.add(f"/{key}/{position}", "Text between messages must be a separator of =====.")
             return []
     blocks = split_blocks(raw)
     if len(blocks) != len(document["tasks"]):

@@ -53,7 +53,7 @@ class Reader(Protocol):
     """Reads one native record."""
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """Return the record's dialogues, one a language, English first."""
+        """Return the record's dialogues, one per language, English first."""
         ...
 
 
@@ -144,7 +144,7 @@ def only_one(items: Sequence[DialogueLike], format_name: str) -> DialogueLike:
 
 
 def empty_task(number: int, message: str) -> dict[str, Any]:
-    """Task ``number``, from 1, of a document: a user message without labels or steps."""
+    """Return task ``number``, from 1, of a document: a user message without labels or steps."""
     return {
         "id": f"t{number}",
         "user_message": message,
@@ -194,7 +194,7 @@ def describe(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true or false"
-    names = {str: "a text", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    names = {str: "text", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return names.get(type(value), f"a {type(value).__name__}")
 
 

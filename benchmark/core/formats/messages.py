@@ -36,7 +36,7 @@ def build_messages(document: dict[str, Any], style: Style | None = None, *, with
 
 
 def task_blocks(document: dict[str, Any], *, with_calls: bool = False) -> list[list[dict[str, Any]]]:
-    """Return one list of messages a task; the first begins with the dialogue so far."""
+    """Return one list of messages for each task; the first begins with the dialogue so far."""
     blocks = []
     for position, task in enumerate(document["tasks"]):
         block: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Assay's own documents, one envelope a line.
+"""Assay's own documents, one envelope per line.
 
 {"assay": 1, "id": "…", "language": "en", "variant_group": "", "document": {…}, "tools": […], "canary": "…"}
 

@@ -71,7 +71,7 @@ class MessageReader:
             parts = [part[part["type"]] for part in content if is_text_part(part)]
             if len(parts) == len(content):
                 return "".join(parts)
-        self.problems.add(f"{here}/content", "Only text is read: a text, or a list of parts of type text.")
+        self.problems.add(f"{here}/content", "Only text is read: a string, or a list of parts of type text.")
         return ""
 
     def _refusal(self, message: dict[str, Any], here: str) -> str:

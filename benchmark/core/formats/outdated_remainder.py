@@ -223,7 +223,7 @@ def _with_prompt_and_query(raws: Any, plain: list[dict[str, Any]], speaks: "_Spe
 
 
 class _Speaking:
-    """Tells whether a value contains one of some texts, also in the middle of a sentence.
+    """Tells whether a value contains one of several texts, even in the middle of a sentence.
 
     Searching for many texts in many is superlinear: after ``_STEPS`` compared characters, everything counts as a copy.
     """
@@ -287,7 +287,7 @@ def _values(document: dict[str, Any]) -> set[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Yield the texts and numbers in a value, also in JSON texts; case and marks are removed."""
+    """Yield the texts and numbers in a value, including those in JSON texts; case and marks are removed."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

@@ -178,7 +178,7 @@ class Command(PipelineCommand):
         for note in reopened[:_NAMED]:
             self.say(f"  {note.message}")
         if reopened.count() > _NAMED:
-            self.say("  … and more are reopened. Use --report to write all of them to a file.")
+            self.say("  … and more. Use --report to write all of them to a file.")
         if not batch.rejected:
             return DONE
         notes = batch.notes.filter(rejects=True).order_by("pk")

@@ -10,7 +10,7 @@ from benchmark.demo.project import PASSWORD, is_loaded, load_demo
 
 
 class Command(BaseCommand):
-    help = "Create the demo project with its people and their work. Does nothing if it already exists."
+    help = "Create the demo projects with their people and work. Does nothing if they already exist."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

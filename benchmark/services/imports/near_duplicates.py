@@ -27,8 +27,7 @@ SLICE, SLICE_CHARACTERS = 200, 8 << 20
 #: seventeen times a slice are in memory.
 MAX_COMPARED = 20_000
 #: The number of dialogues that one is compared with: those that share the most bands. If a template was used a thousand
-#: times, a
-#: few are enough.
+#: times, a few are enough.
 MAX_CANDIDATES = 16
 #: Rows of one band that are read.
 _MAX_IN_BAND = 64

@@ -104,7 +104,7 @@ class Preparers:
         try:
             return child.prepare(chunk)
         finally:
-            # Also if it is dead, because its caller must notice that instead of waiting.
+            # Even if it is dead, because its caller must notice that instead of waiting.
             self._idle.put(child)
 
 

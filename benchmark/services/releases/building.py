@@ -199,7 +199,7 @@ class _Building:
         for start in range(0, len(self.order), _SLICE):
             part = self.order[start : start + _SLICE]
             rows = {row[0]: row[1:] for row in items.filter(pk__in=[pk for _, pk in part])}
-            # Many items share a toolset: each is read once a slice.
+            # Many items share a toolset: each is read once for each slice.
             toolsets = _toolsets({row[3] for row in rows.values()}, toolsets)
             for group, pk in part:
                 external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid = rows[pk]
@@ -219,7 +219,9 @@ class _Building:
                 yield group, item, line
 
     def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """Return one record for all languages; one each if the format has but one, or two items are of one language."""
+        """Return one record for all languages; one each if the format has only one language per record, or if two items
+        are in the same language.
+        """
         joins = WRITERS[self.release.native_format].joins_languages
         if joins and len({item.language for item in variants}) == len(variants):
             yield variants

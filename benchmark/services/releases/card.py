@@ -27,7 +27,7 @@ _FILES = {
     "dialogues.jsonl": "Assay's own documents, complete",
     CHECK_FILES: "for each dialogue, the files that check its constraints: parameters (.json) and code (.py)",
     TABLE: (
-        "all dialogues again, one a row, with `document` and `tools` as JSON texts, so that "
+        "all dialogues again, one per row, with `document` and `tools` as JSON texts, so that "
         "every column has one type: for `datasets.load_dataset`"
     ),
     "items.jsonl": "for each dialogue, the hash of the verified revision and the stages it passed",

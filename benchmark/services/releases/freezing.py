@@ -251,7 +251,7 @@ class _Freezing:
         if candidate.status != DialogueStatus.VERIFIED:
             return self._unverified(candidate)
         if cycle is None:
-            return "It was not verified in its last review."
+            return "It was not verified in its last cycle."
         return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
 
     def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:

@@ -26,7 +26,9 @@ class Verified:
 
 
 def verified_cycles(dialogue_ids: Iterable[int]) -> dict[int, Verified]:
-    """Return the ends by dialogue; without those whose last cycle ended otherwise, or without a revision."""
+    """Return the last cycle of each dialogue, by its key. Leaves out dialogues whose last cycle ended otherwise or
+    without a revision.
+    """
     last: dict[int, tuple[Any, ...]] = {}
     cycles = Cycle.objects.filter(dialogue_id__in=list(dialogue_ids)).order_by("number")
     for row in cycles.values_list(

@@ -152,7 +152,7 @@ def _of_stratum(one: Stratum, level: float) -> Figure:
 
 
 def _at_most(found: int, population: int, wrong: int, drawn: int) -> float:
-    """P(a sample without replacement holds at most ``found`` of the ``wrong`` items)."""
+    """Return P(a sample without replacement holds at most ``found`` of the ``wrong`` items)."""
     first, last = max(0, drawn - (population - wrong)), min(drawn, wrong)
     if found >= last:
         return 1.0

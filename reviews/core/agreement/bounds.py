@@ -80,7 +80,7 @@ def possible_patterns(values: Sequence[Value], size: int) -> Iterator[tuple[Valu
 
 
 def _farthest(counts: Sequence[int], features: Sequence[Features], measure: Measure, bound: float, way: int) -> float:
-    """The highest (``way`` 1) or lowest (-1) value of the measure among shares with X² ≤ ``bound``.
+    """Return the highest (``way`` 1) or lowest (-1) value of the measure among shares with X² ≤ ``bound``.
 
     Each step linearises the measure, finds the farthest shares exactly, and moves there, or as far in that direction as
     the measure improves (Frank and Wolfe 1956). The share of unseen patterns is distributed among them in further steps
@@ -126,7 +126,7 @@ def _linear(counts: Sequence[int], gains: Sequence[float], bound: float) -> tupl
         return [count / total for count in counts], None
 
     def fit(eta: float) -> tuple[float, float]:
-        """Σ c / √(η - gain), and 1 + X² / n of these shares."""
+        """Return Σ c / √(η - gain), and 1 + X² / n of these shares."""
         roots = [(count, math.sqrt(eta - gain)) for count, gain in rows]
         weights = sum(count / root for count, root in roots)
         return weights, weights * sum(count * root for count, root in roots) / total**2

@@ -73,7 +73,7 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 
 def _t_within(t: float, freedom: int) -> float:
-    """P(|T| < t)."""
+    """Return P(|T| < t)."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(angle), math.cos(angle)
     total, term = 0.0, 1.0 if freedom % 2 == 0 else cosine

@@ -141,8 +141,8 @@ def check(draft: Draft) -> tuple[Protocol | None, list[Problem]]:
 def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[dict[str, Any]]:
     """Return a complete outcome table for that many reviewers, as JSON: what they agree on, else escalate.
 
-    ``majority``: more than half is enough. A single reviewer decides, but cannot reject an item alone. An expert's
-    verdict is final; if experts disagree, the item goes back to its author.
+    ``majority``: more than half is enough. A single reviewer decides, but cannot reject an item alone. A senior
+    reviewer's verdict is final; if senior reviewers disagree, the item goes back to its author.
     """
     try:
         count = max(1, min(9, int(reviewers)))

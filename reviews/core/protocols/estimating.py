@@ -3,8 +3,8 @@
 The model assumes that items are alike and that reviewers judge independently, each review with the probabilities of its
 stage's ``Assumption``. These give the probability of each outcome (the stage's outcome table, over all combinations of
 verdicts). A cohort of items moves through the stages as dialogues do: what passes goes on, escalated items go to the
-experts, items sent back start again at their author, and a pool is drawn when nothing is left before it: of n items the
-ceil(f · n) that a draw takes. (A real draw may take a few more, so that it includes everyone's work.)
+expert stage, items sent back start again at their author, and a pool is drawn when nothing is left before it: of n
+items the ceil(f · n) that a draw takes. (A real draw may take a few more, so that it includes everyone's work.)
 
 An item that enters a stage again is less likely to be found wrong: the probabilities of a change, a rejection or an
 escalation are multiplied by ``again`` after each review. A stage with rounds draws ceil(f · n) of its n items each
@@ -328,7 +328,9 @@ class _Trial:
                 self._forward(place, some)
 
     def _return(self, place: int, origin: tuple[int, int], count: int) -> None:
-        """Return settled items to the stage that escalated them; the expert's changes count as errors of its round."""
+        """Return settled items to the stage that escalated them; the senior reviewer's changes count as errors of its
+        round.
+        """
         stage, looks = origin
         if self.stages[stage].in_rounds:
             self.errors[stage] += _binomial(count, min(1.0, self.fixes[place]), self.generator)

@@ -50,7 +50,7 @@ TWO_COLLEAGUES = (
     OutcomeRule(verdicts=(_R, ANY), outcome=Outcome.ESCALATE),
     OutcomeRule(verdicts=(_E, ANY), outcome=Outcome.ESCALATE),
 )
-#: The expert's verdict is final.
+#: The senior reviewer's verdict is final.
 EXPERT = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX),
@@ -77,7 +77,7 @@ MAJORITY_OF_THREE = (
     OutcomeRule(verdicts=(_F, _F, ANY), content=ContentRule.MAJORITY, outcome=Outcome.PASS_WITH_FIX),
     OutcomeRule(verdicts=(ANY, ANY, ANY), outcome=Outcome.ESCALATE),
 )
-#: The expert settles what reviewers could not; the reviewers then check whether it is correct.
+#: The senior reviewer settles what reviewers could not; the reviewers then check whether it is correct.
 EXPERT_RETURNS = (
     OutcomeRule(verdicts=(_A,), outcome=Outcome.RETURN),
     OutcomeRule(verdicts=(_F,), outcome=Outcome.RETURN),
@@ -305,7 +305,7 @@ def async_() -> Protocol:
 
 
 def _settlement(title: str) -> Stage:
-    """Return a stage of experts who settle escalated items and return them to the stage that escalated them."""
+    """Return an expert stage that settles escalated items and returns them to the stage that escalated them."""
     return Stage(
         key="settlement",
         title=title,

@@ -52,7 +52,7 @@ class Outcome(StrEnum):
     BACK_TO_AUTHOR = "back_to_author"
     #: The stage repeats, with other people if there was a fix.
     RESTART = "restart"
-    #: Settled by an expert: the stage that escalated the item repeats. An item that was not escalated goes on.
+    #: Settled by a senior reviewer: the stage that escalated the item repeats. An item that was not escalated goes on.
     RETURN = "return"
     #: Approved, but the stage needs more approvals in a row: another person reviews the same revision. Results from a
     #: stage's ``consecutive``, never from a table.
@@ -268,9 +268,10 @@ class Protocol(_Part):
         return None
 
     def returns_to(self, key: str, escalated_by: str) -> Stage | None:
-        """Return where an item returned by the experts of stage ``key`` goes: the stage that escalated it.
+        """Return where an item returned by the expert stage ``key`` goes: the stage that escalated it.
 
-        If this version no longer has that stage, it is the last cross-check before the experts; None if there is none.
+        If this version no longer has that stage, it is the last cross-check before the expert stage; None if there is
+        none.
         """
         keys = [stage.key for stage in self.stages]
         if escalated_by in keys:

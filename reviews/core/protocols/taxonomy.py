@@ -1,4 +1,4 @@
-"""Error types that reviewers and experts choose from, named as in the benchmarks' error analyses."""
+"""Error types that reviewers choose from, named as in the benchmarks' error analyses."""
 
 from annotator.core.text import gettext_noop as _
 from reviews.core.protocols.protocol import ErrorType

@@ -48,7 +48,8 @@ def _entry_problems(protocol: Protocol, stage: Stage, index: int, at: str) -> It
         yield Problem(f"{at}/entry", "The first stage must take every item. Only later stages can take a sample.")
     if entry.mode in (EntryMode.FRACTION, EntryMode.ROUNDS) and not entry.fraction:
         yield Problem(
-            f"{at}/entry/fraction", "With a sample of 0 % no item enters this stage. Raise it or remove the stage."
+            f"{at}/entry/fraction",
+            "With a sample of 0 %, no item enters this stage. Raise the sample or remove the stage.",
         )
     if entry.mode is EntryMode.ESCALATED_AND_FRACTION and stage.kind is not StageKind.EXPERT:
         yield Problem(f"{at}/entry/mode", "Only an expert stage can take escalated items.")

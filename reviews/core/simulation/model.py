@@ -48,7 +48,7 @@ class Rates:
     false_alarm: float = 0.02
     #: Somebody who has found an error escalates instead of fixing it.
     escalation: float = 0.08
-    #: For experts: noticing an error (or the right one of two versions), and breaking something correct.
+    #: For senior reviewers: noticing an error (or the right one of two versions), and breaking something correct.
     expert_detection: float = 0.99
     expert_false_alarm: float = 0.001
 

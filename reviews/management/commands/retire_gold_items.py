@@ -12,8 +12,8 @@ from reviews.services.gold.settings import retire_all
 
 class Command(ProjectsCommand):
     help = (
-        "Retire all gold items of a project (default: all projects), for example after an update that creates them "
-        "differently. Create new ones on the Gold items page. Prints a line of JSON for each and a JSON summary."
+        "Retire all gold items of a project (default: all projects), for example after an update that changes how they "
+        "are made. Create new ones on the page Gold. Prints a line of JSON for each and a JSON summary."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,5 +29,5 @@ class Command(ProjectsCommand):
                 self.stdout.write(json.dumps(line | {"item": item.public_id, "planted": item.planted}))
             if not options["dry_run"]:
                 retired += retire_all(actor=None, project=project, reason="Retired by the command retire_gold_items.")
-        self.say("Create new ones on the Gold items page of each project.")
+        self.say("Create new ones on the page Gold of each project.")
         self.stdout.write(json.dumps({"retired": retired}))

@@ -36,7 +36,7 @@ class Command(SentenceCommand):
             "--people", required=True, type=int, metavar="M", help="number of people, including senior reviewers"
         )
         parser.add_argument("--seed", required=True, type=int, metavar="S", help="random seed")
-        parser.add_argument("--slug", metavar="SLUG", help=f"address of the new project; it begins with {SIMULATED}")
+        parser.add_argument("--slug", metavar="SLUG", help=f"address of the new project; must begin with {SIMULATED}")
         parser.add_argument("--json", action="store_true", help="print only the JSON summary, no table")
         for name, default in _rates().items():
             parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="P", help=f"default {default}")
@@ -67,7 +67,7 @@ class Command(SentenceCommand):
             simulation = set_up(model=model, preset=preset, slug=slug)
         except DomainError as refusal:
             raise Stop(refusal.sentence) from None
-        self.say(f"{len(model.items):,} candidates, {annotators} annotators and {experts} experts in {slug}.")
+        self.say(f"{len(model.items):,} candidates, {annotators} annotators and {experts} senior reviewers in {slug}.")
         begun = time.perf_counter()
         run_to_end(simulation)
         seconds = time.perf_counter() - begun
@@ -82,7 +82,9 @@ class Command(SentenceCommand):
 
 
 def share_roles(protocol: Protocol, people: int) -> tuple[int, int]:
-    """Return the numbers of annotators and experts: a quarter (at least two) are experts if a stage needs them."""
+    """Return the numbers of annotators and senior reviewers: a quarter (at least two) are senior reviewers if a stage
+    needs them.
+    """
     takers = [set(stage.eligible.roles) for stage in protocol.stages]
     if not any(Role.ANNOTATOR in roles for roles in takers):
         return 0, people
@@ -113,7 +115,7 @@ def _line(name: str, one: dict[str, Any]) -> str:
         return "–" if value is None else f"{value:.3f}"
 
     reach = "–" if one["low"] is None else f"{number(one['low'])} to {number(one['high'])}"
-    missed = "  does not contain it" if one["covers"] is False else ""
+    missed = "  does not cover the planted value" if one["covers"] is False else ""
     return f"{name[:44]:44} {number(one['planted']):>8} {number(one['measured']):>8}   {reach}{missed}"
 
 

@@ -87,7 +87,7 @@ def dispute_row(
     given: Mapping[str, Any],
     draft: dict[str, Any] | None = None,
 ) -> DisputeRow:
-    """Return the row of a place. ``given``: the stored form; ``draft``: the expert's, whose edits are offered."""
+    """Return the row of a place. ``given``: the stored form; ``draft``: that of the person, whose edits are offered."""
     parts = split(place.anchor)
     name = parts[-1] if parts else ""
     order = ordered_list(place.anchor) is not None
@@ -180,7 +180,7 @@ def shown(value: Any, name: str) -> str:
 
 
 def _edited(place: Discrepancy, base: Any, draft: dict[str, Any] | None, editor: str) -> str:
-    """Return the expert's own edit of a place as text; blank if there is none."""
+    """Return the senior reviewer's own edit of a place as text; blank if there is none."""
     own = _NOTHING if draft is None else lookup(draft, place.anchor, _NOTHING)
     if own is _NOTHING or editor == "order" or same_value(own, base):
         return ""

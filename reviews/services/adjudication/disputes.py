@@ -37,7 +37,7 @@ ROWS_PER_PAGE = 100
 class Agreed:
     """A place where both sides agree. ``changed``: both changed it in the same way.
 
-    ``own``: the expert's own version, which then counts; blank if there is none.
+    ``own``: the senior reviewer's own version, which then counts; blank if there is none.
     """
 
     anchor: str
@@ -46,9 +46,9 @@ class Agreed:
     changed: bool
     mono: bool
     own: str = ""
-    #: Whether it can be edited: what both sides added is not in the version that the expert edits.
+    #: Whether it can be edited: what both sides added is not in the version that the senior reviewer edits.
     editable: bool = True
-    #: For what both sides added: the expert's third version.
+    #: For what both sides added: the senior reviewer's third version.
     row: DisputeRow | None = None
 
 

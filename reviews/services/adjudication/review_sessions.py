@@ -1,7 +1,7 @@
 """Review sessions: several people settle the disputes of a round together.
 
-A decision is a normal review by an expert who has claimed the slot, so all its rules apply. The session adds who was
-present, and a note.
+A decision is a normal review by a senior reviewer who has claimed the slot, so all its rules apply. The session adds
+who was present, and a note.
 """
 
 import re

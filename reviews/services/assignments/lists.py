@@ -82,7 +82,7 @@ class Filters:
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Iterable[str]) -> "Filters":
-        """Filters from a query string's values; ``stages``: the keys of the project's. Raises UnknownFilter."""
+        """Read filters from a query string's values; ``stages``: the keys of the project's. Raises UnknownFilter."""
 
         def people() -> Iterable[str]:
             members = User.objects.filter(memberships__project=project).distinct().order_by("public_id")

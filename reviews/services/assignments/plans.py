@@ -376,7 +376,7 @@ def _people(project: Project, public_ids: Sequence[str]) -> _People:
         people[member.user_id] = member.user
         held.setdefault(member.user_id, set()).add(Role(member.role))
     if len(people) != len(set(public_ids)):
-        raise Invalid(_("Somebody you chose is no longer a member of this project."))
+        raise Invalid(_("Somebody you chose is no longer a member of this project. Reload the page."))
     return [(person, frozenset(held[key])) for key, person in people.items()]
 
 

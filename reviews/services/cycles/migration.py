@@ -287,7 +287,7 @@ def _move(context: CycleContext, run: StageRun, where: Destination) -> None:
 
 
 def _was_drawn(run: StageRun) -> bool:
-    """Return whether a draw brought the item to its stage, directly or before an expert reviewed it."""
+    """Return whether a draw brought the item to its stage, directly or before a senior reviewer reviewed it."""
     if run.state != StageRunState.OPEN or run.entered_as == "escalated":
         return False
     return StageRun.objects.filter(cycle=run.cycle_id, stage=run.stage, entered_as="sampled").exists()

@@ -100,7 +100,7 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
     if len(reason) > 500:
         raise Invalid(_("The reason is longer than 500 characters. Shorten it."), field="reason")
     with transaction.atomic():
-        # Two administrators who mark at the same time wait for each other here.
+        # If two administrators mark at the same time, the second waits here for the first.
         Guideline.objects.select_for_update(no_key=True).get(pk=scope.guideline.pk)
         last = GuidelineChange.objects.filter(guideline=scope.guideline).order_by("-pk").first()
         said = (actor, list(scope.policies), list(scope.error_types), reason)

@@ -19,7 +19,7 @@ _MISSING = object()
 
 
 def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owner_id: int | None) -> list[int]:
-    """Tell the owner, and everybody who approved it, about an error in the random sample; return them."""
+    """Notify the owner, and everybody who approved it, of an error in the random sample; return these people."""
     passed = Review.objects.filter(stage_run__cycle=cycle, verdict__in=[Verdict.APPROVE, Verdict.FIX]).exclude(
         pk=review.pk
     )
@@ -31,9 +31,10 @@ def report_audit_error(*, review: Review, cycle: Cycle, protocol: Protocol, owne
 def report_ruling(
     *, review: Review, run: StageRun, revision: Revision, protocol: Protocol, owner_id: int | None
 ) -> list[int]:
-    """Tell the authors what an expert changed, and reviewers where they were overruled; return these people.
+    """Notify the authors of what a senior reviewer changed, and reviewers of where they were overruled; return these
+    people.
 
-    ``revision``: the expert's revision. Each person gets one feedback with the rulings that concern them.
+    ``revision``: the senior reviewer's revision. Each person gets one feedback with the rulings that concern them.
     """
     rejected, entry = review.verdict == Verdict.REJECT, run.entry_revision
     rulings, overruled = list(review.rulings.all()), _overruled(review, run, revision)
@@ -60,7 +61,7 @@ def report_ruling(
 
 
 def _overruled(review: Review, run: StageRun, revision: Revision) -> dict[int, tuple[Message, list[Ruling]]]:
-    """Return {reviewer that the expert contradicts: (opening sentence, rulings against them)}."""
+    """Return {reviewer whom the senior reviewer contradicts: (opening sentence, rulings against them)}."""
     rejected, out = review.verdict == Verdict.REJECT, {}
     rulings = list(review.rulings.all())
     said = Review.objects.filter(stage_run=run.disputed_run).select_related("made_revision").order_by("slot__index")
@@ -90,7 +91,7 @@ def _contradicted(document: dict[str, Any], settled: Revision, rulings: list[Rul
 
 
 def report_sent_back(*, review: Review, owner_id: int, text: Message) -> list[int]:
-    """Tell an owner that their other items come back because of ``review`` and earlier ones; return the owner."""
+    """Notify an owner that their other items come back because of ``review`` and earlier ones; return the owner."""
     return _notify(review, FeedbackKind.RETURNED, [owner_id], text)
 
 

@@ -144,7 +144,7 @@ def visible_examples(*, actor: User, project: Project) -> QuerySet[Example]:
 
 
 def load_example(*, actor: User, project: Project, public_id: str) -> Example:
-    """Return an example, also a withdrawn one. Raises Hidden."""
+    """Return an example, even a withdrawn one. Raises Hidden."""
     example = (
         Example.objects.visible_to(actor)
         .filter(project=project, public_id=public_id, dialogue__in=Dialogue.objects.visible_to(actor))

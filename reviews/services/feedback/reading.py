@@ -129,7 +129,7 @@ def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
 def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:
     """Return the count of each error type in the feedback to everybody (or one person), most frequent first.
 
-    An error counts once for each person that was told.
+    An error counts once for each person who was notified.
     """
     tally: Tally[str] = Tally()
     for _person, kind, count in _tallied(project, person):
@@ -173,7 +173,7 @@ def _of(project: Project, person: User | None) -> QuerySet[Feedback]:
 def _tallied(project: Project, person: User | None) -> Iterable[tuple[int, str, int]]:
     """Yield (person id, kind, count) of findings, then of rulings."""
     recipient: dict[str, Any] = {"person__isnull": False} if person is None else {"person": person}
-    # Errors that an expert names next to the rulings are about the dialogue, not about its reviewers.
+    # Errors that a senior reviewer names next to the rulings are about the dialogue, not about its reviewers.
     authors = {"kind__in": set(FeedbackKind) - {FeedbackKind.OVERRULED}}
     named = {f"review__feedback__{name}": value for name, value in (recipient | authors).items()}
     ruled = {f"feedback__{name}": value for name, value in recipient.items()}

@@ -101,7 +101,7 @@ def retire_where_variants_come(*, actor: User | None, project: Project, coming: 
     """
     there = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(project=project, published=True)
     akin = there.filter(variant_group__in=coming.exclude(variant_group="").values("variant_group"))
-    # Creating an item of the group at this moment locks the group: it happens before this, or sees the new variant.
+    # Creating an item of the group also locks the group, so it is either finished by now or sees the new variant.
     list(akin.order_by("pk").values_list("pk", flat=True))
     groups = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__variant_group="")
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
@@ -135,9 +135,9 @@ def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> 
 def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:
     """Retire one item; False if somebody else has done it meanwhile."""
     now = timezone.now()
-    # Submitting at this moment locks the dialogue: it happens before this, or is not scored.
+    # Submitting also locks the dialogue, so a review is either stored by now or not scored.
     hold_dialogue(item.dialogue_id)
-    # Claiming at this moment locks the item's row: it happens before this, or gets another item.
+    # Claiming also locks the item's row, so a claim is either stored by now or gets another item.
     retired = GoldItem.objects.filter(pk=item.pk, retired_at=None)
     if not retired.update(retired_at=now, retired_by=actor, retired_why=reason[:500]):
         return False

@@ -30,7 +30,7 @@ from reviews.core.protocols import (
 from reviews.core.protocols.drafting import renumber_checklists
 from reviews.models import ProtocolVersion
 
-#: Hash of a definition → the protocol: definitions never change, so each is parsed once a process.
+#: Hash of a definition → the protocol: definitions never change, so each is parsed once in a process.
 _PARSED: dict[str, Protocol] = {}
 _MAX_PARSED = 256
 #: Each is called with (actor, project, before, after), inside the transaction in which a version replaces another one.
@@ -183,7 +183,8 @@ def staff_problems(protocol: Protocol, people: Sequence[frozenset[str]]) -> list
 
     Counts who could review any one item besides its author (and besides whoever changed it, if changes come back to the
     stage): as many as review it at once, or one after the other, and one more if pairs change from round to round. It
-    does not consider that an expert may have cross-checked a disputed item and must then leave it to another.
+    does not consider that a senior reviewer may have cross-checked a disputed item and must then leave it to another
+    one.
     """
     authors = {role for stage in protocol.stages if stage.kind is StageKind.SELF_CHECK for role in stage.eligible.roles}
     out = []

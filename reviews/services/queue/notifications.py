@@ -1,4 +1,4 @@
-"""Notices about work: disputes for experts, assignments, and items that are no longer reserved."""
+"""Notices about work: disputes for senior reviewers, assignments, and items that are no longer reserved."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ def notify_losses_last() -> Iterator[None]:
 
 
 def notify_experts(*, project: Project, stage: Stage) -> None:
-    """Notify experts of a dispute; only once until they have read the notice."""
+    """Notify senior reviewers of a dispute; only once until they have read the notice."""
     experts = sorted({person for role in stage.eligible.roles for person in members_with(project, role)})
     notify(
         actor=None,

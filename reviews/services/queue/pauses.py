@@ -66,7 +66,7 @@ def sentence(pause: Pause, titles: dict[str, str]) -> str:
     if pause.what == "project":
         text = _("Work in this project is paused%(reason)s You can still submit the items you have claimed.")
     elif pause.what == "stage":
-        text = _("“%(stage)s” is paused%(reason)s Claim an item of another stage.")
+        text = _("“%(stage)s” is paused%(reason)s Claim an item in another stage.")
     else:
         text = _(
             "An administrator has paused your work in this project%(reason)s You can still submit the items you have "
@@ -81,7 +81,7 @@ def pause(
     """Pause ``person``, ``stage``, or (neither) the whole project: nothing new can be claimed; claims stay.
 
     Slots reserved for a paused person are opened to all; return the pause and the number of these slots (if there are
-    very many, the rest follows later). Raises Denied, Invalid for an unknown stage or a stranger, Conflict if it is
+    very many, the rest follows later). Raises Denied, Invalid for an unknown stage or an outsider, Conflict if it is
     already paused.
     """
     require_administrator(actor=actor, project=project)

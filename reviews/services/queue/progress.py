@@ -116,7 +116,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The number of items that wait in one stage for a person. ``count`` is at most ``MANY`` a queue."""
+    """The number of items that wait in one stage for a person. ``count`` is at most ``MANY`` for each queue."""
 
     key: str
     title: str
@@ -140,7 +140,7 @@ class MyWork:
     roles: frozenset[Role]
     #: Their live claims, newest first.
     claims: list[Claim]
-    #: The stages they take part in, in the protocol's order, also those without waiting items.
+    #: The stages they take part in, in the protocol's order, including those without waiting items.
     waiting: list[Waiting] = field(default_factory=list)
     #: Sentences about pauses that concern them.
     pauses: list[str] = field(default_factory=list)

@@ -49,7 +49,7 @@ def branch_of(slot: Slot) -> str:
 
 
 def load_claim(*, actor: User, slot: str, token: str | None = None) -> Claim:
-    """Return the actor's latest claim on the slot, or the one with this token, also if it has ended.
+    """Return the actor's latest claim on the slot, or the one with this token, even if it has ended.
 
     Related rows of the slot are loaded with it. Raises Hidden if they never claimed it.
     """

@@ -71,7 +71,8 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
     if actor is not None:
         require_administrator(actor=actor, project=project)
     with transaction.atomic():
-        # Draws of a project wait for one another here; reviewers do not (their rows only refer to the project's key).
+        # Draws of a project run one after another from here on; reviewers are not held up (their rows only refer to the
+        # project's key).
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         drawn_stage = _stage_with_pool(project, stage)
         if drawn_stage is None:
@@ -181,8 +182,8 @@ def draw_where_upstream_is_done() -> int:
 def tend_rounds(*, project_id: int, stage: str) -> Draw | None:
     """End the stage's round if all of it is settled, and draw the next one or let the pool move on.
 
-    Called after reviews that may end a round, and regularly by a task. Of two calls at the same time, the second has
-    nothing to do.
+    Called after reviews that may end a round, and regularly by a task. If two calls run at the same time, the second
+    has nothing to do.
     """
     last = last_round(project_id, stage)
     if last is not None and is_under_way(last):

@@ -143,11 +143,11 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
 def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> list[OpenConflict]:
     """Return the items of a round on which its reviewers disagreed and that are not settled, oldest first.
 
-    If several experts settle an item, its slot is the actor's own, else an open one.
+    If several senior reviewers settle an item, its slot is the actor's own, else an open one.
 
     Works for any stage that escalates; in a stage with rounds ``round`` is the number of the draw. The caller has
-    checked that the actor may see disputes. To settle one, an expert reviews it as usual: ``claim_slot`` with the
-    conflict's slot, then ``submit_review`` with rulings.
+    checked that the actor may see disputes. To settle one, a senior reviewer reviews it as usual: ``claim_slot`` with
+    the conflict's slot, then ``submit_review`` with rulings.
     """
     settlements = list(
         _waiting(project)

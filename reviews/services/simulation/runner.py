@@ -89,11 +89,11 @@ class Simulation:
         return _seed(self, self.draws)
 
     def stages_of(self, person: Person) -> Iterator[str | None]:
-        """Return the stages in which a person claims work: None (any) for annotators; for experts their own, last stage
-        first.
+        """Return the stages in which a person claims work: None (any) for annotators; for senior reviewers their own,
+        last stage first.
 
-        A person who settles disputes should not have reviewed the dialogue, so in other stages experts only take slots
-        that are reserved for them.
+        A person who settles disputes should not have reviewed the dialogue, so in other stages senior reviewers only
+        take slots that are reserved for them.
         """
         if not person.expert:
             yield None
@@ -249,7 +249,7 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
 
 
 def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the ruling for each disputed anchor that leads to the version the expert wants."""
+    """Return the ruling for each disputed anchor that leads to the version the senior reviewer wants."""
     points = {point.anchor: point for point in item.original.points}
     for disputed in dispute.discrepancies:
         point = points[disputed.anchor]

@@ -15,7 +15,7 @@ def oversees(roles: frozenset[Role]) -> bool:
 
 
 def load_person(*, actor: User, roles: frozenset[Role], project: Project, public_id: str) -> User:
-    """Return the person: the actor, or for overseers anyone in the project, also former members. Raises Hidden."""
+    """Return the person: the actor, or for overseers anyone in the project, including former members. Raises Hidden."""
     people = User.objects.filter(memberships__project=project).distinct()
     person = people.filter(public_id=public_id).first()
     if person is None or not (person.pk == actor.pk or oversees(roles)):

@@ -32,7 +32,7 @@ def watch_discrepancies(project: Project) -> list[DiscrepancyAlarm]:
     if above == open_alarms:
         return []
     with transaction.atomic():
-        # Of two tasks at the same time, the second waits here and then finds nothing to do.
+        # If two tasks run at the same time, the second waits here and then finds nothing to do.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         known = DiscrepancyAlarm.objects.filter(project=project, cleared_at=None)
         open_alarms = set(known.values_list("stage", flat=True))

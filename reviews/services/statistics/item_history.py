@@ -148,9 +148,9 @@ def _keys(record: _ItemRecord) -> Iterator[Key]:
         yield key("ended", f"{stage}:{len(contents) - 1}", compare.closeness(contents[-1]))
         revised = revised_rounds(stage, visits)
         yield key("not_drawn", stage, "") if revised is None else key("revised", stage, str(revised))
-    # The audit is about the population of the last draw. In stages with rounds there is no audit. Content that an
-    # expert changed may come to experts again without a draw; it stays in its sample as it was found, also if the stage
-    # takes every item since.
+    # The audit is about the population of the last draw. In stages with rounds there is no audit. Content that a senior
+    # reviewer changed may come to the expert stage again without a draw; it stays in its sample as it was found, even
+    # if the stage now takes every item.
     drawn = {run.stage: run for run in record.runs[last.pk] if hasattr(run, "draw_item")}
     for stage, run in drawn.items():
         if run.draw_item.draw.algorithm != ROUNDS:

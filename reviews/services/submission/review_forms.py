@@ -1,4 +1,5 @@
-"""The stored form of a review. Changes of two windows are merged; if both changed the same place, they are asked.
+"""The stored form of a review. Changes from two windows are merged; if both changed the same place, the person is
+asked.
 
 A window sends its whole form with the version it shows. It has changed what differs from that version; what other
 windows have changed since then stays.

@@ -47,7 +47,7 @@ _TEXTS = frozenset(
 
 @dataclass(frozen=True)
 class RulingLine:
-    """An expert's choice at one disputed place. ``value``: of a third version, if ``has_value``."""
+    """A senior reviewer's choice at one disputed place. ``value``: of a third version, if ``has_value``."""
 
     anchor: str
     choice: str
@@ -61,7 +61,7 @@ class RulingLine:
 
 @dataclass(frozen=True)
 class Side:
-    """One revision, without the name of its author: an expert weighs reasons, not people."""
+    """One revision, without the name of its author: a senior reviewer weighs reasons, not people."""
 
     title: str
     document: dict[str, Any]
@@ -79,7 +79,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Dispute:
-    """What an expert has to settle. ``base``: the revision that both sides started from; ``more``: further reviews.
+    """What a senior reviewer has to settle. ``base``: the revision that both sides started from; ``more``: further
+    reviews.
 
     The right side is the first revision that differs from that of the first reviewer.
     """
@@ -99,7 +100,7 @@ class Dispute:
     def alike(self) -> list[Discrepancy]:
         """Return what both sides have added identically, field by field; a ruling on it is optional.
 
-        The version that the expert edits has no such place.
+        The version that the senior reviewer edits has no such place.
         """
         return added_alike(self.base, self.left.document, self.aligned)
 
@@ -133,7 +134,7 @@ class Dispute:
 
 def load_dispute(slot: Slot) -> Dispute | None:
     """Return the dispute that a slot has to settle; None for an item that was drawn, came in the regular way, or was
-    settled by another expert.
+    settled by another senior reviewer.
 
     Two reviewers: one on each side. More: the first, and the next one with a different version. One reviewer: the
     previous revision on the left, theirs on the right. The caller has checked that the actor holds the slot.
@@ -215,7 +216,7 @@ def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list
             )
         if len(line.reason) > MAX_REASON or "\x00" in line.reason:
             raise Invalid(
-                _("The reason of a ruling may have at most %(limit)s characters and no NUL character.")
+                _("The reason for a ruling may have at most %(limit)s characters and no NUL character.")
                 % {"limit": f"{MAX_REASON:,}"},
                 anchor=line.anchor,
             )
@@ -226,11 +227,12 @@ def read_rulings(given: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list
 def settle_document(
     *, slot: Slot, text: str, lines: list[RulingLine], kinds: frozenset[str], dispute: Dispute | None = None
 ) -> tuple[str, list[RulingLine]]:
-    """Return the canonical text of the settled dialogue, merged with the expert's own edits, and the complete rulings.
+    """Return the canonical text of the settled dialogue, merged with the senior reviewer's own edits, and the complete
+    rulings.
 
-    ``text``: the expert's draft; ``dispute``: that of the slot, if already loaded. Raises Invalid if a disputed place
-    has no ruling or reason, or if draft and ruling contradict each other. A place that other rulings have decided needs
-    none.
+    ``text``: the senior reviewer's draft; ``dispute``: that of the slot, if already loaded. Raises Invalid if a
+    disputed place has no ruling or reason, or if draft and ruling contradict each other. A place that other rulings
+    have decided needs none.
     """
     dispute = dispute or load_dispute(slot)
     if dispute is None:
@@ -254,7 +256,7 @@ def settle_document(
         return canonical(settled), lines
     before = slot.revision.document()
     result = merge(before, draft, settled)
-    # Where both reviewers made the same change, the expert's own edit counts.
+    # Where both reviewers made the same change, the senior reviewer's own edit counts.
     own = {one.anchor: "mine" for one in result.conflicts if dispute.around.touching(one.anchor) is None}
     if own:
         result = merge(before, draft, settled, choices=own)
@@ -295,7 +297,7 @@ def _contradiction(dispute: Dispute, lines: list[RulingLine], anchors: list[str]
 
 
 def _rewritten(dispute: Dispute, lines: list[RulingLine]) -> tuple[Dispute, list[RulingLine]]:
-    """Return the dispute with the expert's text where both sides added the same, and the other rulings."""
+    """Return the dispute with the senior reviewer's text where both sides added the same, and the other rulings."""
     ruled = [line for line in lines if line.anchor in dispute.disputed]
     values = {line.anchor: line.value for line in lines if line.anchor not in dispute.disputed}
     if not values:
@@ -350,13 +352,13 @@ def _require_complete(
 
 
 def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:
-    """Return the ruling with its third version: as given, else from the expert's draft (possibly nothing)."""
+    """Return the ruling with its third version: as given, else from the senior reviewer's draft (possibly nothing)."""
     if line.choice != "third":
         return replace(line, value=None, has_value=False)
     place = dispute.place_at(line.anchor)
     if line.has_value:
         return replace(line, value=read_value(line, place, dispute), has_value=True)
-    # What both sides added is not in the expert's draft.
+    # What both sides added is not in the senior reviewer's draft.
     if not edited or line.anchor not in dispute.disputed:
         raise Invalid(
             _("Write the third version of %(place)s.") % {"place": dispute.words(line.anchor)}, anchor=line.anchor

@@ -345,7 +345,7 @@ def _submit_draft(draft_id: int, version: int, now: datetime) -> Change:
 def _make_revision(
     actor: User, dialogue: Dialogue, slot: Slot, seen: Revision, submission: Submission, title: str
 ) -> Revision | None:
-    """Store the submitted revision if it differs, also one that is rejected or escalated, for the expert."""
+    """Store the submitted revision if it differs, even one that is rejected or escalated, for the senior reviewer."""
     if not submission.changed:
         return None
     moves_head = submission.verdict == Verdict.FIX

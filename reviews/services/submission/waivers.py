@@ -110,7 +110,7 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
                 count += 1
                 if count > MAX_WAIVERS:
                     raise Invalid(
-                        _("You can waive at most %(limit)s warnings of a dialogue. Fix the others or reject it.")
+                        _("You can waive at most %(limit)s warnings in a dialogue. Fix the others or reject it.")
                         % {"limit": f"{MAX_WAIVERS:,}"},
                         field="reason",
                     )

@@ -104,7 +104,7 @@ class Workbench:
 
     @property
     def onto(self) -> Revision:
-        """Return the revision to merge a stale draft with: the newest; in a blind stage the one under review."""
+        """Return the revision to merge an outdated draft with: the newest; in a blind stage the one under review."""
         head = self.work.slot.revision if self.work.blind else self.dialogue.head
         assert head is not None  # noqa: S101 - a dialogue under review has a head
         return head

@@ -240,7 +240,8 @@ def _too_many() -> str:
 
 
 def _too_long(limit: int) -> str:
-    return _("The protocol is longer than %(limit)s bytes.") % {"limit": f"{limit:,}"}
+    sentence = _("The protocol is longer than %(limit)s bytes. Remove stages, rows or questions.")
+    return sentence % {"limit": f"{limit:,}"}
 
 
 def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> HttpResponse:

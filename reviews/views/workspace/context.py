@@ -84,7 +84,9 @@ def workbench_context(
     panel: str | None = None,
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """Return the context of the workspace. ``refused``: a dependency that was just refused, and its circle."""
+    """Return the context of the workspace. ``refused``: a dependency that was just refused, and the cycle it would have
+    closed.
+    """
     work = bench.work
     if not request.htmx:
         work.claim.expires_at = claims.heartbeat(

@@ -1,4 +1,4 @@
-"""The form of one review in two windows: versions, conflicts, and the question which one to keep."""
+"""The form of one review in two windows: versions, conflicts, and the question of which one to keep."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def refusal_words(error: DomainError, bench: Workbench, seen: int) -> str:
 
 
 def ask(request: PageRequest, bench: Workbench, conflict: Conflict, page_url: str) -> HttpResponse:
-    """Ask a form that saves itself which version to keep."""
+    """Ask which version to keep, in response to a form that saves itself."""
     context = {"disputed": disputed(request, bench, conflict, keep_url=request.path, page_url=page_url)}
     return render(request, "reviews/workspace/form_conflict.html", context, status=conflict.status)
 

@@ -31,7 +31,9 @@ def graph_context(
     *,
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """Return the context of the graph panel. ``refused``: a dependency that was refused, and its circle."""
+    """Return the context of the graph panel. ``refused``: a dependency that was refused, and the cycle it would have
+    closed.
+    """
     traced = trace_task(bench, task.id)
     graph = view_graph(
         bench.document,
@@ -68,7 +70,7 @@ def rows_of(bench: Workbench, traced: TaskTrace | None, step: StepView | None) -
 
 
 def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | None, tuple[str, ...]]:
-    """Return the dependency that an operation would have added, and the circle it would have closed."""
+    """Return the dependency that an operation would have added, and the cycle it would have closed."""
     circle = tuple(error.details.get("circle", ())) if isinstance(error, Invalid) else ()
     parts = split(operation["anchor"]) if circle else ()
     needs = operation.get("id")
@@ -101,7 +103,7 @@ def look(request: PageRequest, slot: str) -> HttpResponse:
     if "/arguments/" in at:
         # The call is not stored yet, or belongs to a case, whose values are not traced.
         return render(request, "reviews/workspace/graph/marks.html", {"marked": []})
-    raise Hidden(_("This place is no longer in the dialogue."))
+    raise Hidden(_("This place no longer exists. Reload the page."))
 
 
 def open_bench(request: PageRequest, slot: str) -> Workbench:

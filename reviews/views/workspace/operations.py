@@ -25,7 +25,7 @@ def operation_of(posted: QueryDict, document: dict[str, Any], toolset: CompiledT
     try:
         return {"op": name, "anchor": anchor, **build(posted, anchor, document, toolset)}
     except AnchorMissing:
-        raise Invalid(_("This place no longer exists. It may have been deleted in another window.")) from None
+        raise Invalid(_("This place no longer exists. Reload the page.")) from None
 
 
 def _set(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:

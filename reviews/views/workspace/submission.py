@@ -186,7 +186,7 @@ def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
         messages.warning(request, error.sentence)
         return redirect("home")
     if claim is None:
-        messages.info(request, _("You have finished all your items of this stage."))
+        messages.info(request, _("You have finished all your items in this stage."))
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)
 

@@ -89,7 +89,7 @@ def test_ceilings_for_tools_are_rows_of_a_tool_and_a_number() -> None:
     assert more == {"max_calls_per_tool": {"find_ferry": 2, "read_timetable": 1}}
     assert edited("specific tool call count", held, max_calls_per_tool__0__key="") == ({"max_calls_per_tool": {}}, "")
     _, problem = edited("specific tool call count", held, max_calls_per_tool__1__key="find_ferry")
-    assert problem == "Calls at most: find_ferry is listed twice. Remove one of the two."
+    assert problem == "Maximum calls: find_ferry is listed twice. Remove one of the two."
     assert "whole number" in edited("specific tool call count", held, max_calls_per_tool__0__value="often")[1]
     (row, _) = fields_of("specific tool call count", {"max_calls_per_tool": {"find_ferry": "often"}})[
         "max_calls_per_tool"

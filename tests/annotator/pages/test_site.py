@@ -277,7 +277,7 @@ def test_the_site_is_not_ready_without_database_or_broker(client, ready):
             response = client.get("/readyz")
     assert response.status_code == 503
     gone = "The database doesn’t respond, or the connection was lost."
-    assert words(response) == f"database: {gone}\nbroker: Redis does not answer.\n"
+    assert words(response) == f"database: {gone}\nbroker: Redis does not respond.\n"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -292,7 +292,7 @@ def test_the_site_is_not_ready_while_redis_takes_no_writes(client, ready, monkey
     ready.REDIS_URL = "redis://127.0.0.1:1/0"
     response = client.get("/readyz")
     assert response.status_code == 503
-    assert words(response).startswith("broker: Redis answers but accepts no writes: command not allowed")
+    assert words(response).startswith("broker: Redis responds but accepts no writes: command not allowed")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -327,7 +327,7 @@ def test_the_site_is_not_ready_while_the_database_can_be_read_and_not_written_to
         finally:
             cursor.execute(f"ALTER DATABASE {name} RESET temp_file_limit")
     assert response.status_code == 503
-    assert words(response) == "database: The database answers but accepts no writes. Check whether its disk is full.\n"
+    assert words(response) == "database: The database responds but accepts no writes. Check whether its disk is full.\n"
 
 
 def _raise_gone(*arguments):

@@ -341,7 +341,7 @@ def broken(**changes: Any) -> dict[str, Any]:
 
 
 PROBLEMS = [
-    (broken(english_task="one"), "/english_task", "not a text"),
+    (broken(english_task="one"), "/english_task", "not text"),
     (broken(task_ids=[0]), "/task_ids", "1 entries, but there are 4 tasks"),
     (broken(task_ids=[0, "1", 0, 0]), "/task_ids/1", "index of a message"),
     (broken(task_ids=[0, -1, 0, 0]), "/task_ids/1", "index of a message"),
@@ -377,7 +377,7 @@ def test_faults_have_a_place_and_a_sentence(name: str, record: dict[str, Any], p
 def test_a_record_in_the_names_of_wild_is_said_to_be_one(name: str) -> None:
     for dialogue in read(name, wild_record()):
         assert "has the field names of wild" in dialogue.warnings[0].message
-        assert f"a dialogue of {name}" in dialogue.warnings[0].message
+        assert f"a record of {name}" in dialogue.warnings[0].message
     for dialogue in [*read(name, c3_record()), *read("wild", wild_record())]:
         assert not any("wild" in warning.message for warning in dialogue.warnings)
 

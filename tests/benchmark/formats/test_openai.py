@@ -317,7 +317,7 @@ def test_a_record_holds_one_dialogue() -> None:
 
 CALLING = assistant(None, ("a", "{}"))
 PROBLEMS = [
-    ({"id": "t", "messages": "x"}, "/messages", "not a text"),
+    ({"id": "t", "messages": "x"}, "/messages", "not text"),
     ({"id": "t"}, "/messages", "not null"),
     (trace(), "/messages", "no user message"),
     ({"id": "t", "messages": [3]}, "/messages/0", "not a number"),

@@ -12,14 +12,16 @@ from django.utils import timezone
 from annotator.errors import DomainError, Hidden
 from annotator.models import Dialogue, Membership, Role, User
 from annotator.services.database.statements import rows
+from reviews.core.protocols import StageKind
 from reviews.models import Claim, GoldItem, QueueCursor, Review, ReviewDraft, Slot
 from reviews.services import statements
-from reviews.services.protocols.versions import roles_of_members
+from reviews.services.protocols.versions import current_protocol, roles_of_members
 from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, release, skip, stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.order import QueuePositions, other_started_slot, queues_for, read_positions, read_versions
 from reviews.services.queue.pauses import pause, set_rules
 from reviews.services.queue.slot_work import load_claim
+from reviews.services.queue.stuck import count_stuck
 from reviews.services.submission.submit import lock_and_read_again
 from tests.factories import STAGES, Team, claim_and_submit, give_role, make_item, open_slot
 from tests.reviews.gold.gold_team import always, gold_team, make_gold, take
@@ -184,6 +186,27 @@ def test_queues_offer_what_python_would_not_refuse(seed: int) -> None:
             assert (slot.pk in offered) == may_take(person, roles, slot), (person, slot.stage, slot.is_gold)
             said[slot.pk in offered] += 1
     assert min(said[True], said[False]) > 5
+    pools = [
+        {person.pk: members[person.pk] for person in chance.sample(people, count)} for count in (1, 2, 3, len(people))
+    ]
+    for pool in pools:
+        found = count_stuck(project=team.project, stages=current_protocol(team.project).stages, people=pool)
+        assert {stage.key: stuck.items for stage, stuck in found.items()} == runs_nobody_may_claim(team, pool)
+
+
+def runs_nobody_may_claim(team: Team, pool: dict[int, frozenset[str]]) -> dict[str, int]:
+    """Return stage → number of its runs with open slots that Python refuses to everybody in the pool with the role."""
+    runs: dict[tuple[str, int], bool] = {}
+    for slot in Slot.objects.filter(project=team.project, state="open", reserved_for=None, is_gold=False):
+        stage = stage_of(slot)
+        able = {key for key, roles in pool.items() if roles & set(stage.eligible.roles)}
+        if stage.kind is StageKind.SELF_CHECK or not able:
+            continue
+        runs[slot.stage, slot.stage_run_id] = all(
+            refusal(person=User.objects.get(pk=key), roles=frozenset(map(Role, pool[key])), slot=slot, stage=stage)
+            for key in able
+        )
+    return dict(Counter(stage for (stage, _run), refused in runs.items() if refused))
 
 
 def test_the_load_of_people_is_what_the_orm_counts() -> None:

@@ -61,7 +61,7 @@ def test_a_sound_graph_has_no_finding() -> None:
             "graph.redundant_edge",
             two("", "s0"),
             "/steps/a/depends_on",
-            "The dependency of a on “s0” is implied by its other dependencies.",
+            "The dependency of a on “s0” is implied by its other dependencies. Remove it unless it passes a value.",
         ),
         (
             "graph.answer_last",

@@ -73,14 +73,14 @@ def test_calls_that_keep_to_their_schemas_have_no_finding() -> None:
             "book_room",
             {"hotelId": "H-1", "nights": 2, "guests": [{"name": "Ana"}, {"name": 7}]},
             "/arguments/guests/1/name",
-            "“guests[1].name” must be a text, not 7.",
+            "“guests[1].name” must be text, not 7.",
         ),
         (
             "schema.wrong_type",
             "book_room",
             {"hotelId": "H-1", "nights": 2, "contact": 7},
             "/arguments/contact",
-            "“contact” must be a text or null, not 7.",
+            "“contact” must be text or null, not 7.",
         ),
         (
             "schema.not_in_enum",
@@ -131,7 +131,7 @@ def test_a_violation_is_a_sentence_at_its_place(
 def test_a_value_of_the_wrong_type_is_not_also_none_of_the_enum() -> None:
     bad = with_call("book_room", hotelId="H-1", nights=1, board=3)
     assert [(one.check, one.message) for one in findings(bad)] == [
-        ("schema.wrong_type", "“board” must be a text, not 3.")
+        ("schema.wrong_type", "“board” must be text, not 3.")
     ]
 
 

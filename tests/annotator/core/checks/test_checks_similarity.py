@@ -119,7 +119,7 @@ def test_the_finding_goes_stale_when_the_user_says_something_else() -> None:
     finding = near_duplicate_finding(document, "demo-12", 0.874)
     assert finding is not None
     assert (finding.check, finding.severity, finding.anchor) == ("dialogue.near_duplicate", "warning", "")
-    assert "87% the same as in “demo-12”" in finding.message
+    assert "overlap by 87 % with those of “demo-12”" in finding.message
     document["tasks"][0]["steps"][0]["arguments"]["city"] = "Linz"
     assert near_duplicate_finding(document, "demo-12", 0.874) == finding
     document["tasks"][0]["user_message"] = "Something else."

@@ -25,7 +25,7 @@ def test_the_same_call_twice_in_one_task() -> None:
     twice = [call("s0", "book_room", hotelId="H", nights=1), call("s1", "book_room", nights=1, hotelId="H")]
     bad = with_steps(*twice, answer("s0 s1"))
     assert of("trajectory.repeated_call", bad) == [
-        ("/tasks/t1/steps/s1/arguments", "s1 repeats s0: same tool, same arguments.")
+        ("/tasks/t1/steps/s1/arguments", "s1 repeats s0: same tool, same arguments. Delete one, or explain why both are needed.")
     ]
     twice[1]["arguments"]["nights"] = 2
     assert of("trajectory.repeated_call", with_steps(*twice, answer("s0 s1"))) == []
@@ -91,7 +91,7 @@ def test_observations_that_report_an_error(observation: Any, error: str) -> None
     assert error_in(observation) == error
     bad = with_observation(observation)
     assert of("trajectory.tool_error", bad) == [
-        ("/tasks/t1/steps/s0/observation", f"searchHotels returned an error ({error}). Show a call that works.")
+        ("/tasks/t1/steps/s0/observation", f"searchHotels returned an error ({error}). Use a call that works.")
     ]
 
 
@@ -234,7 +234,7 @@ def test_ids_of_a_list_that_the_answer_repeats(observation: Any, text: str, lost
 def test_the_lost_ids_are_named_at_the_answer() -> None:
     bad = with_observation(SHOWS, "show1, show2, show3 and show5 are on.")
     assert of("trajectory.ids_lost", bad) == [
-        ("/tasks/t1/steps/a/text", "The answer lists the result of s0 but omits the ids “show4”.")
+        ("/tasks/t1/steps/a/text", "The answer lists the result of s0 but omits the ids “show4”. Add them.")
     ]
 
 

@@ -195,7 +195,7 @@ def test_failures_of_code_are_told_and_tick_nothing_off() -> None:
 def test_a_validator_that_does_not_answer_judges_nothing_and_says_why() -> None:
     done, _ = run(case(), judge=Returned("timeout_cpu", message="It used more than 2 seconds of CPU time."))
     assert done.statuses[4] is Status.UNJUDGED
-    assert done.unjudged[4] == "Its validator did not answer. It used more than 2 seconds of CPU time."
+    assert done.unjudged[4] == "Its validator returned no verdict. It used more than 2 seconds of CPU time."
     assert done.solved is Solved.UNKNOWN
     assert run(with_constraint("c4", validator=None))[0].unjudged[4] == "The constraint has no validator."
 

@@ -82,7 +82,7 @@ class TestSentences:
         ("category", "parameters", "expected"),
         [
             ("interaction rounds", {"min_round": 2, "max_round": 5},
-             "Take between 2 and 5 interaction rounds, the final response included."),
+             "Take between 2 and 5 interaction rounds, including the final response."),
             ("tool call count", {"min_callTimes": 0, "max_callTimes": 1}, "Make at most 1 tool call in total."),
             ("tool call count", {"min_callTimes": 3, "max_callTimes": "inf"}, "Make at least 3 tool calls in total."),
             ("tool call count", {"min_callTimes": 3, "max_callTimes": 3}, "Make exactly 3 tool calls in total."),
