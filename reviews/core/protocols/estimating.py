@@ -8,7 +8,7 @@ items the ceil(f · n) that a draw takes. (A real draw may take a few more, so t
 
 An item that enters a stage again is less likely to be found wrong: the probabilities of a change, a rejection or an
 escalation are multiplied by ``again`` after each review. A stage with rounds draws ceil(f · n) of its n items each
-time, unseen ones first, until a round finds no error and every item was seen once without conflict.
+time, unseen ones first, until a round finds no error and every item was seen once without a dispute.
 
 If every outcome is certain, one trial gives exact figures. Otherwise the cohort runs ``TRIALS`` times with a fixed
 seed: the typical figure is the mean, and low and high are the 5th and 95th percentile. The range covers sampling noise
@@ -220,7 +220,7 @@ class _Trial:
         self.places = {stage.key: place for place, stage in enumerate(self.stages)}
         self.entered, self.rejected, self.endless = [0] * many, 0, False
         self.waiting: list[Counter[_State]] = [Counter() for _ in range(many)]
-        #: Items that wait for a draw, by (seen without conflict, reviews). Only a stage with rounds tells them apart.
+        #: Items that wait for a draw, by (seen without a dispute, reviews). Only a stage with rounds tells them apart.
         self.pool: list[Counter[tuple[bool, int]]] = [Counter() for _ in range(many)]
         self.visits = [0] * many
         self.rounds, self.errors = [0] * many, [0] * many
@@ -245,7 +245,7 @@ class _Trial:
         return self
 
     def _next(self) -> int | None:
-        """Return the first stage with work to do; a round waits until its conflicts are settled."""
+        """Return the first stage with work to do; a round waits until its disputes are settled."""
         for place in range(len(self.stages)):
             if self.waiting[place]:
                 return place

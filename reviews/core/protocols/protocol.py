@@ -75,7 +75,7 @@ class EntryMode(StrEnum):
     #: Every escalated item, and a seeded random fraction of the items that passed.
     ESCALATED_AND_FRACTION = "escalated_and_fraction"
     #: In rounds, each a seeded random fraction of all items in the stage, unseen items first. Reviewed items go back to
-    #: the pool. The pool goes on after a round without errors, once every item was seen without conflict.
+    #: the pool. The pool goes on after a round without errors, once every item was seen without a dispute.
     ROUNDS = "rounds"
 
 

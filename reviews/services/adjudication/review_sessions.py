@@ -32,7 +32,7 @@ from reviews.models import (
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import claims
 from reviews.services.queue.eligibility import HeldSlot, refusal
-from reviews.services.sampling.rounds import OpenConflict, open_conflicts
+from reviews.services.sampling.rounds import OpenDispute, open_disputes
 from reviews.services.submission.submit import submit_review
 
 MAX_NOTE = 4000
@@ -63,7 +63,7 @@ class SessionSummary:
 
     round: Round
     session: ReviewSession | None
-    conflicts: list[OpenConflict]
+    disputes: list[OpenDispute]
     decisions: list[SessionDecision]
     #: The number of decisions, and of those before the listed ones.
     decided: int = 0
@@ -75,11 +75,11 @@ class SessionSummary:
 
     @property
     def total(self) -> int:
-        return len(self.conflicts) + self.decided
+        return len(self.disputes) + self.decided
 
-    def free_for(self, person: User) -> list[OpenConflict]:
+    def free_for(self, person: User) -> list[OpenDispute]:
         """Return the disputes that the person can claim or has claimed; the table was read for them."""
-        free = [one for one in self.conflicts if one.slot is not None and one.slot.holder_id in (None, person.pk)]
+        free = [one for one in self.disputes if one.slot is not None and one.slot.holder_id in (None, person.pk)]
         return [one for one in free if not one.refusal]
 
 
@@ -130,8 +130,8 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
     """
     require_role(actor=actor, project=project, roles=OVERSEERS)
     session = session_for(project=project, round=round)
-    conflicts = _with_refusals(actor, project, open_conflicts(project, round.stage, round.number, actor=actor))
-    summary = SessionSummary(round, session, conflicts, [])
+    disputes = _with_refusals(actor, project, open_disputes(project, round.stage, round.number, actor=actor))
+    summary = SessionSummary(round, session, disputes, [])
     if session is not None:
         summary.present = list(session.participants.order_by("display_name"))
         # In a blind stage that has not ended, everybody sees only their own reviews.
@@ -153,10 +153,10 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
     return summary
 
 
-def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict]) -> list[OpenConflict]:
-    """Return the conflicts, each with the reason why the actor may not settle it."""
+def _with_refusals(actor: User, project: Project, disputes: list[OpenDispute]) -> list[OpenDispute]:
+    """Return the disputes, each with the reason why the actor may not settle it."""
     roles = roles_in(project, actor)
-    cycles = [one.slot.cycle_id for one in conflicts if one.slot is not None]
+    cycles = [one.slot.cycle_id for one in disputes if one.slot is not None]
     mine = Slot.objects.filter(cycle__in=cycles, holder=actor)
     held: dict[int, list[HeldSlot]] = {}
     for cycle, slot_id, run, stage, number in mine.values_list("cycle", "pk", "stage_run", "stage", "round"):
@@ -166,7 +166,7 @@ def _with_refusals(actor: User, project: Project, conflicts: list[OpenConflict])
                                      held=held.get(slot.cycle_id, [])))
         if (slot := one.slot) is not None
         else one
-        for one in conflicts
+        for one in disputes
     ]  # fmt: skip
 
 
@@ -206,15 +206,15 @@ def open_dispute(*, actor: User, project: Project, round: Round, dialogue_id: st
     """
     if session_for(project=project, round=round) is None:
         raise Conflict(_("Select who is present first."))
-    conflicts = open_conflicts(project, round.stage, round.number, actor=actor)
-    conflict = next((one for one in conflicts if one.dialogue.public_id == dialogue_id), None)
-    if conflict is None or conflict.slot is None:
+    disputes = open_disputes(project, round.stage, round.number, actor=actor)
+    dispute = next((one for one in disputes if one.dialogue.public_id == dialogue_id), None)
+    if dispute is None or dispute.slot is None:
         raise Conflict(_("This dispute has been settled. Open another one."))
-    claims.claim_slot(actor=actor, slot=conflict.slot)
-    others = [one.slot.pk for one in conflicts if one.slot is not None and one.slot.pk != conflict.slot.pk]
+    claims.claim_slot(actor=actor, slot=dispute.slot)
+    others = [one.slot.pk for one in disputes if one.slot is not None and one.slot.pk != dispute.slot.pk]
     for claim in Claim.objects.filter(person=actor, slot__in=others, state=ClaimState.LIVE):
         claims.release(actor=actor, token=claim.token)
-    return conflict.slot
+    return dispute.slot
 
 
 def session_for(*, project: Project, round: Round) -> ReviewSession | None:

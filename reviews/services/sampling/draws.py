@@ -5,7 +5,7 @@ items and moves the others on. Small draws are carried out at once, large ones b
 one transaction, so a killed worker leaves nothing half done.
 
 Items that are not drawn for an audit move on. Items that are not drawn for a round wait for the next one, until a round
-finds no error and every item was seen once without conflict; then the whole pool moves on
+finds no error and every item was seen once without a dispute; then the whole pool moves on
 (``reviews.services.sampling.rounds``).
 """
 
@@ -65,7 +65,7 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
     """Draw the sample from all items in the pool of a stage (without ``stage``: the first stage with a pool).
 
     In a stage with rounds this draws the next round, or, after a round without errors in which every item was seen
-    without conflict, the draw that lets the whole pool go on (``Draw.closing``). None if nothing waits. None as actor:
+    without a dispute, the draw that lets the whole pool go on (``Draw.closing``). None if nothing waits. None as actor:
     the program, because nothing is left upstream. Raises Denied for anyone but administrators, Conflict during a round.
     """
     if actor is not None:
@@ -83,7 +83,7 @@ def close_population_and_draw(*, actor: User | None, project: Project, stage: st
             if last is not None and is_under_way(last):
                 sentence = _(
                     "Round %(number)s of “%(stage)s” is still in progress. You can draw the next round when all its "
-                    "items and conflicts are settled."
+                    "items and disputes are settled."
                 )
                 raise Conflict(sentence % {"number": last.number, "stage": drawn_stage.title})
             closing = is_over(last)

@@ -1,8 +1,8 @@
 """Stages with rounds: the current round, its results, and whether it was the last one.
 
-A round is a draw of such a stage. It is in progress until every drawn item is settled, including conflicts. The rounds
-end after a round without errors, once every item in the pool was seen without conflict. An *error* is an item that was
-changed or rejected, in the round itself or in the settlement of its conflict; a *conflict* is an item on which its
+A round is a draw of such a stage. It is in progress until every drawn item is settled, including disputes. The rounds
+end after a round without errors, once every item in the pool was seen without a dispute. An *error* is an item that was
+changed or rejected, in the round itself or in the settlement of its dispute; a *dispute* is an item on which its
 reviewers disagreed. Counted as it happens under ``round:<what>:<stage>:<number>``; see
 ``reviews.services.statistics.counters``.
 """
@@ -40,7 +40,7 @@ class Found:
     #: Drawn items that were reviewed.
     seen: int
     errors: int
-    conflicts: int
+    disputes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,17 @@ class RoundFigures:
     began_at: datetime
     #: None while it is in progress.
     ended_at: datetime | None
-    #: All items of the stage, how many of them had not been seen without conflict, and how many were drawn.
+    #: All items of the stage, how many of them had not been seen without a dispute, and how many were drawn.
     population: int
     unseen: int
     drawn: int
-    #: Drawn items reviewed so far, and how many of them had an error or a conflict.
+    #: Drawn items reviewed so far, and how many of them had an error or a dispute.
     seen: int
     errors: int
-    conflicts: int
-    #: Conflicts that are not settled yet.
-    open_conflicts: int
-    #: Errors per decided item, with Wilson's interval. Open conflicts are not decided yet.
+    disputes: int
+    #: Disputes that are not settled yet.
+    open_disputes: int
+    #: Errors per decided item, with Wilson's interval. Open disputes are not decided yet.
     error_rate: Figure
     #: The share of decided items in which nothing was changed.
     accuracy: Figure
@@ -74,7 +74,7 @@ class RoundFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenConflict:
+class OpenDispute:
     """An item on which the reviewers of a round disagreed and that is not settled."""
 
     dialogue: Dialogue
@@ -95,7 +95,7 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
     ``hide_answers``: leave the known answers of gold items out of the findings, for people who must think that these
     wait in an earlier stage; sizes of samples and populations stay the same.
 
-    Only the round in progress can have open conflicts.
+    Only the round in progress can have open disputes.
     """
     draws = list(Draw.objects.filter(project=project, algorithm=ROUNDS).order_by("stage", "number"))
     if not draws:
@@ -110,11 +110,11 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
     for draw in sorted(draws, key=lambda draw: (titles.get(draw.stage, (99, ""))[0], draw.stage, draw.number)):
         if draw.closing:
             continue
-        seen, errors, conflicts = (
-            counts[f"round:{what}:{draw.stage}:{draw.number}"] for what in ("seen", "errors", "conflicts")
+        seen, errors, disputes = (
+            counts[f"round:{what}:{draw.stage}:{draw.number}"] for what in ("seen", "errors", "disputes")
         )
         still_open = waiting.get((draw.stage, draw.number), 0)
-        # A conflict may have opened between the two statements.
+        # A dispute may have opened between the two statements.
         decided = max(errors, seen - still_open)
         none = _("No item of this round is decided yet.") if seen else _("No item of this round has been reviewed yet.")
         out.append(
@@ -129,8 +129,8 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
                 drawn=draw.sample_size,
                 seen=seen,
                 errors=errors,
-                conflicts=conflicts,
-                open_conflicts=still_open,
+                disputes=disputes,
+                open_disputes=still_open,
                 error_rate=wilson("Error rate", errors, decided, none=none),
                 accuracy=wilson("Accuracy", decided - errors, decided, none=none),
                 pairs=[(one, other, int(items)) for one, other, items in draw.pairs],
@@ -140,14 +140,14 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
     return out
 
 
-def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> list[OpenConflict]:
+def open_disputes(project: Project, stage: str, round: int, *, actor: User) -> list[OpenDispute]:
     """Return the items of a round on which its reviewers disagreed and that are not settled, oldest first.
 
     If several senior reviewers settle an item, its slot is the actor's own, else an open one.
 
     Works for any stage that escalates; in a stage with rounds ``round`` is the number of the draw. The caller has
     checked that the actor may see disputes. To settle one, a senior reviewer reviews it as usual: ``claim_slot`` with
-    the conflict's slot, then ``submit_review`` with rulings.
+    the dispute's slot, then ``submit_review`` with rulings.
     """
     settlements = list(
         _waiting(project)
@@ -175,7 +175,7 @@ def open_conflicts(project: Project, stage: str, round: int, *, actor: User) -> 
         run = one.escalated_from
         if run is not None:
             out.append(
-                OpenConflict(
+                OpenDispute(
                     dialogue=one.cycle.dialogue,
                     run=run,
                     discrepancies=run.discrepancy_count or 0,
@@ -198,7 +198,7 @@ def count_settled(context: CycleContext, run: StageRun, stage: Stage, changed: b
     if stage.in_rounds:
         journal.count(f"round:seen:{run.stage}:{run.round}")
         if run.outcome == Outcome.ESCALATE:
-            journal.count(f"round:conflicts:{run.stage}:{run.round}")
+            journal.count(f"round:disputes:{run.stage}:{run.round}")
         elif changed or run.outcome in _WRONG:
             journal.count(f"round:errors:{run.stage}:{run.round}")
         return run.stage
@@ -215,7 +215,7 @@ def tally_round(draw: Draw) -> Found:
     runs = StageRun.objects.filter(
         project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
     ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__gold_role=GoldRole.GOLD))
-    conflicts = runs.filter(outcome=Outcome.ESCALATE)
+    disputes = runs.filter(outcome=Outcome.ESCALATE)
     settled = StageRun.objects.filter(
         project=draw.project_id, state=StageRunState.SETTLED, escalated_from__stage=draw.stage,
         escalated_from__round=draw.number, escalated_from__looks__isnull=False,
@@ -223,7 +223,7 @@ def tally_round(draw: Draw) -> Found:
     return Found(
         seen=runs.count(),
         errors=runs.exclude(outcome=Outcome.ESCALATE).filter(_wrong()).count() + settled.filter(_wrong()).count(),
-        conflicts=conflicts.count(),
+        disputes=disputes.count(),
     )
 
 
@@ -233,7 +233,7 @@ def last_round(project_id: int, stage: str) -> Draw | None:
 
 
 def is_under_way(draw: Draw) -> bool:
-    """Return whether anything drawn, or a conflict about it, is not settled yet."""
+    """Return whether anything drawn, or a dispute about it, is not settled yet."""
     if draw.carried_out_at is None:
         return True
     # Called after each review of a round, so it uses the index of open runs.
@@ -241,12 +241,12 @@ def is_under_way(draw: Draw) -> bool:
     # Gold items never leave their stage.
     runs = runs.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
     of_round = runs.filter(stage=draw.stage, round=draw.number)
-    conflict = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
-    return of_round.exists() or conflict.exists()
+    dispute = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
+    return of_round.exists() or dispute.exists()
 
 
 def is_over(last: Draw | None) -> bool:
-    """Return whether the rounds end: the last one found no error, and all waiting items were seen without conflict."""
+    """Return whether the rounds end: the last one found no error, and all waiting items were seen without a dispute."""
     if last is None or last.closing or last.carried_out_at is None:
         return False
     found = tally_round(last)
@@ -274,7 +274,7 @@ def end_last_round(*, actor: User | None, project: Project, stage: str) -> Draw 
         kind="round.ended",
         after={
             "draw": draw.public_id, "stage": draw.stage, "round": draw.number, "drawn": draw.sample_size,
-            "seen": tally.seen, "errors": tally.errors, "conflicts": tally.conflicts,
+            "seen": tally.seen, "errors": tally.errors, "disputes": tally.disputes,
         },
     )  # fmt: skip
     return draw
@@ -343,12 +343,12 @@ def _hidden_counts(project: Project) -> Tally[str]:
     """Return what known answers add to the counters of rounds, under their stored keys."""
     runs = StageRun.objects.filter(pk__in=[run.pk for run in hidden_runs(project)])
     looked = runs.filter(looks__isnull=False).exclude(outcome=NOT_DRAWN)
-    conflicts = looked.filter(outcome=Outcome.ESCALATE)
+    disputes = looked.filter(outcome=Outcome.ESCALATE)
     errors = looked.exclude(outcome=Outcome.ESCALATE).filter(_wrong())
     settled = runs.filter(escalated_from__looks__isnull=False).filter(_wrong())
     found = (
         ("seen", looked.values_list("stage", "round")),
-        ("conflicts", conflicts.values_list("stage", "round")),
+        ("disputes", disputes.values_list("stage", "round")),
         ("errors", errors.values_list("stage", "round")),
         ("errors", settled.values_list("escalated_from__stage", "escalated_from__round")),
     )

@@ -12,7 +12,7 @@ Stored keys (``read_counters`` documents the names it returns):
     outcome:<stage>:<outcome>  settled stage runs
     compared:<stage>           settled runs with two or more reviews; discrepant:<stage> those with discrepancies
     sampled:<stage>            drawn items that were reviewed; sampled_errors:<stage> those with errors
-    round:seen:<stage>:<n>     items reviewed in a round; round:errors:… and round:conflicts:… those with one
+    round:seen:<stage>:<n>     items reviewed in a round; round:errors:… and round:disputes:… those with one
     gold:status:<status>       what gold items add, for people who must not know them
 """
 
@@ -139,7 +139,7 @@ def recount(project: Project) -> dict[str, int]:
         exit_revision__content_hash=F("entry_revision__content_hash")
     )
     _take_rounds(out, "seen", looked_at, "")
-    _take_rounds(out, "conflicts", looked_at.filter(outcome="escalate"), "")
+    _take_rounds(out, "disputes", looked_at.filter(outcome="escalate"), "")
     _take_rounds(out, "errors", looked_at.exclude(outcome="escalate").filter(wrong), "")
     _take_rounds(out, "errors", settled.filter(wrong, escalated_from__looks__isnull=False), "escalated_from__")
     live = GoldItem.objects.filter(project=project, retired_at=None).count()

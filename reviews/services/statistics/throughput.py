@@ -301,7 +301,7 @@ def expected_to_follow(
 
 
 def _unseen(project: Project, protocol: Protocol) -> dict[str, int]:
-    """Return how many items wait for their first review without conflict, by stage with rounds."""
+    """Return how many items wait for their first review without a dispute, by stage with rounds."""
     stages = [stage.key for stage in protocol.stages if stage.in_rounds]
     runs = StageRun.objects.filter(project=project, stage__in=stages, state=StageRunState.POOLED, seen=False)
     return dict(runs.values_list("stage").annotate(Count("id")).order_by()) if stages else {}

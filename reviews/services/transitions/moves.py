@@ -210,7 +210,7 @@ _MOVES: dict[Outcome, Callable[[CycleContext, StageRun, Revision], None]] = {
 
 
 def pool(context: CycleContext, stage: Stage, revision: Revision, *, seen: bool = False) -> None:
-    """Put the dialogue in the stage's pool. ``seen``: this revision was already reviewed there without conflict."""
+    """Put the dialogue in the stage's pool. ``seen``: this revision was already reviewed there without a dispute."""
     _new_run(context, stage, revision, StageRunState.POOLED, "regular", None, seen=seen)
     context.set_status(DialogueStatus.POOLED, stage.key)
     context.journal.count(f"pooled:{stage.key}")

@@ -45,7 +45,7 @@ def samples(request: PageRequest) -> HttpResponseBase:
                 "table": table,
                 "pairs": pairs,
                 "open": [
-                    (one.number, one.open_conflicts, f"{stage}-{one.number}") for one in rounds if one.open_conflicts
+                    (one.number, one.open_disputes, f"{stage}-{one.number}") for one in rounds if one.open_disputes
                 ],
                 "key": stage,
             }

@@ -109,7 +109,7 @@ def test_what_is_in_dispute_is_listed_until_it_is_settled(team: Team) -> None:
     start_session(team)
     decide(team, first)
     table = review_sessions.read_session_summary(actor=team.senior, project=team.project, round=round_of(team), start=0)
-    assert [one.dialogue for one in table.conflicts] == [second]
+    assert [one.dialogue for one in table.disputes] == [second]
     assert [one.review.dialogue for one in table.decisions] == [first]
     assert (table.total, table.choices, table.reasons) == (2, [("right", 1)], [("answer_wrong", 1)])
 
@@ -347,7 +347,7 @@ def test_the_page_asks_as_often_for_four_disputes_as_for_one(
 
 
 def disputed_round(team: Team) -> list[Dialogue]:
-    """A round of pairs in which every drawn item is a conflict: once over a place, twice over the verdict alone."""
+    """A round of pairs in which every drawn item is a dispute: once over a place, twice over the verdict alone."""
     adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=0.5)
     for n in range(6):
         item = make_dialogue(team.project)
@@ -402,7 +402,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
     # They go back into the pool as not seen, and the round has found one error: two were false alarms.
     assert draw_where_upstream_is_done() == 1
     first, second = read_rounds(team.project)
-    assert (first.seen, first.conflicts, first.errors, first.ended_at is None) == (3, 3, 1, False)
+    assert (first.seen, first.disputes, first.errors, first.ended_at is None) == (3, 3, 1, False)
     assert (second.number, second.unseen) == (2, 6)
     for item in items:
         assert broken_links(item) == []

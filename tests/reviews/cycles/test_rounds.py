@@ -16,7 +16,7 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_next
 from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
-from reviews.services.sampling.rounds import open_conflicts, read_rounds
+from reviews.services.sampling.rounds import open_disputes, read_rounds
 from reviews.services.statistics import item_history
 from reviews.services.statistics.accuracy import read_accuracy
 from reviews.services.statistics.all_counts import fold_all
@@ -146,7 +146,7 @@ def test_a_clean_pass_through_everything_ends_the_rounds(team: Team) -> None:
     assert (closing.closing, closing.sample_size, closing.population_size) == (True, 0, 4)
     assert recompute_draw(closing) == []
     assert statuses(team) == {"verified": 4}
-    assert [(one.number, one.seen, one.errors, one.conflicts, one.last) for one in read_rounds(team.project)] == [
+    assert [(one.number, one.seen, one.errors, one.disputes, one.last) for one in read_rounds(team.project)] == [
         (1, 2, 0, 0, False),
         (2, 2, 0, 0, True),
     ]
@@ -165,14 +165,14 @@ def test_an_error_makes_another_round(team: Team) -> None:
     wrong.refresh_from_db()
     assert wrong.status == DialogueStatus.POOLED
     run = StageRun.objects.get(cycle__dialogue=wrong, stage="rounds", state=StageRunState.POOLED)
-    # Two independent people submitted this content, so it was seen without conflict.
+    # Two independent people submitted this content, so it was seen without a dispute.
     assert (run.round, run.looks, run.seen, run.entry_revision) == (2, 1, True, wrong.head)
     for item in drawn(next_round(team)):
         look(item, "approve", "approve")
     # Everything was seen, and the second round found nothing.
     assert next_round(team).closing
     figures = read_rounds(team.project)
-    assert [(one.errors, one.conflicts, one.accuracy.value) for one in figures] == [(1, 0, 0.5), (0, 0, 1.0)]
+    assert [(one.errors, one.disputes, one.accuracy.value) for one in figures] == [(1, 0, 0.5), (0, 0, 1.0)]
     consistent(team)
 
 
@@ -209,7 +209,7 @@ def test_a_round_of_which_nothing_was_looked_at_ends_no_rounds(team: Team) -> No
     consistent(team)
 
 
-def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
+def test_a_dispute_is_settled_and_its_item_looked_at_again(team: Team) -> None:
     annotated(team, 4)
     first = next_round(team)
     disputed, right = drawn(first)
@@ -217,36 +217,36 @@ def test_a_conflict_is_settled_and_its_item_looked_at_again(team: Team) -> None:
     look(right, "approve", "approve")
     disputed.refresh_from_db()
     assert (disputed.status, disputed.stage) == (DialogueStatus.ESCALATED, "settlement")
-    [conflict] = open_conflicts(team.project, "rounds", 1, actor=team.senior)
-    assert (conflict.dialogue, conflict.run.stage, len(conflict.reviews)) == (disputed, "rounds", 2)
-    assert conflict.discrepancies > 0
-    assert open_conflicts(team.project, "rounds", 2, actor=team.senior) == []
+    [dispute] = open_disputes(team.project, "rounds", 1, actor=team.senior)
+    assert (dispute.dialogue, dispute.run.stage, len(dispute.reviews)) == (disputed, "rounds", 2)
+    assert dispute.discrepancies > 0
+    assert open_disputes(team.project, "rounds", 2, actor=team.senior) == []
     [figures] = read_rounds(team.project)
-    assert (figures.seen, figures.conflicts, figures.open_conflicts, figures.errors) == (2, 1, 1, 0)
-    # Nobody knows yet whether the one in conflict holds an error: it is no item without one.
+    assert (figures.seen, figures.disputes, figures.open_disputes, figures.errors) == (2, 1, 1, 0)
+    # Nobody knows yet whether the one in dispute holds an error: it is no item without one.
     assert (figures.accuracy.value, figures.accuracy.n) == (1.0, 1)
-    # The round goes on while its conflict is open.
+    # The round goes on while its dispute is open.
     assert draw_where_upstream_is_done() == 0
     with pytest.raises(Conflict, match="Round 1 of “Review in pairs” is still in progress"):
         close_population_and_draw(actor=team.administrator, project=team.project)
 
-    assert conflict.slot is not None
+    assert dispute.slot is not None
     from reviews.services.queue.claims import claim_slot
     from tests.reviews.rulings import disputed_anchors
 
-    claim = claim_slot(actor=team.seniors[0], slot=conflict.slot)
-    anchors = disputed_anchors(conflict.slot)
+    claim = claim_slot(actor=team.seniors[0], slot=dispute.slot)
+    anchors = disputed_anchors(dispute.slot)
     rulings = {anchor: {"choice": "right", "reason_kind": "answer_wrong"} for anchor in anchors}
-    submit_review(actor=team.seniors[0], slot=conflict.slot, token=claim.token, rulings=rulings)
+    submit_review(actor=team.seniors[0], slot=dispute.slot, token=claim.token, rulings=rulings)
     disputed.refresh_from_db()
     assert (disputed.status, disputed.stage) == (DialogueStatus.POOLED, "rounds")
     run = StageRun.objects.get(cycle__dialogue=disputed, stage="rounds", state=StageRunState.POOLED)
     assert (run.seen, run.looks) == (False, 1)
-    assert open_conflicts(team.project, "rounds", 1, actor=team.senior) == []
+    assert open_disputes(team.project, "rounds", 1, actor=team.senior) == []
     second = next_round(team)
     assert disputed in drawn(second) or second.strata["unseen"] == [3, 2]
     [figures, _] = read_rounds(team.project)
-    assert (figures.errors, figures.conflicts, figures.open_conflicts) == (1, 1, 0)
+    assert (figures.errors, figures.disputes, figures.open_disputes) == (1, 1, 0)
     consistent(team)
 
 
@@ -256,7 +256,7 @@ def test_a_false_alarm_is_no_error_but_is_looked_at_again(team: Team) -> None:
     look(item, "approve", "escalate")
     claim_and_submit(team.seniors[0], item, "approve")
     [figures] = read_rounds(team.project)
-    assert (figures.errors, figures.conflicts, figures.ended_at) == (0, 1, None)
+    assert (figures.errors, figures.disputes, figures.ended_at) == (0, 1, None)
     second = next_round(team)
     assert second.strata == {"unseen": [2, 1], "seen": [0, 0]}
     consistent(team)
@@ -315,7 +315,7 @@ def test_what_is_rejected_leaves_the_rounds(team: Team) -> None:
     second = next_round(team)
     assert second.population_size == 1
     [figures, _] = read_rounds(team.project)
-    assert (figures.errors, figures.conflicts) == (1, 1)
+    assert (figures.errors, figures.disputes) == (1, 1)
     consistent(team)
 
 
@@ -337,7 +337,7 @@ def test_the_rounds_are_on_record(team: Team) -> None:
     next_round(team)
     event = Event.objects.get(kind="round.ended")
     assert event.after == {
-        "draw": draw.public_id, "stage": "rounds", "round": 1, "drawn": 1, "seen": 1, "errors": 0, "conflicts": 0,
+        "draw": draw.public_id, "stage": "rounds", "round": 1, "drawn": 1, "seen": 1, "errors": 0, "disputes": 0,
     }  # fmt: skip
     assert DrawItem.objects.filter(draw=draw).count() == 2
 

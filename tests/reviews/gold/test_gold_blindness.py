@@ -512,7 +512,7 @@ def test_what_rounds_found_in_an_answer_is_for_overseers_alone(team: Team) -> No
     while not (draw := next_round(team)).closing:
         for item in drawn_of(draw):
             look(item, "approve", "approve")
-    names = ("seen", "errors", "conflicts")
+    names = ("seen", "errors", "disputes")
 
     def read(person: User) -> tuple[list[str], set[str]]:
         path = f"/p/{team.project.slug}/statistics/samples/?csv=rounds-rounds"

@@ -82,7 +82,7 @@ def test_rounds_go_on_until_everything_was_seen() -> None:
     assert (found.stages[1].reviews.typical, found.endless) == (520, False)
 
 
-def test_errors_make_further_rounds_and_conflicts_are_settled_first() -> None:
+def test_errors_make_further_rounds_and_disputes_are_settled_first() -> None:
     found = dry_run(load_preset("wild"), items=256, rounds=Assumption(fix=0.2, minutes=6))
     assert found.stages[1].items.typical > 260
     assert found.stages[2].items.low > 20

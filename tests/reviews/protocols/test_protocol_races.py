@@ -127,7 +127,7 @@ def test_the_last_reviews_of_the_last_round_let_everything_go_on_once() -> None:
         consistent(team)
 
 
-def test_a_conflict_settled_while_the_other_item_passes() -> None:
+def test_a_dispute_settled_while_the_other_item_passes() -> None:
     for _ in range(ROUNDS):
         team = wild(2, 1.0)
         tend_rounds(project_id=team.project.pk, stage="rounds")
@@ -146,7 +146,7 @@ def test_a_conflict_settled_while_the_other_item_passes() -> None:
         assert first.round_ended_at is not None
         assert second.strata["unseen"] == [1, 1]
         found = read_rounds(team.project)[0]
-        assert (found.seen, found.conflicts, found.errors) == (2, 1, 0)
+        assert (found.seen, found.disputes, found.errors) == (2, 1, 0)
         consistent(team)
 
 

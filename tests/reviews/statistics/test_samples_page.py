@@ -49,7 +49,7 @@ def test_rounds_and_their_draws(team: Team) -> None:
         "2",
         "2",
     )
-    assert (one["errors"], one["conflicts"], one["open_conflicts"], one["state"]) == ("0", "1", "1", "in progress")
+    assert (one["errors"], one["disputes"], one["open_disputes"], one["state"]) == ("0", "1", "1", "in progress")
     [draw] = csv_rows(page(team.senior, team, csv="draws"))
     assert (draw["seed"], draw["population_sha256"], draw["by"]) == (first.seed, first.population_hash, "Assay")
 
