@@ -145,20 +145,12 @@ def _chained(event: Event, previous_hash: str) -> Event:
 
 def _digest(event: Event) -> str:
     return event_digest(
-        previous_hash=event.previous_hash,
-        project_id=event.project_id,
-        dialogue_id=event.dialogue_id,
-        number=event.number,
-        actor_id=event.actor_id,
-        kind=event.kind,
-        before=event.before,
-        after=event.after,
-        created_at=event.created_at.isoformat(timespec="microseconds"),
-    )
+        event.previous_hash, event.project_id, event.dialogue_id, event.number, event.actor_id, event.kind,
+        event.before, event.after, event.created_at.isoformat(timespec="microseconds"),
+    )  # fmt: skip
 
 
 def event_digest(
-    *,
     previous_hash: str,
     project_id: int,
     dialogue_id: int | None,
