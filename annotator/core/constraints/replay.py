@@ -186,11 +186,6 @@ def replay(
     return Replay(tuple(turns), ending, tuple(_at_the_end(state) for state in constraint_states))
 
 
-def remaining(constraints: Sequence[Constraint]) -> Limits:
-    """Return what is allowed before the first round."""
-    return Limits.strictest(_Rule(constraint, None, None).limits(Past()) for constraint in constraints)
-
-
 def _ends(breaches: Iterable[Breach]) -> bool:
     return any(breach.consequence is Consequence.ENDED for breach in breaches)
 

@@ -131,7 +131,7 @@ def test_calls_past_a_count_are_ignored_and_a_tool_without_calls_left_is_disable
     per_tool = [*case()["constraints"], constraint("c9", "resource", "specific tool call count", None, parameters=once)]
     done, _ = run(case(constraints=per_tool), calls(FERRY), calls(FERRY))
     assert done.rounds[1].calls[0].consequence == "disabled"
-    assert done.rounds[0].limits.disabled == ("find_ferry",)
+    assert done.rounds[0].limits.per_tool == {"find_ferry": 0}
 
 
 def test_a_call_that_breaks_the_tools_schemas_fails_without_running() -> None:
