@@ -37,7 +37,7 @@ class Replay(models.Model):
     key = models.CharField(max_length=64)
     #: The rounds of a pasted trajectory; null for the reference trajectory.
     trajectory = ExactJSONField(null=True)
-    #: The result (``annotator.core.constraints.run_record``); null until then.
+    #: The result (``annotator.core.constraints.execution``); null until then.
     record = ExactJSONField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

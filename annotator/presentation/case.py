@@ -13,14 +13,10 @@ from annotator.core.constraints.anchoring import find_spans
 from annotator.core.constraints.reading_case import replay_of
 from annotator.core.constraints.replay import Replay
 from annotator.core.constraints.taxonomy import find_category, proposed_text
+from annotator.presentation.components.labels import texts_of
 from annotator.presentation.dialogue import DialogueView, FindingView, Placing, pretty, worst
 
-SCENARIO_LABELS = {
-    "single_hop": gettext_noop("Single-hop"),
-    "parallel_single_hop": gettext_noop("Parallel single-hop"),
-    "multi_hop": gettext_noop("Multi-hop"),
-    "parallel_multi_hop": gettext_noop("Parallel multi-hop"),
-}
+SCENARIO_LABELS = texts_of("scenario")
 #: The fields with an editor of their own.
 FIELDS = {
     "system_prompt": gettext_noop("System prompt"),

@@ -10,19 +10,10 @@ from django.utils.translation import gettext_noop
 from annotator.core.comparison.anchors import covers
 from annotator.core.graph import derive_topology
 from annotator.core.schema.indenting import indented
+from annotator.presentation.components.labels import texts_of
 
-POLICY_LABELS = {
-    "single_tool": gettext_noop("Single-tool"),
-    "multi_tool": gettext_noop("Multi-tool"),
-    "clarify": gettext_noop("Clarify"),
-    "chat": gettext_noop("Chat"),
-}
-INFORMATION_LABELS = {
-    "explicit": gettext_noop("Explicit"),
-    "partial_information": gettext_noop("Partial information"),
-    "coreferential_reference": gettext_noop("Coreferential reference"),
-    "long_range_dependency": gettext_noop("Long-range dependency"),
-}
+POLICY_LABELS = texts_of("policy")
+INFORMATION_LABELS = texts_of("information")
 TOPOLOGY_LABELS = {
     "single": gettext_noop("single"),
     "sequential": gettext_noop("sequential"),

@@ -29,16 +29,21 @@ from annotator.views.request_limits import admit_large_response, admit_request, 
 from annotator.views.site import healthz, readyz
 from annotator.views.uploads import may_send_files
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
+
+class _Middleware:
+    """Passes each request on to the next middleware, or to the view."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
 
 
-class HealthMiddleware:
+class HealthMiddleware(_Middleware):
     """Answers ``/healthz`` and ``/readyz`` first, because probes may use a host name that is not allowed."""
 
     _VIEWS: ClassVar = {"/healthz": healthz, "/readyz": readyz}
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self._VIEWS.get(request.path, self.get_response)(request)
@@ -59,11 +64,8 @@ class ContentPolicyMiddleware(CSPMiddleware):
         return build_policy()
 
 
-class CacheMiddleware:
+class CacheMiddleware(_Middleware):
     """Forbids browsers and proxies to store answers: after signing out, going back shows nothing."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -71,15 +73,12 @@ class CacheMiddleware:
         return response
 
 
-class SizeMiddleware:
+class SizeMiddleware(_Middleware):
     """Refuses requests that are too large before it reads them, except from people who may send files.
 
     People who are not signed in have to sign in first. (The API checks this itself.) Removes what is left of a broken
     upload. Limits large uploads and responses (annotator.views.request_limits).
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with ExitStack() as place:
@@ -121,16 +120,13 @@ class SizeMiddleware:
         return refuse(request, 413, sentence, "too_large")
 
 
-class PersonMiddleware:
+class PersonMiddleware(_Middleware):
     """Sets a cookie that tells scripts who is signed in.
 
     A page that another person left open then sends nothing in their name (``static/app/app.js``).
     """
 
     COOKIE = "assay_person"
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -149,14 +145,11 @@ def _known_person(request: HttpRequest) -> User | None:
     return user if known and isinstance(user, User) else None
 
 
-class TurnsMiddleware:
+class TurnsMiddleware(_Middleware):
     """Keeps one person from filling all threads with slow requests (``annotator.views.request_limits``).
 
     For tokens, the API does this (``annotator.api.authentication``).
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         begun = time.thread_time()
@@ -172,11 +165,8 @@ class TurnsMiddleware:
         return response
 
 
-class NulMiddleware:
+class NulMiddleware(_Middleware):
     """Refuses NUL characters, which the database can't store. (The API checks its bodies itself.)"""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if "\x00" in request.path_info:
@@ -195,17 +185,11 @@ class NulMiddleware:
         return refuse(request, 422, sentence, "invalid")
 
 
-class FilterMiddleware:
+class FilterMiddleware(_Middleware):
     """Answers unknown filters in a page's query string with 400: the page without them, and a sentence about each.
 
     A page takes the parameters that its view names with ``takes``. The API has ``annotator.api.filters``.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponseBase | None:
         # Signing in comes first. Views of the framework read parameters of their own.
@@ -253,11 +237,8 @@ def _without(request: HttpRequest, error: UnknownFilter) -> HttpResponseBase:
     return page
 
 
-class FormAddressMiddleware:
+class FormAddressMiddleware(_Middleware):
     """Keeps redirects away from addresses that only accept forms, for example after signing in."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -277,11 +258,8 @@ class FormAddressMiddleware:
         return response
 
 
-class DomainErrorMiddleware:
+class DomainErrorMiddleware(_Middleware):
     """Renders a DomainError raised by a view: its sentence, its status and a way back."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

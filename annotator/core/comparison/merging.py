@@ -30,11 +30,10 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """``document`` has my value at every open conflict. ``taken``: anchor → "mine", "theirs" or "both"."""
+    """``document`` has my value at every open conflict."""
 
     document: Document
     conflicts: list[Conflict]
-    taken: dict[str, str]
 
 
 def merge(
@@ -86,7 +85,7 @@ class _Merge:
             for anchor, reason in {**self.clashes, **dict.fromkeys(orders, "")}.items()
             if anchor not in self.choices or anchor in self.reopened
         ]
-        return MergeResult(document, conflicts, self._taken())
+        return MergeResult(document, conflicts)
 
     def _overlaps(self) -> Iterator[str]:
         """Yield the places that both sides changed, and places that contain a change of the other side."""
@@ -227,12 +226,6 @@ class _Merge:
     def _conflict(self, anchor: str, reason: str) -> Conflict:
         base, mine, theirs = (lookup(document, anchor) for document in (self.base, self.mine, self.theirs))
         return Conflict(anchor, base, mine, theirs, reason)
-
-    def _taken(self) -> dict[str, str]:
-        taken = dict.fromkeys(self.ours, "mine")
-        for anchor in self.others:
-            taken[anchor] = "both" if anchor in self.ours else "theirs"
-        return {anchor: side for anchor, side in taken.items() if not self._clashing(anchor)}
 
 
 def _by_anchor(changes: list[Change]) -> dict[str, Change]:

@@ -5,13 +5,8 @@ Importing the package registers its twelve categories.
 
 from annotator.core.constraints.behavior import ParallelCallsCount, ParallelDependencies, SequentialDependencies
 from annotator.core.constraints.model import Constraint, Dimension, Parameters, Variant
-from annotator.core.constraints.native import (
-    read_case_constraint,
-    read_constraint,
-    write_case_constraint,
-    write_constraint,
-)
-from annotator.core.constraints.replay import ConstraintState, Ending, Replay, Status, Turn, remaining, replay
+from annotator.core.constraints.native import read_constraint
+from annotator.core.constraints.replay import ConstraintState, Ending, Replay, Status, Turn, replay
 from annotator.core.constraints.resource import InteractionRounds, SpecificToolCallCount, ToolCallCount
 from annotator.core.constraints.response import Content, Format, Length
 from annotator.core.constraints.rounds import Breach, Call, Consequence, Limits, Round
@@ -53,13 +48,9 @@ __all__ = [
     "Variant",
     "categories",
     "find_category",
-    "read_case_constraint",
     "read_constraint",
     "read_parameters",
     "register",
-    "remaining",
     "replay",
     "toolset_constraints",
-    "write_case_constraint",
-    "write_constraint",
 ]

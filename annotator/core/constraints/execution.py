@@ -8,15 +8,15 @@ call.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
 from annotator.core.constraints.model import Constraint
 from annotator.core.constraints.reading_case import constraints_of
 from annotator.core.constraints.replay import Broken, ConstraintState, Ending, Replay, Status, Turn, Validator, replay
-from annotator.core.constraints.rounds import Call, Consequence, Limits, Round, Verdict
-from annotator.core.constraints.solving import Expected, UnsolvedSet, text_of, yields
+from annotator.core.constraints.rounds import Call, Consequence, Round
+from annotator.core.constraints.solving import UnsolvedSet, text_of, yields
 from annotator.core.constraints.taxonomy import constraint_problems, find_category
 from annotator.core.constraints.toolset import toolset_constraints
 from annotator.core.schema.canonical import canonical, without_kinds
@@ -24,6 +24,8 @@ from annotator.core.schema.toolsets import CompiledToolset
 
 #: Characters kept of one text: arguments, result, response.
 MAX_LENGTH = 2_000
+#: Characters kept of one expected text.
+_MAX_EXPECTED_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,7 @@ class Came(StrEnum):
 
 @dataclass(slots=True)
 class CallRun:
-    """One call. ``received`` is what the model gets, shortened; ``status`` is how the code ended, blank if it did not
-    run.
+    """One call. ``received`` is what the model gets; ``status`` is how the code ended, blank if it did not run.
 
     ``consequence`` is the environment's response to a violation. ``recorded`` is the observation of the trajectory, as
     text; ``differs``: the model would get something else. ``ticked`` is a position in the unsolved set.
@@ -89,25 +90,6 @@ class CallRun:
     ticked: int | None = None
 
 
-@dataclass(slots=True)
-class RoundRun:
-    """One round, and the state after it. ``feedback`` is about the round or its final response as a whole.
-
-    ``constraint_states`` has one entry for each constraint; ``fresh``: the positions of those that this round violated
-    or repaired.
-    """
-
-    id: str
-    calls: list[CallRun]
-    final: str | None
-    accepted: bool
-    over: bool
-    feedback: list[str]
-    constraint_states: list[ConstraintState]
-    fresh: list[int]
-    limits: Limits
-
-
 class Solved(StrEnum):
     """The result of the whole case: the published PSR counts the first, SR the first two."""
 
@@ -120,74 +102,81 @@ class Solved(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(slots=True)
-class Run:
-    """A whole trajectory.
-
-    ``constraints`` are the case's, then those that follow from its tools if it names none of them; ``unjudged`` says by
-    position why one could not be judged. ``answer_held``: whether the accepted response contains the reference answer;
-    None if one of them is missing.
-    """
-
-    constraints: list[Constraint]
-    rounds: list[RoundRun]
-    unsolved: list[Expected]
-    ending: Ending
-    statuses: list[Status]
-    solved: Solved
-    found: bool | None
-    answer_held: bool | None
-    unjudged: dict[int, str] = field(default_factory=dict)
-
-
 def run_trajectory(
     document: Mapping[str, Any],
     trajectory: Sequence[Mapping[str, Any]],
     *,
     toolset: CompiledToolset,
     runner: Runner,
-) -> Run:
-    """Run ``trajectory`` (rounds as in a document) through the code and the constraints of ``document``."""
+) -> dict[str, Any]:
+    """Run ``trajectory`` (rounds as in a document) through the code and the constraints of ``document``.
+
+    Returns the record that is stored, returned by the API and shown on a page; its size is limited. Its constraints
+    are the case's, then (``implied``) those that follow from its tools if it names none of them. ``answer_held``:
+    whether the accepted response contains the reference answer; None if one of them is missing.
+
+    Each round has the state after it: of the constraints that it changed, by position, the status and a sentence about
+    what is still required. ``fresh`` has the positions of those that it violated or repaired. ``feedback`` is about the
+    round or its final response as a whole.
+    """
     constraints, unjudged = _judgeable(document)
     rounds = [_round(each) for each in trajectory]
     validators = _verdicts(document, constraints, rounds, runner, unjudged)
     replayed = replay(constraints, rounds, toolset=toolset, validators=validators)
     unsolved = UnsolvedSet(document["unsolved_set"])
-    runs: list[RoundRun] = []
-    before: Sequence[ConstraintState] | None = None
-    for number, turn in enumerate(replayed.turns):
+    records: list[dict[str, Any]] = []
+    before: Sequence[ConstraintState] = ()
+    accepted: str | None = None
+    for number, (turn, given) in enumerate(zip(replayed.turns, trajectory, strict=True)):
         calls = [
-            _call(turn, position, given, runner, unsolved, number)
-            for position, given in enumerate(trajectory[number].get("calls") or ())
+            _call(turn, position, call, runner, unsolved, number)
+            for position, call in enumerate(given.get("calls") or ())
         ]
+        final = turn.round.final
+        is_accepted = final is not None and not turn.broken and not turn.over
+        if is_accepted:
+            accepted = final
         ended = any(each.breach.consequence is Consequence.ENDED for each in turn.broken)
-        runs.append(
-            RoundRun(
-                id=str(trajectory[number].get("id") or number + 1),
-                calls=calls,
-                final=turn.round.final,
-                accepted=turn.round.final is not None and not turn.broken and not turn.over,
-                over=turn.over or ended,
-                feedback=_told(each for each in turn.broken if each.breach.call is None),
-                constraint_states=list(turn.constraint_states),
-                fresh=_fresh(before, turn),
-                limits=turn.limits,
-            )
+        records.append(
+            {
+                "id": str(given.get("id") or number + 1),
+                "calls": calls,
+                "final": None if final is None else clipped(final),
+                "accepted": is_accepted,
+                "over": turn.over or ended,
+                "feedback": [clipped(told) for told in _told(each for each in turn.broken if each.breach.call is None)],
+                "constraint_states": {
+                    str(position): [state.status, clipped(state.owed)]
+                    for position, state in enumerate(turn.constraint_states)
+                    if not before or before[position] != state
+                },
+                "fresh": _fresh(before, turn),
+                # What is not limited is left out.
+                "limits": {
+                    key: value for key, value in asdict(turn.limits).items() if value is not None and value != {}
+                },
+            }
         )
         before = turn.constraint_states
-    held = _answer_held(document["answer"], runs)
-    found = unsolved.solved
-    return Run(
-        constraints=list(constraints),
-        rounds=runs,
-        unsolved=unsolved.texts,
-        ending=replayed.ending,
-        statuses=list(replayed.statuses),
-        solved=_solved(replayed, found),
-        found=found,
-        answer_held=held,
-        unjudged=unjudged,
-    )
+    return {
+        "constraints": [
+            {
+                "dimension": one.dimension,
+                "category": one.category,
+                "text": clipped(one.text or ""),
+                "implied": position >= len(document["constraints"]),
+                "why_unjudged": unjudged.get(position, ""),
+                "status": status,
+            }
+            for position, (one, status) in enumerate(zip(constraints, replayed.statuses, strict=True))
+        ],
+        "rounds": records,
+        "unsolved": [asdict(each) | {"text": clipped(each.text, _MAX_EXPECTED_LENGTH)} for each in unsolved.texts],
+        "ending": replayed.ending,
+        "solved": _solved(replayed, unsolved.solved),
+        "found": unsolved.solved,
+        "answer_held": _answer_held(document["answer"], accepted),
+    }
 
 
 def _judgeable(document: Mapping[str, Any]) -> tuple[list[Constraint], dict[int, str]]:
@@ -238,27 +227,16 @@ def _verdicts(
             unjudged[position] = f"Its validator returned no verdict. {failed.message}"
             continue
         said = {response: (bool(each.value), each.message) for response, each in zip(responses, returned, strict=True)}
-        validators[position] = _Said(said)
+        validators[position] = said.__getitem__
     return validators
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A cached answer of a validator."""
-
-    verdicts: Mapping[str, Verdict]
-
-    def __call__(self, response: str) -> Verdict:
-        return self.verdicts[response]
 
 
 def _call(
     turn: Turn, position: int, given: Mapping[str, Any], runner: Runner, unsolved: UnsolvedSet, number: int
-) -> CallRun:
-    arguments = given["arguments"]
-    run = CallRun(str(given.get("id") or ""), given["name"], arguments, Came.OVER)
+) -> dict[str, Any]:
+    run = CallRun(str(given.get("id") or ""), given["name"], given["arguments"], Came.OVER)
     observation = given.get("observation")
-    run.recorded = None if observation is None else text_of(observation)
+    run.recorded = None if observation is None else clipped(text_of(observation))
     broken = [each for each in turn.broken if each.breach.call == position]
     if position in turn.executed:
         _run(run, runner)
@@ -270,8 +248,14 @@ def _call(
         run.received = " ".join(_told(broken))
     run.differs = run.came in (Came.RAN, Came.FAILED, Came.REFUSED) and _differs(observation, run.received)
     # Hundreds of calls may return a megabyte each.
-    run.received = clipped(run.received)
-    return run
+    return asdict(run) | {"arguments": _clipped_arguments(run.arguments), "received": clipped(run.received)}
+
+
+def _clipped_arguments(arguments: dict[str, Any] | str | None) -> dict[str, Any] | str | None:
+    text = json.dumps(arguments, ensure_ascii=False)
+    if len(text) <= MAX_LENGTH:
+        return arguments
+    return clipped(arguments if isinstance(arguments, str) else text)
 
 
 def _run(run: CallRun, runner: Runner) -> None:
@@ -299,25 +283,23 @@ def _canonical(value: Any) -> str:
         return f"text {value}"
 
 
-def _fresh(before: Sequence[ConstraintState] | None, turn: Turn) -> list[int]:
+def _fresh(before: Sequence[ConstraintState], turn: Turn) -> list[int]:
     if turn.over:
         return []
     broken = {each.constraint for each in turn.broken}
     return [
         position
         for position, state in enumerate(turn.constraint_states)
-        if position in broken
-        or (before is not None and before[position].status != state.status)
-    ]  # fmt: skip
+        if position in broken or (before and before[position].status != state.status)
+    ]
 
 
 def _told(broken: Iterable[Broken]) -> list[str]:
     return list(dict.fromkeys(each.breach.feedback for each in broken))
 
 
-def _answer_held(answer: str | None, runs: Sequence[RoundRun]) -> bool | None:
-    final = next((each.final for each in runs if each.accepted), None)
-    return None if not answer or final is None else yields(final, answer)
+def _answer_held(answer: str | None, accepted: str | None) -> bool | None:
+    return None if not answer or accepted is None else yields(accepted, answer)
 
 
 def _solved(replayed: Replay, found: bool | None) -> Solved:

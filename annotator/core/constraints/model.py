@@ -52,8 +52,7 @@ class Constraint(BaseModel):
     """One rule of a case. ``category`` is null if a native record lost its label; such a rule is kept but not judged.
 
     ``anchor`` quotes the span of the system prompt that states the rule; without it, the prompt must contain the text
-    itself. ``extra`` has unknown fields of the native record. The parameters are plain JSON; read them with
-    ``annotator.core.constraints.taxonomy.read_parameters``.
+    itself. The parameters are plain JSON; read them with ``annotator.core.constraints.taxonomy.read_parameters``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=True)
@@ -66,4 +65,3 @@ class Constraint(BaseModel):
     anchor: str | None = None
     #: Names of the functions in the validator code, for format and content.
     validator_functions: list[str] | None = None
-    extra: dict[str, Any] = Field(default_factory=dict)

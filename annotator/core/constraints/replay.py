@@ -9,10 +9,10 @@ response. Order applies to rounds with a tool that the rule names after another,
 group, and rules about the final response to every final response. A minimum must be reached before the final response.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from annotator.core.constraints.behavior import named_too_often
 from annotator.core.constraints.model import Constraint, Parameters
@@ -21,11 +21,8 @@ from annotator.core.constraints.taxonomy import Category, find_category, read_pa
 from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.schema.toolsets import CompiledToolset
 
-
-class Validator(Protocol):
-    """Judges a final response: accepted or not, and a message."""
-
-    def __call__(self, response: str) -> Verdict: ...
+#: Judges a final response.
+Validator = Callable[[str], Verdict]
 
 
 class Status(StrEnum):
@@ -184,11 +181,6 @@ def replay(
                 limits = Limits.strictest(rule.limits(past) for rule in rules)
         turns.append(Turn(round_, broken, constraint_states, limits, over))
     return Replay(tuple(turns), ending, tuple(_at_the_end(state) for state in constraint_states))
-
-
-def remaining(constraints: Sequence[Constraint]) -> Limits:
-    """Return what is allowed before the first round."""
-    return Limits.strictest(_Rule(constraint, None, None).limits(Past()) for constraint in constraints)
 
 
 def _ends(breaches: Iterable[Breach]) -> bool:

@@ -66,7 +66,7 @@ def _listed(record: Mapping[str, Any], key: str) -> list[Any]:
 
 def _constraint(position: int, record: object) -> Constraint:
     try:
-        constraint, _ = read_constraint(record)
+        constraint = read_constraint(record)
         problems = constraint_problems(constraint)
     except SchemaProblem as problem:
         problems = problem.problems

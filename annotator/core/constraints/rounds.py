@@ -139,11 +139,6 @@ class Limits:
     awaited: dict[str, tuple[str, ...]] = field(default_factory=dict)
     together: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
-    @property
-    def disabled(self) -> tuple[str, ...]:
-        """Tools that have no calls left."""
-        return tuple(sorted(name for name, left in self.per_tool.items() if left == 0))
-
     @classmethod
     def strictest(cls, all_limits: "Iterable[Limits]") -> "Limits":
         """Return the strictest combination of several limits."""

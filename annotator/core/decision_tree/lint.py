@@ -1,12 +1,11 @@
 """Which legal paths of a task the published evaluators accept."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from annotator.core.decision_tree.task import STATE_BOUND, CallCard, TaskGraph
 from annotator.core.decision_tree.tree import write_path
-from annotator.core.graph import Path, PublishedCode, PublishedLint, lint_published, optimal_paths, paths
+from annotator.core.graph import PublishedCode, PublishedLint, lint_published
 
 #: Examples shown, and calls examined to find them, which takes at most a second.
 _EXAMPLES = 3
@@ -40,19 +39,9 @@ def look_at_published(task: TaskGraph) -> LintView:
     """Lint a task within a bound of work; quick if no tool repeats."""
     names = task.names
     lint = lint_published(task.graph, names, STATE_BOUND * 4, examples=0)
+    rejected = () if lint.clean else PublishedCode(task.graph, names).rejected(_CALLS_LOOKED_AT // len(names))
     examples = tuple(
         Rejected(tuple(tuple(task.cards[call] for call in batch) for batch in path), write_path(path))
-        for path in (() if lint.clean else islice(_rejected(task), _EXAMPLES))
+        for path in islice(rejected, _EXAMPLES)
     )
     return LintView(lint, examples, tuple(dict.fromkeys(name for name in names if names.count(name) > 1)))
-
-
-def _rejected(task: TaskGraph) -> Iterator[Path]:
-    """Yield legal paths that the evaluators reject, optimal ones first."""
-    graph = task.graph
-    code = PublishedCode(graph, task.names)
-    most = _CALLS_LOOKED_AT // len(graph.ids)
-    yield from (path for path in islice(optimal_paths(graph), most) if not code.lists(path))
-    for path in islice(paths(graph), most):
-        if len(path) > graph.fewest_batches and not code.lists(path):
-            yield path

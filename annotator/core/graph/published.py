@@ -167,6 +167,13 @@ class PublishedCode:
             at += taken
         return True
 
+    def rejected(self, most: int) -> Iterator[Path]:
+        """Yield legal paths that are not in the list, optimal ones first. ``most``: how many of each kind to check."""
+        yield from (path for path in islice(optimal_paths(self.graph), most) if not self.lists(path))
+        fewest = self.graph.fewest_batches
+        others = (path for path in islice(paths(self.graph), most) if len(path) > fewest)
+        yield from (path for path in others if not self.lists(path))
+
     def _taken(self, done: int, batches: Sequence[int]) -> int:
         """Return how many of the coming batches are one move; 0 if the published code has no such move."""
         ready = list(positions(ready_mask(self.graph, done)))
@@ -200,12 +207,5 @@ def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examp
     rejected = TOO_MANY
     if tally.total.at_least is not None and listed.value is not None:
         rejected = Count(max(0, tally.total.at_least - listed.value), tally.exact)
-    found = (path for path in _gravest_first(graph) if not code.lists(path))
-    return PublishedLint(tally.total, listed, rejected, tuple(islice(found, examples)), tally.fewest, fewest)
-
-
-def _gravest_first(graph: Graph) -> Iterator[Path]:
-    """Yield optimal paths, then the others; only as many of each as can be checked."""
-    yield from islice(optimal_paths(graph), _LOOKED_AT)
-    fewest = graph.fewest_batches
-    yield from (path for path in islice(paths(graph), _LOOKED_AT) if len(path) > fewest)
+    found = tuple(islice(code.rejected(_LOOKED_AT), examples))
+    return PublishedLint(tally.total, listed, rejected, found, tally.fewest, fewest)

@@ -49,15 +49,6 @@ _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def normalise_schema(schema: Any) -> dict[str, Any]:
-    """Return a tool's ``parameters`` as JSON Schema 2020-12 describing an object; the argument is not changed.
-
-    Raises ValueError, with a sentence, if the schema cannot be used: it is not an object, has a reference to another
-    file or to nothing, or unfolds without end.
-    """
-    return read_schema(schema)[0]
-
-
 class Patterns:
     """How many patterns of a toolset may still be checked."""
 
@@ -66,9 +57,11 @@ class Patterns:
 
 
 def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Like ``normalise_schema``, with a note (a sentence) for each rule that was left out.
+    """Return a tool's ``parameters`` as JSON Schema 2020-12 describing an object; the argument is not changed.
 
-    ``patterns``: the limit that the toolset's other tools have left.
+    Also returns a note (a sentence) for each rule that was left out. ``patterns``: the limit that the toolset's other
+    tools have left. Raises ValueError, with a sentence, if the schema cannot be used: it is not an object, has a
+    reference to another file or to nothing, or unfolds without end.
     """
     if schema is None:
         schema = {}

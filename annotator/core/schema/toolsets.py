@@ -14,7 +14,7 @@ from typing import Any, Self
 import jsonschema_rs
 
 from annotator.core.schema.canonical import content_hash, normalise
-from annotator.core.schema.dialects import PATTERN_OPTIONS, Patterns, normalise_schema, read_schema
+from annotator.core.schema.dialects import PATTERN_OPTIONS, Patterns, read_schema
 from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.schema.exact_json import JsonError, load_stored, loads
 
@@ -24,7 +24,6 @@ __all__ = [
     "ToolSpec",
     "count_characters",
     "count_values",
-    "normalise_schema",
     "normalise_tools",
     "read_tools",
 ]

@@ -179,6 +179,11 @@ _NOT_ANNOTATED = {
 }
 
 
+def texts_of(kind: str) -> dict[str, str]:
+    """Return the labels of a kind as texts, untranslated, by their values."""
+    return {value: label.text for value, label in LABELS[kind].items()}
+
+
 def words_of(kind: str, value: object) -> str:
     """Return the label of ``value`` as text in the reader's language."""
     return gettext(label_of(kind, value).text)

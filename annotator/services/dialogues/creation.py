@@ -9,10 +9,10 @@ from django.db import connection
 from django.utils import timezone
 
 from annotator.core.dialogue_rows import DialogueRow
-from annotator.models import Dialogue, Event, Finding, Job, Project, Revision, ToolsetRevision, User
+from annotator.models import Dialogue, Finding, Job, Project, Revision, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
-from annotator.services.database.bulk_insert import allocate_ids, as_json, insert_rows
-from annotator.services.history.events import event_digest
+from annotator.services.database.bulk_insert import allocate_ids, insert_rows
+from annotator.services.history.event_chain import extend_chains
 
 
 @dataclass(slots=True, frozen=True)
@@ -85,7 +85,16 @@ def write_dialogues(
             for f in row.findings
         ],
     )
-    _write_first_events(actor=actor, project=project, rows=rows, dialogue_ids=dialogue_ids, batch=batch, now=now)
+    toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
+    toolset_hashes = dict(toolsets.values_list("pk", "content_hash"))
+    imported = {"job": batch.public_id} if batch else {}
+    entries = {
+        dialogue_id: {
+            **imported, "content_hash": row.content_hash, "toolset_hash": toolset_hashes[row.toolset_revision_id]
+        }
+        for row, dialogue_id in zip(rows, dialogue_ids, strict=True)
+    }  # fmt: skip
+    extend_chains(actor=actor, project=project, kind="dialogue.imported", entries=entries, new_at=now)
     return list(map(Written, dialogue_ids, revision_ids))
 
 
@@ -103,36 +112,3 @@ def _moments(now: datetime, count: int) -> list[Any]:
 
 def _count(row: DialogueRow, severity: str) -> int:
     return sum(1 for finding in row.findings if finding.severity == severity)
-
-
-def _write_first_events(
-    *,
-    actor: User | None,
-    project: Project,
-    rows: Sequence[DialogueRow],
-    dialogue_ids: Sequence[int],
-    batch: Job | None,
-    now: datetime,
-) -> None:
-    kind, stamp = "dialogue.imported", now.isoformat(timespec="microseconds")
-    common = {"job": batch.public_id} if batch else {}
-    toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
-    toolset_hashes = dict(toolsets.values_list("pk", "content_hash"))
-    events = []
-    for row, dialogue_id in zip(rows, dialogue_ids, strict=True):
-        toolset = toolset_hashes[row.toolset_revision_id]
-        after = {**common, "content_hash": row.content_hash, "toolset_hash": toolset}
-        digest = event_digest(
-            previous_hash="", project_id=project.pk, dialogue_id=dialogue_id, number=1,
-            actor_id=actor.pk if actor else None, kind=kind, before={}, after=after, created_at=stamp,
-        )  # fmt: skip
-        events.append((dialogue_id, as_json(after), digest))
-    insert_rows(
-        Event,
-        ("dialogue_id", "after", "hash"),
-        events,
-        constants={
-            "project_id": project.pk, "number": 1, "actor_id": actor.pk if actor else None, "kind": kind,
-            "before": "{}", "created_at": now,
-        },
-    )  # fmt: skip

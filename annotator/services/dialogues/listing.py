@@ -1,7 +1,7 @@
 """Lists of dialogues: filters, text search and pages. Reads dialogue rows only."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -18,20 +18,6 @@ PAGE_SIZE = 50
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
 LANGUAGES = {"en": _("English"), "zh": _("Chinese")}
 OUTDATED = {"1": _("Outdated by a newer guideline")}
-#: Names of the filters in a query string.
-NAMES = (
-    "q",
-    "status",
-    "stage",
-    "policy",
-    "topology",
-    "information",
-    "language",
-    "owner",
-    "problems",
-    "check",
-    "outdated",
-)
 PROBLEMS = {
     "errors": _("With errors"),
     "warnings": _("With warnings"),
@@ -81,8 +67,11 @@ class Filters:
     @property
     def active(self) -> dict[str, str]:
         """The filters in use, by their name in the query string."""
-        names = {**{name: name for name in self.__dataclass_fields__}, "text": "q"}
-        return {names[name]: value for name, value in vars(self).items() if value}
+        return {name: value for name, value in zip(NAMES, vars(self).values(), strict=True) if value}
+
+
+#: Names of the filters in a query string.
+NAMES = tuple("q" if one.name == "text" else one.name for one in fields(Filters))
 
 
 def searched(query: Mapping[str, Any]) -> str:

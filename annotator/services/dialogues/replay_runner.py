@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from django.utils.translation import gettext_noop
 
 from annotator.core.constraints.execution import Returned, run_trajectory
-from annotator.core.constraints.run_record import record_of
 from annotator.core.sandbox import Call, CallResult, Expected, SandboxUnavailable, Status, shared_sandbox
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.toolsets import CompiledToolset
@@ -54,7 +53,7 @@ def run_replay(running: Running) -> dict[str, Any]:
         raise Conflict(message("The case no longer has a reference trajectory. Add one, or paste a trajectory."))
     runner = SandboxRunner(document, running, total=sum(len(each.get("calls") or ()) for each in trajectory))
     try:
-        run = run_trajectory(
+        record = run_trajectory(
             document, trajectory, toolset=CompiledToolset.of(source.toolset_revision.content), runner=runner
         )
     except SandboxUnavailable as why:
@@ -62,12 +61,11 @@ def run_replay(running: Running) -> dict[str, Any]:
     except SchemaProblem as problem:
         what = problem.problems[0].message
         raise Invalid(message("The case can’t be replayed: %(problem)s", problem=what)) from None
-    record = record_of(run, implied_from=len(document["constraints"]))
     with running.chunk() as chunk:
         key = key_of(document, source.toolset_revision.content_hash, trajectory)
         Replay.objects.filter(pk=replay.pk).update(record=record, key=key)
         chunk.advance(done=runner.total, total=runner.total)
-    return {"replay": replay.public_id, "solved": run.solved}
+    return {"replay": replay.public_id, "solved": record["solved"]}
 
 
 class SandboxRunner:

@@ -1,6 +1,7 @@
 """Write one event to each of many dialogues' chains."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -23,34 +24,33 @@ def in_portions(keys: Iterable[_Key], size: int = PORTION) -> Iterator[list[_Key
         yield portion
 
 
-def extend_chains(*, actor: User | None, project: Project, kind: str, entries: Mapping[int, Mapping[str, Any]]) -> None:
+def extend_chains(
+    *,
+    actor: User | None,
+    project: Project,
+    kind: str,
+    entries: Mapping[int, Mapping[str, Any]],
+    new_at: datetime | None = None,
+) -> None:
     """Append an event of one kind to each dialogue's chain. ``entries``: {dialogue id: its ``after``}.
 
-    Runs in the caller's transaction. The dialogues' rows are locked or not yet visible to others.
+    Runs in the caller's transaction. The dialogues' rows are locked or not yet visible to others. ``new_at``: the
+    dialogues were written at this moment of the same transaction, and have no events yet.
     """
-    now = timezone.now()
+    now = new_at or timezone.now()
     stamp = now.isoformat(timespec="microseconds")
     actor_id = actor.pk if actor else None
     rows = []
     for portion in in_portions(sorted(entries)):
         last = dict.fromkeys(portion, (0, ""))
-        links = Event.objects.filter(dialogue_id__in=portion).order_by("dialogue_id", "number")
-        for dialogue_id, number, digest in links.values_list("dialogue_id", "number", "hash"):
-            last[dialogue_id] = (number or 0, digest)
+        if new_at is None:
+            links = Event.objects.filter(dialogue_id__in=portion).order_by("dialogue_id", "number")
+            for dialogue_id, number, digest in links.values_list("dialogue_id", "number", "hash"):
+                last[dialogue_id] = (number or 0, digest)
         for dialogue_id in portion:
             number, previous = last[dialogue_id]
             after = dict(entries[dialogue_id])
-            digest = event_digest(
-                previous_hash=previous,
-                project_id=project.pk,
-                dialogue_id=dialogue_id,
-                number=number + 1,
-                actor_id=actor_id,
-                kind=kind,
-                before={},
-                after=after,
-                created_at=stamp,
-            )
+            digest = event_digest(previous, project.pk, dialogue_id, number + 1, actor_id, kind, {}, after, stamp)
             rows.append((dialogue_id, number + 1, as_json(after), previous, digest))
     insert_rows(
         Event,

@@ -89,7 +89,8 @@ def broken_links(dialogue: Dialogue) -> list[int]:
 
     Only the project's checkpoints detect a removed end: see ``annotator.services.integrity.checkpoints``.
     """
-    return _broken_links(Event.objects.filter(dialogue=dialogue).order_by("number"))
+    problems = _problems(Event.objects.filter(dialogue=dialogue).order_by("number"))
+    return list(dict.fromkeys(number for number, _ in problems))
 
 
 def chain_problems(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
@@ -99,7 +100,7 @@ def chain_problems(dialogues: Sequence[int]) -> Iterable[tuple[int, str]]:
     chains = groupby(events.order_by("dialogue_id", "number").iterator(2000), key=lambda event: event.dialogue)
     for dialogue, links in chains:
         if dialogue is not None:
-            for problem in _problems(links):
+            for _, problem in _problems(links):
                 yield dialogue.pk, f"dialogue {dialogue.external_id}: {problem}"
 
 
@@ -113,27 +114,19 @@ def loose_problems(project: Project) -> Iterable[str]:
             yield f"event {event.pk} of the project ({event.kind}, {event.created_at:%Y-%m-%d %H:%M} UTC) was changed"
 
 
-def _broken_links(events: Iterable[Event]) -> list[int]:
-    broken, expected, last = [], 1, ""
-    for event in events:
-        if event.number != expected or event.previous_hash != last or event.hash != _digest(event):
-            broken.append(event.number or 0)
-        expected, last = (event.number or 0) + 1, event.hash
-    return broken
-
-
-def _problems(events: Iterable[Event]) -> Iterable[str]:
+def _problems(events: Iterable[Event]) -> Iterable[tuple[int, str]]:
+    """Yield the number of an event, and a sentence, for each place where the chain is broken."""
     expected, last = 1, ""
     for event in events:
         number = event.number or 0
         named = f"event {number} ({event.kind}, {event.created_at:%Y-%m-%d %H:%M} UTC)"
         if number > expected:
             gone = f"event {expected} was" if number == expected + 1 else f"events {expected} to {number - 1} were"
-            yield f"{gone} removed"
+            yield number, f"{gone} removed"
         if event.hash != _digest(event):
-            yield f"{named} was changed"
+            yield number, f"{named} was changed"
         elif number < expected or (number == expected and event.previous_hash != last):
-            yield f"{named} does not match the event before it: one of the two was replaced"
+            yield number, f"{named} does not match the event before it: one of the two was replaced"
         expected, last = number + 1, event.hash
 
 
@@ -145,20 +138,12 @@ def _chained(event: Event, previous_hash: str) -> Event:
 
 def _digest(event: Event) -> str:
     return event_digest(
-        previous_hash=event.previous_hash,
-        project_id=event.project_id,
-        dialogue_id=event.dialogue_id,
-        number=event.number,
-        actor_id=event.actor_id,
-        kind=event.kind,
-        before=event.before,
-        after=event.after,
-        created_at=event.created_at.isoformat(timespec="microseconds"),
-    )
+        event.previous_hash, event.project_id, event.dialogue_id, event.number, event.actor_id, event.kind,
+        event.before, event.after, event.created_at.isoformat(timespec="microseconds"),
+    )  # fmt: skip
 
 
 def event_digest(
-    *,
     previous_hash: str,
     project_id: int,
     dialogue_id: int | None,

@@ -102,12 +102,9 @@ class Cancelled(Exception):
 
 @dataclass
 class Chunk:
-    """Changes of the job's row by one chunk."""
+    """Changes of the job's row by one chunk, by field."""
 
-    done: int | None = None
-    total: int | None = None
-    note: str | None = None
-    checkpoint: dict[str, Any] | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
 
     def advance(
         self,
@@ -118,10 +115,13 @@ class Chunk:
         checkpoint: dict[str, Any] | None = None,
     ) -> None:
         """Set the progress that is stored when this chunk commits."""
-        self.done = self.done if done is None else done
-        self.total = self.total if total is None else total
-        self.note = self.note if note is None else note
-        self.checkpoint = self.checkpoint if checkpoint is None else checkpoint
+        changes = {
+            "progress_done": done,
+            "progress_total": total,
+            "progress_note": None if note is None else note[:200],
+            "checkpoint": checkpoint,
+        }
+        self.changes |= {name: value for name, value in changes.items() if value is not None}
 
 
 @dataclass
@@ -149,18 +149,9 @@ class Running:
             if not even_if_cancelled and JobCancellation.objects.filter(job=self.job.pk).exists():
                 raise Cancelled
             yield chunk
-            changes: dict[str, Any] = {"heartbeat_at": Now()}
-            if chunk.done is not None:
-                changes["progress_done"] = chunk.done
-            if chunk.total is not None:
-                changes["progress_total"] = chunk.total
-            if chunk.note is not None:
-                changes["progress_note"] = chunk.note[:200]
-            if chunk.checkpoint is not None:
-                changes["checkpoint"] = chunk.checkpoint
-            Job.objects.filter(pk=self.job.pk).update(**changes)
-        if chunk.checkpoint is not None:
-            self.checkpoint = self.job.checkpoint = chunk.checkpoint
+            Job.objects.filter(pk=self.job.pk).update(heartbeat_at=Now(), **chunk.changes)
+        if "checkpoint" in chunk.changes:
+            self.checkpoint = self.job.checkpoint = chunk.changes["checkpoint"]
 
     def beat(self) -> None:
         """Update the heartbeat between chunks. Raises Lost or Cancelled."""

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from annotator.core.constraints.native import write_case_constraint
-from annotator.core.constraints.reading_case import constraints_of
+from annotator.core.constraints.taxonomy import labelled
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.canonical import normalise
 from annotator.core.validators import FORMS
@@ -88,11 +87,13 @@ def _text_of(value: dict[str, Any], order: Any) -> str:
 
 
 def _entry_of(constraint: dict[str, Any]) -> list[Any]:
+    """Return the entry of ``constraints_list``; it keeps the original words if they still name its category."""
     label, more = native(constraint).get("label"), native(constraint).get("more")
-    (read,) = constraints_of({"constraints": [constraint]})
-    if type(label) is list and len(label) == 2:
-        read = read.model_copy(update={"extra": {"_label": label}})
-    return [*write_case_constraint(read)[0], *(more if type(more) is list else ())]
+    words: list[Any] = label if type(label) is list and len(label) == 2 else []
+    category = labelled(*words) if words else None
+    if not words or (category.id if category else None) != constraint["category"]:
+        words = [constraint["dimension"], constraint["category"]]
+    return [*words, constraint["text"], *(more if type(more) is list else ())]
 
 
 def _code_of(constraint: dict[str, Any], validator: dict[str, Any]) -> str:

@@ -210,17 +210,10 @@ def _copy_events(
         if event.kind == "cycle.begun":
             # Looks as if the item had just been imported: its first review starts at the time of its import.
             created_at, after["protocol"] = begun[0].created_at, begun[0].after.get("protocol", 1)
-        previous, digest = digest, event_digest(
-            previous_hash=digest,
-            project_id=event.project_id,
-            dialogue_id=dialogue.pk,
-            number=number,
-            actor_id=event.actor_id,
-            kind=event.kind,
-            before=event.before,
-            after=after,
-            created_at=created_at.isoformat(timespec="microseconds"),
-        )  # fmt: skip
+        previous, stamp = digest, created_at.isoformat(timespec="microseconds")
+        digest = event_digest(
+            previous, event.project_id, dialogue.pk, number, event.actor_id, event.kind, event.before, after, stamp
+        )
         copies.append(
             _again(event, dialogue=dialogue, number=number, after=after, previous_hash=previous, hash=digest,
                    created_at=created_at, sealed=False)

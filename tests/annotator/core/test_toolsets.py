@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical
 from annotator.core.schema.dialects import MAX_PATTERNS, read_schema
-from annotator.core.schema.toolsets import CompiledToolset, normalise_schema, normalise_tools, read_tools
+from annotator.core.schema.toolsets import CompiledToolset, normalise_tools, read_tools
 from annotator.core.schema.type_words import type_fragment
 
 
@@ -24,9 +24,14 @@ def of(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
+def normalised(schema: Any) -> dict[str, Any]:
+    """Return the schema without the notes."""
+    return read_schema(schema)[0]
+
+
 def one(schema: Any) -> Any:
     """Return the result for the schema of a single property."""
-    return normalise_schema(of(x=schema))["properties"]["x"]
+    return normalised(of(x=schema))["properties"]["x"]
 
 
 def accepts(parameters: Any, arguments: dict[str, Any]) -> bool:
@@ -157,7 +162,7 @@ def test_dialect_of_a_property(written: Any, read: Any) -> None:
 
 
 def test_required_on_a_property_moves_to_its_object() -> None:
-    schema = normalise_schema(
+    schema = normalised(
         of(
             a={"type": "string", "required": True},
             b={"type": "string", "required": False},
@@ -173,13 +178,13 @@ def test_required_on_a_property_moves_to_its_object() -> None:
 
 
 def test_required_lists_are_kept_without_doubles() -> None:
-    assert normalise_schema({**of(a={}), "required": ["a", "a", 3]})["required"] == ["a"]
-    assert normalise_schema({**of(a={}), "required": "a"})["required"] == ["a"]
-    assert "required" not in normalise_schema({**of(a={}), "required": []})
+    assert normalised({**of(a={}), "required": ["a", "a", 3]})["required"] == ["a"]
+    assert normalised({**of(a={}), "required": "a"})["required"] == ["a"]
+    assert "required" not in normalised({**of(a={}), "required": []})
 
 
 def test_properties_called_like_keywords_stay_properties() -> None:
-    schema = normalise_schema(
+    schema = normalised(
         of(type={"type": "str"}, required={"type": "bool"}, definitions={"type": "int"}, description={"type": "str"})
     )
     assert {name: part["type"] for name, part in schema["properties"].items()} == {
@@ -191,7 +196,7 @@ def test_properties_called_like_keywords_stay_properties() -> None:
 
 
 def test_bare_properties_are_the_properties_of_an_object() -> None:
-    assert normalise_schema({"city": {"type": "str", "required": True}}) == {
+    assert normalised({"city": {"type": "str", "required": True}}) == {
         "type": "object",
         "properties": {"city": {"type": "string"}},
         "required": ["city"],
@@ -199,7 +204,7 @@ def test_bare_properties_are_the_properties_of_an_object() -> None:
 
 
 def test_properties_as_a_list_of_named_objects() -> None:
-    schema = normalise_schema({"properties": [{"name": "city", "type": "str"}, "unit"]})
+    schema = normalised({"properties": [{"name": "city", "type": "str"}, "unit"]})
     assert schema["properties"] == {"city": {"type": "string"}, "unit": {}}
 
 
@@ -236,7 +241,7 @@ def test_what_cannot_be_read_is_left_out_with_a_note(written: Any, note: str) ->
 def test_the_schema_that_was_read_stays_as_it_was() -> None:
     schema = of(x={"type": "float", "enum": "1", "items": [{"type": "int"}], "required": True})
     before = json.dumps(schema)
-    normalise_schema(schema)
+    normalised(schema)
     assert json.dumps(schema) == before
 
 
@@ -249,7 +254,7 @@ def test_local_references_are_put_in_place() -> None:
         "$defs": {"place": {"type": "object", "properties": {"lat": {"type": "float"}}}},
         "definitions": {"x/y": {"type": "int", "description": "e"}},
     }
-    assert normalise_schema(schema) == {
+    assert normalised(schema) == {
         "type": "object",
         "properties": {
             "a": {"type": "object", "properties": {"lat": {"type": "number"}}},
@@ -404,7 +409,7 @@ anything = st.recursive(
 @given(st.dictionaries(keys, anything, max_size=6), st.dictionaries(keys, anything, max_size=3))
 def test_whatever_stands_in_the_parameters_they_are_read_or_refused(schema: Any, arguments: Any) -> None:
     try:
-        result = normalise_schema(schema)
+        result = normalised(schema)
     except ValueError:
         assert "cannot be used" in CompiledToolset.of_tools([tool(parameters=schema)]).broken["f"]
         return

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from annotator.core.constraints.execution import MAX_LENGTH, Came, Returned, Run, Solved, run_trajectory
+from annotator.core.constraints.execution import MAX_LENGTH, Came, Returned, Solved, run_trajectory
 from annotator.core.constraints.replay import Ending, Status
-from annotator.core.constraints.run_record import record_of
 from annotator.core.constraints.solving import UnsolvedSet, text_of, yields
 from annotator.core.constraints.trajectory_parser import MAX_CALLS, read_trajectory
 from annotator.core.schema import SchemaProblem
@@ -35,10 +34,23 @@ class Code:
         return [Returned("ok", response.endswith("."), "End it with a full stop.") for response in responses]
 
 
-def run(document: Any, *rounds: Any, **results: Any) -> tuple[Run, Code]:
+def run(document: Any, *rounds: Any, **results: Any) -> tuple[dict[str, Any], Code]:
     code = Code(**results)
     trajectory = list(rounds) or document["reference_trajectory"]
     return run_trajectory(document, trajectory, toolset=TOOLSET, runner=code), code
+
+
+def statuses(done: dict[str, Any]) -> list[Status]:
+    return [one["status"] for one in done["constraints"]]
+
+
+def statuses_by_round(done: dict[str, Any], position: int) -> list[Status]:
+    """Return a constraint's status after each round; the record has only those that changed."""
+    out: list[Status] = []
+    for each in done["rounds"]:
+        changed = each["constraint_states"].get(str(position))
+        out.append(changed[0] if changed else out[-1])
+    return out
 
 
 def calls(*made: Any) -> dict[str, Any]:
@@ -95,58 +107,59 @@ def test_one_result_ticks_off_one_text_of_its_tool() -> None:
 def test_the_reference_runs_and_everything_is_kept() -> None:
     done, code = run(case())
     assert code.asked == [("find_ferry", {"harbour": "Norhavn"}), ("read_timetable", {"ferry": "Gull"})]
-    assert [(one.came, one.ticked, one.differs) for each in done.rounds for one in each.calls] == [
+    assert [(one["came"], one["ticked"], one["differs"]) for each in done["rounds"] for one in each["calls"]] == [
         (Came.RAN, 0, False),
         (Came.RAN, 1, False),
     ]
-    assert (done.solved, done.ending, done.found, done.answer_held) == (Solved.PERFECTLY, Ending.ANSWERED, True, True)
+    assert (done["solved"], done["ending"]) == (Solved.PERFECTLY, Ending.ANSWERED)
+    assert (done["found"], done["answer_held"]) == (True, True)
     # The validator ran, and the tools' own three constraints are listed next to the case's five.
-    assert done.statuses == [Status.SATISFIED] * 8
-    assert done.rounds[-1].accepted
-    assert done.rounds[0].limits.calls == 3
+    assert statuses(done) == [Status.SATISFIED] * 8
+    assert done["rounds"][-1]["accepted"]
+    assert done["rounds"][0]["limits"]["calls"] == 3
 
 
 def test_what_a_constraint_refuses_does_not_run_and_its_feedback_is_what_the_model_gets() -> None:
     done, code = run(case(), calls(TIMES), calls(FERRY), calls(TIMES), final(FINAL))
-    refused = done.rounds[0].calls[0]
+    refused = done["rounds"][0]["calls"][0]
     assert [name for name, _ in code.asked] == ["find_ferry", "read_timetable"]
-    assert (refused.came, refused.consequence, refused.ticked) == (Came.REFUSED, "rejected", None)
-    assert "find_ferry" in refused.received
-    assert done.rounds[0].fresh == [1]
-    assert [each.constraint_states[1].status for each in done.rounds] == [
+    assert (refused["came"], refused["consequence"], refused["ticked"]) == (Came.REFUSED, "rejected", None)
+    assert "find_ferry" in refused["received"]
+    assert done["rounds"][0]["fresh"] == [1]
+    assert statuses_by_round(done, 1) == [
         Status.UNSATISFIED,
         Status.UNSATISFIED,
         Status.SOFT_SATISFIED,
         Status.SOFT_SATISFIED,
     ]
-    assert done.solved is Solved.REPAIRED
+    assert done["solved"] is Solved.REPAIRED
 
 
 def test_calls_past_a_count_are_ignored_and_a_tool_without_calls_left_is_disabled() -> None:
     done, code = run(case(), calls(*[FERRY] * 6), final(FINAL))
-    assert [one.came for one in done.rounds[0].calls] == [Came.RAN] * 4 + [Came.REFUSED] * 2
-    assert done.rounds[0].calls[4].consequence == "ignored"
+    assert [one["came"] for one in done["rounds"][0]["calls"]] == [Came.RAN] * 4 + [Came.REFUSED] * 2
+    assert done["rounds"][0]["calls"][4]["consequence"] == "ignored"
     assert len(code.asked) == 4
     once = {"max_calls_per_tool": {"find_ferry": 1}}
     per_tool = [*case()["constraints"], constraint("c9", "resource", "specific tool call count", None, parameters=once)]
     done, _ = run(case(constraints=per_tool), calls(FERRY), calls(FERRY))
-    assert done.rounds[1].calls[0].consequence == "disabled"
-    assert done.rounds[0].limits.disabled == ("find_ferry",)
+    assert done["rounds"][1]["calls"][0]["consequence"] == "disabled"
+    assert done["rounds"][0]["limits"]["per_tool"] == {"find_ferry": 0}
 
 
 def test_a_call_that_breaks_the_tools_schemas_fails_without_running() -> None:
     done, code = run(case(), calls(call("s1", "find_ferry"), call("s2", "sail")), final(FINAL))
     assert code.asked == []
-    assert [one.consequence for one in done.rounds[0].calls] == ["failed", "failed"]
-    assert done.statuses[5:] == [Status.UNSATISFIED, Status.UNSATISFIED, Status.SATISFIED]
-    assert done.solved is Solved.NO
+    assert [one["consequence"] for one in done["rounds"][0]["calls"]] == ["failed", "failed"]
+    assert statuses(done)[5:] == [Status.UNSATISFIED, Status.UNSATISFIED, Status.SATISFIED]
+    assert done["solved"] is Solved.NO
 
 
 def test_a_case_that_states_one_toolset_constraint_is_judged_by_the_other_two() -> None:
     stated = [*case()["constraints"], constraint("c9", "toolset", "parameter types", "Types.", parameters={})]
     done, code = run(case(constraints=stated), calls(call("s1", "find_ferry"), call("s2", "sail")), final(FINAL))
     assert code.asked == []
-    assert [(one.category, status) for one, status in zip(done.constraints, done.statuses, strict=True)][-3:] == [
+    assert [(one["category"], one["status"]) for one in done["constraints"]][-3:] == [
         ("parameter types", Status.SATISFIED),
         ("available tools and parameters", Status.UNSATISFIED),
         ("required parameters", Status.UNSATISFIED),
@@ -155,55 +168,57 @@ def test_a_case_that_states_one_toolset_constraint_is_judged_by_the_other_two() 
 
 def test_a_response_that_is_returned_is_repaired_by_the_next() -> None:
     done, _ = run(case(), calls(FERRY), calls(TIMES), final("At 21:40"), final(FINAL))
-    assert done.rounds[2].feedback == ["End it with a full stop."]
-    assert (done.rounds[2].accepted, done.rounds[3].accepted) == (False, True)
-    assert done.statuses[4] is Status.SOFT_SATISFIED
-    assert done.solved is Solved.REPAIRED
-    assert done.rounds[3].fresh == [4]
+    assert done["rounds"][2]["feedback"] == ["End it with a full stop."]
+    assert (done["rounds"][2]["accepted"], done["rounds"][3]["accepted"]) == (False, True)
+    assert done["constraints"][4]["status"] is Status.SOFT_SATISFIED
+    assert done["solved"] is Solved.REPAIRED
+    assert done["rounds"][3]["fresh"] == [4]
 
 
 def test_rounds_used_up_end_the_task_and_nothing_runs_any_more() -> None:
     done, code = run(with_constraint("c2", parameters={"min_round": 0, "max_round": 1}), calls(FERRY), calls(TIMES))
-    assert [each.over for each in done.rounds] == [False, True]
-    assert (done.ending, len(code.asked), done.solved) == (Ending.ENDED, 1, Solved.NO)
-    assert done.rounds[1].calls[0].came is Came.OVER
+    assert [each["over"] for each in done["rounds"]] == [False, True]
+    assert (done["ending"], len(code.asked), done["solved"]) == (Ending.ENDED, 1, Solved.NO)
+    assert done["rounds"][1]["calls"][0]["came"] is Came.OVER
 
 
 def test_an_answer_that_nothing_found_is_no_solution() -> None:
     done, _ = run(case(), calls(FERRY), calls(TIMES), final(FINAL), read_timetable={"last": "20:00"})
-    assert (done.found, done.solved, done.answer_held) == (False, Solved.NO, True)
+    assert (done["found"], done["solved"], done["answer_held"]) == (False, Solved.NO, True)
     done, _ = run(case(), calls(FERRY), calls(TIMES))
-    assert (done.found, done.ending, done.solved, done.answer_held) == (True, Ending.OPEN, Solved.NO, None)
-    assert run(case(unsolved_set=None))[0].solved is Solved.UNKNOWN
+    assert (done["found"], done["ending"], done["solved"], done["answer_held"]) == (True, Ending.OPEN, Solved.NO, None)
+    assert run(case(unsolved_set=None))[0]["solved"] is Solved.UNKNOWN
 
 
 def test_failures_of_code_are_told_and_tick_nothing_off() -> None:
     broken = Returned("exception", message="KeyError: 'Gull'")
     done, _ = run(case(), find_ferry=broken)
-    failed = done.rounds[0].calls[0]
-    assert (failed.came, failed.status, failed.received, failed.ticked) == (
+    failed = done["rounds"][0]["calls"][0]
+    assert (failed["came"], failed["status"], failed["received"], failed["ticked"]) == (
         Came.FAILED,
         "exception",
         broken.message,
         None,
     )
-    assert failed.differs
+    assert failed["differs"]
     done, code = run(case(), calls({"id": "s1", "name": "find_ferry", "arguments": "{harbour"}))
-    assert (done.rounds[0].calls[0].came, code.asked) == (Came.REFUSED, [])
+    assert (done["rounds"][0]["calls"][0]["came"], code.asked) == (Came.REFUSED, [])
 
 
 def test_a_validator_that_does_not_answer_judges_nothing_and_says_why() -> None:
     done, _ = run(case(), judge=Returned("timeout_cpu", message="It used more than 2 seconds of CPU time."))
-    assert done.statuses[4] is Status.UNJUDGED
-    assert done.unjudged[4] == "Its validator returned no verdict. It used more than 2 seconds of CPU time."
-    assert done.solved is Solved.UNKNOWN
-    assert run(with_constraint("c4", validator=None))[0].unjudged[4] == "The constraint has no validator."
+    judged = done["constraints"][4]
+    assert judged["status"] is Status.UNJUDGED
+    assert judged["why_unjudged"] == "Its validator returned no verdict. It used more than 2 seconds of CPU time."
+    assert done["solved"] is Solved.UNKNOWN
+    done, _ = run(with_constraint("c4", validator=None))
+    assert done["constraints"][4]["why_unjudged"] == "The constraint has no validator."
 
 
 def test_a_constraint_that_cannot_be_read_is_left_unjudged() -> None:
     done, _ = run(with_constraint("c0", parameters={"max_callTimes": "many"}))
-    assert done.statuses[0] is Status.UNJUDGED
-    assert done.unjudged[0]
+    assert done["constraints"][0]["status"] is Status.UNJUDGED
+    assert done["constraints"][0]["why_unjudged"]
 
 
 @pytest.mark.parametrize(
@@ -218,14 +233,14 @@ def test_a_constraint_that_cannot_be_read_is_left_unjudged() -> None:
 )
 def test_recorded_observations_are_compared_as_values(recorded: Any, differs: bool) -> None:
     done, _ = run(case(), calls(call("s1", "find_ferry", recorded, harbour="Norhavn")))
-    assert done.rounds[0].calls[0].differs is differs
+    assert done["rounds"][0]["calls"][0]["differs"] is differs
 
 
 # --- what is stored and shown -----------------------------------------------------------------------------------------
 
 
-def stored(done: Run) -> Any:
-    return json.loads(json.dumps(record_of(done, implied_from=5)))
+def stored(done: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(done))
 
 
 def test_a_record_is_bounded_and_shows_the_same() -> None:

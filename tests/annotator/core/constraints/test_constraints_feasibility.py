@@ -345,7 +345,7 @@ class TestPublished:
         told: dict[str, set[tuple[int, int]]] = {}
         for line in (shared_data / "cctu" / "constraints.jsonl").read_bytes().splitlines():
             record = orjson.loads(line)
-            case = Case([read_constraint(each)[0] for each in record["constraints"]])
+            case = Case([read_constraint(each) for each in record["constraints"]])
             for finding in feasibility_findings(case):
                 place = (record["case_id"], int(finding.anchor.rpartition("/")[2]))
                 told.setdefault(finding.check, set()).add(place)

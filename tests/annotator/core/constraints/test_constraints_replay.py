@@ -15,7 +15,6 @@ from annotator.core.constraints import (
     Round,
     Status,
     Variant,
-    remaining,
     replay,
     toolset_constraints,
 )
@@ -169,18 +168,17 @@ class TestLimits:
             rule("parallel dependencies", parallel_groups=[["c", "d"]]),
             rule("parallel calls count", max_parallelCallTypes=2, unit="num"),
         ]
-        before = remaining(constraints)
-        assert (before.rounds, before.calls, before.at_once, before.kinds_at_once) == (4, 3, 2, None)
-        assert before.awaited == {"b": ("a",)}
-        assert before.together == {"c": (("c", "d"),), "d": (("c", "d"),)}
-        (turn,) = replay(constraints, trajectory("a")).turns
-        after = turn.limits
-        assert (after.rounds, after.calls, after.per_tool, after.disabled) == (3, 2, {"a": 0, "b": 2}, ("a",))
-        assert after.awaited == {}
+        first, second = (turn.limits for turn in replay(constraints, trajectory("x", "a")).turns)
+        assert (first.rounds, first.calls, first.at_once, first.kinds_at_once) == (3, 2, 2, None)
+        assert first.awaited == {"b": ("a",)}
+        assert first.together == {"c": (("c", "d"),), "d": (("c", "d"),)}
+        assert (second.rounds, second.calls, second.per_tool) == (2, 1, {"a": 0, "b": 2})
+        assert second.awaited == {}
 
     def test_the_strictest_counts(self) -> None:
         constraints = [rule("tool call count", max_callTimes=3), rule("tool call count", max_callTimes=2)]
-        assert remaining(constraints).calls == 2
+        (turn,) = replay(constraints, trajectory("a")).turns
+        assert turn.limits.calls == 1
 
     def test_what_is_owed(self) -> None:
         (turn,) = replay([rule("tool call count", min_callTimes=3)], trajectory("a")).turns

@@ -1,4 +1,4 @@
-"""The taxonomy: twelve categories, their sentences, and the native form of every published constraint."""
+"""The taxonomy: twelve categories, their sentences, and every published constraint."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,12 +17,9 @@ from annotator.core.constraints import (
     Variant,
     categories,
     find_category,
-    read_case_constraint,
     read_constraint,
     read_parameters,
     register,
-    write_case_constraint,
-    write_constraint,
 )
 from annotator.core.constraints.model import Parameters
 from annotator.core.constraints.rounds import Judgement, Past
@@ -148,8 +145,8 @@ class TestParameters:
         assert read.native() == given_
 
 
-class TestNative:
-    def test_a_record_comes_back(self) -> None:
+class TestPublished:
+    def test_a_record_is_read(self) -> None:
         record = {
             "index": 3,
             "text": "At most 2",
@@ -157,62 +154,37 @@ class TestNative:
             "source_label": ["Interact", "Call Times"],
             "dimension": "resource",
             "category": "tool call count",
+            "anchor": None,
         }
-        constraint, problems = read_constraint(record)
-        assert problems == []
-        assert write_constraint(constraint) == record
+        constraint = read_constraint(record)
+        assert constraint_problems(constraint) == []
+        known = ("dimension", "category", "text", "parameters")
+        assert constraint.model_dump(include=set(known)) == {key: record[key] for key in known}
 
-    def test_one_made_here_is_written(self) -> None:
-        constraint = Constraint(dimension="response", category="format", text="JSON")
-        assert write_constraint(constraint) == {"dimension": "response", "category": "format", "text": "JSON"}
-
-    @pytest.mark.parametrize("record", [None, [], {"text": 3}, {"parameters": []}])
-    def test_what_is_no_constraint_is_refused(self, record: object) -> None:
-        with pytest.raises(SchemaProblem):
+    @pytest.mark.parametrize(
+        ("record", "pointer"),
+        [
+            (None, ""), ([], ""), ({"text": 3}, "/text"), ({"parameters": []}, "/parameters"),
+            ({"validator_functions": ["f", 3]}, "/validator_functions/1"),
+        ],
+    )  # fmt: skip
+    def test_what_is_no_constraint_is_refused(self, record: object, pointer: str) -> None:
+        with pytest.raises(SchemaProblem) as caught:
             read_constraint(record)
+        assert [problem.pointer for problem in caught.value.problems] == [pointer]
 
-    def test_all_published_constraints_come_back(self, shared_data: Path) -> None:
+    def test_all_parameters_come_back(self, shared_data: Path) -> None:
         records = published(shared_data)
         assert len(records) == 914
         for _, record in records:
-            constraint, _ = read_constraint(record)
-            assert write_constraint(constraint) == record
+            constraint = read_constraint(record)
             if constraint.category and constraint.parameters is not None:
                 assert read_parameters(constraint).native() == record["parameters"]
 
     def test_those_without_label_are_named(self, shared_data: Path) -> None:
-        lost = {}
-        for case, record in published(shared_data):
-            _, problems = read_constraint(record)
-            for problem in problems:
-                if problem.pointer == "/category":
-                    lost[case, record["index"]] = problem.message
-        assert set(lost) == {(147, 1), (162, 2), (162, 3), (167, 2)}
-        assert lost[167, 2].endswith("Its parameters are those of “parallel dependencies”.")
-
-
-class TestCaseEntry:
-    def test_older_words_are_kept(self) -> None:
-        entry, parameters = ["Interact", "Round", "At most 20"], {"min_round": 0, "max_round": 20}
-        constraint, problems = read_case_constraint(entry, parameters)
-        assert (problems, constraint.dimension, constraint.category) == ([], "resource", "interaction rounds")
-        assert write_case_constraint(constraint) == (entry, parameters)
-
-    def test_the_papers_words(self) -> None:
-        constraint, problems = read_case_constraint(["Response", "Length", "Short."], {"max_responseLength": 9})
-        assert (problems, constraint.category) == ([], "length")
-
-    def test_a_changed_category_is_written(self) -> None:
-        constraint, _ = read_case_constraint(["Response", "Punctuation", "End with a period."])
-        changed = constraint.model_copy(update={"category": "format"})
-        assert write_case_constraint(changed)[0] == ["response", "format", "End with a period."]
-
-    def test_a_lost_label_is_named_and_kept(self) -> None:
-        constraint, problems = read_case_constraint([None, None, None], {"parallel_groups": [["a", "b"]]})
-        assert {problem.pointer for problem in problems} == {"/category", "/text"}
-        assert write_case_constraint(constraint) == ([None, None, None], {"parallel_groups": [["a", "b"]]})
-
-    def test_an_unknown_label_is_named(self) -> None:
-        constraint, problems = read_case_constraint(["Response", "Mood", "Be merry."])
-        assert [problem.pointer for problem in problems] == ["/1"]
-        assert write_case_constraint(constraint)[0] == ["Response", "Mood", "Be merry."]
+        lost = {
+            (case, record["index"])
+            for case, record in published(shared_data)
+            if any(problem.pointer == "/category" for problem in constraint_problems(read_constraint(record)))
+        }
+        assert lost == {(147, 1), (162, 2), (162, 3), (167, 2)}
