@@ -4,9 +4,10 @@ from django.db import models
 
 from annotator.models import Project
 from reviews.models.cycles import StageRun
+from reviews.models.rows import Row
 
 
-class AgreementCount(models.Model):
+class AgreementCount(Row):
     """How many units of a stage have a pattern of ratings, by week, for all reviewers or for one pair.
 
     Counted from ``AgreementPending``; pages compute statistics from it.
@@ -31,11 +32,8 @@ class AgreementCount(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.label} {self.pattern}: {self.count}"
 
-
-class AgreementPending(models.Model):
+class AgreementPending(Row):
     """Outbox: a run whose reviews count for agreement. Written when it settles, deleted when it is counted."""
 
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="+", primary_key=True)
@@ -46,6 +44,3 @@ class AgreementPending(models.Model):
     #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
     #: serves the statement that writes the row.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
-
-    def __str__(self) -> str:
-        return f"run {self.stage_run_id}"

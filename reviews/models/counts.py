@@ -3,9 +3,10 @@
 from django.db import models
 
 from annotator.models import Project
+from reviews.models.rows import Row
 
 
-class Counter(models.Model):
+class Counter(Row):
     """A number of items. Added to the outbox it is exact even if no worker runs."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="counters", db_index=False)
@@ -15,11 +16,8 @@ class Counter(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["project", "key"], name="counter_once")]
 
-    def __str__(self) -> str:
-        return f"{self.key}={self.value}"
 
-
-class CounterDelta(models.Model):
+class CounterDelta(Row):
     """Outbox: a change of a counter, written with the transition and added to the counter by a task."""
 
     project = models.ForeignKey(
@@ -30,6 +28,3 @@ class CounterDelta(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["project", "key"], name="counter_delta_by_key")]
-
-    def __str__(self) -> str:
-        return f"{self.key}{self.delta:+d}"

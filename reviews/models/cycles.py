@@ -10,9 +10,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Project, Revision, User
+from reviews.models.rows import Row
 
 
-class ProtocolVersion(models.Model):
+class ProtocolVersion(Row):
     """An immutable version of a project's review protocol. A cycle keeps the version it started with."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="protocol_versions")
@@ -28,9 +29,6 @@ class ProtocolVersion(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "number"], name="protocol_number_once")]
         ordering = ["-number"]
 
-    def __str__(self) -> str:
-        return f"protocol {self.number} of {self.project_id}"
-
 
 class CycleState(models.TextChoices):
     ACTIVE = "active", _("Active")
@@ -39,7 +37,7 @@ class CycleState(models.TextChoices):
     SUPERSEDED = "superseded", _("Superseded")
 
 
-class Cycle(models.Model):
+class Cycle(Row):
     """One pass of a dialogue through a protocol version. Immutable after it has ended."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
@@ -75,9 +73,6 @@ class Cycle(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"cycle {self.number} of {self.dialogue_id}"
-
 
 class StageRunState(models.TextChoices):
     OPEN = "open", _("Open")
@@ -88,7 +83,7 @@ class StageRunState(models.TextChoices):
     CANCELLED = "cancelled", _("Cancelled")
 
 
-class StageRun(models.Model):
+class StageRun(Row):
     """One round of one stage in one cycle: content at the start, outcome, content at the end."""
 
     cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="stage_runs", db_index=False)
@@ -140,9 +135,6 @@ class StageRun(models.Model):
             models.Index(fields=["project", "stage", "id"], condition=Q(state="pooled"), name="stage_run_pooled"),
             models.Index(fields=["project", "stage"], condition=Q(state="open"), name="stage_run_open"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.stage} {self.round} of cycle {self.cycle_id}"
 
     @property
     def disputed_run(self) -> "StageRun | None":

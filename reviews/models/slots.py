@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import Cycle, ProtocolVersion, StageRun
+from reviews.models.rows import Row
 
 
 class SlotState(models.TextChoices):
@@ -32,7 +33,7 @@ class SlotQuerySet(models.QuerySet["Slot"]):
         return self.exclude(state=SlotState.HIDDEN).filter(project__in=Project.objects.visible_to(user))
 
 
-class Slot(models.Model):
+class Slot(Row):
     """A place for one reviewer in a stage run, identified by (cycle, stage, round, index)."""
 
     # Unique by a constraint, here and below: a unique field would get a second index, for pattern searches.
@@ -132,9 +133,6 @@ class Slot(models.Model):
             models.Index(fields=["dialogue", "-id"], name="slot_by_dialogue"),
         ]
 
-    def __str__(self) -> str:
-        return f"slot {self.public_id}"
-
 
 class ClaimState(models.TextChoices):
     LIVE = "live", _("Live")
@@ -146,7 +144,7 @@ class ClaimState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
-class Claim(models.Model):
+class Claim(Row):
     """A person's exclusive right to a slot until it expires. Kept as a record; times are the database's."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="claims")
@@ -183,11 +181,8 @@ class Claim(models.Model):
             models.Index(fields=["person", "-id"], name="claim_by_person"),
         ]
 
-    def __str__(self) -> str:
-        return f"claim of {self.slot_id} by {self.person_id}"
 
-
-class QueueCursor(models.Model):
+class QueueCursor(Row):
     """A person's progress in a stage's queue: they could claim none of the slots up to ``position``."""
 
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -201,6 +196,3 @@ class QueueCursor(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["person", "project", "stage"], name="queue_cursor_once")]
-
-    def __str__(self) -> str:
-        return f"cursor of {self.person_id} in {self.stage}"
