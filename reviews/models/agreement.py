@@ -3,6 +3,7 @@
 from django.db import models
 
 from annotator.models import Project
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.cycles import StageRun
 from reviews.models.rows import Row
 
@@ -38,9 +39,7 @@ class AgreementPending(Row):
 
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="+", primary_key=True)
     # Copied from the stage run.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
     #: serves the statement that writes the row.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")

@@ -3,6 +3,7 @@
 from django.db import models
 
 from annotator.models import Project
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.rows import Row
 
 
@@ -20,9 +21,7 @@ class Counter(Row):
 class CounterDelta(Row):
     """Outbox: a change of a counter, written with the transition and added to the counter by a task."""
 
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     key = models.CharField(max_length=80)
     delta = models.BigIntegerField()
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.rows import Row
 
 
@@ -41,20 +42,14 @@ class Cycle(Row):
     """One pass of a dialogue through a protocol version. Immutable after it has ended."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="cycles", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="cycles", **UNENFORCED)
     protocol = models.ForeignKey(ProtocolVersion, on_delete=models.PROTECT, related_name="cycles", db_index=False)
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=12, choices=CycleState, default=CycleState.ACTIVE)
     #: Content at the start; the baseline of the accuracy curve.
-    entry_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    entry_revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
     #: The verified content; null otherwise.
-    exit_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    exit_revision = models.ForeignKey(Revision, null=True, related_name="+", **UNENFORCED)
     reason = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True)
@@ -87,21 +82,15 @@ class StageRun(Row):
     """One round of one stage in one cycle: content at the start, outcome, content at the end."""
 
     cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="stage_runs", db_index=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     stage = models.CharField(max_length=40)
     round = models.PositiveIntegerField(default=1)
     state = models.CharField(max_length=10, choices=StageRunState, default=StageRunState.OPEN)
     #: How the item entered the stage: "regular", "escalated" or "sampled".
     entered_as = models.CharField(max_length=12, default="regular")
     blind = models.BooleanField(default=False)
-    entry_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
-    exit_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    entry_revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
+    exit_revision = models.ForeignKey(Revision, null=True, related_name="+", **UNENFORCED)
     #: One of ``reviews.core.protocols.Outcome``; after a pool also "not_drawn".
     outcome = models.CharField(max_length=20, blank=True)
     #: Number of places where independent reviews disagreed, plus one if their verdicts differ (approvals with and
@@ -113,9 +102,7 @@ class StageRun(Row):
     #: In such a stage: whether this revision was already reviewed there without conflict.
     seen = models.BooleanField(default=False, db_default=False)
     #: The stage run that escalated the item.
-    escalated_from = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    escalated_from = models.ForeignKey("self", null=True, related_name="+", **UNENFORCED)
     opened_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True)
 

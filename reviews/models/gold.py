@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import StageRun
 from reviews.models.reviews import Review
@@ -73,10 +74,8 @@ class GoldScore(Row):
     item = models.ForeignKey(GoldItem, on_delete=models.PROTECT, related_name="scores")
     review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="+")
     # Copied from the review and the item.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
-    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
+    person = models.ForeignKey(User, related_name="+", **UNENFORCED)
     #: The fields of ``reviews.core.gold.Score``.
     verdict_right = models.BooleanField()
     errors = models.PositiveIntegerField()

@@ -3,6 +3,7 @@
 from django.db import models
 
 from annotator.models import Dialogue, Project
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.rows import Row
 
 
@@ -11,9 +12,7 @@ class ItemHistory(Row):
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+", primary_key=True)
     # Copied from the dialogue.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: The keys it counts under, each once: [[axis, point, stratum, value] …], sorted.
     keys = models.JSONField()
 
@@ -40,12 +39,8 @@ class ItemHistoryCount(Row):
 class ItemHistoryPending(Row):
     """Outbox: an item whose cycle has ended or was reopened. Deleted when it is counted."""
 
-    dialogue = models.ForeignKey(
-        Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    dialogue = models.ForeignKey(Dialogue, related_name="+", **UNENFORCED)
     # Copied from the dialogue.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: Why it cannot be counted, so that it does not block others; blank while it waits.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")

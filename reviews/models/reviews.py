@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Guideline, Project, Revision, User
 from annotator.models.exact import ExactJSONField
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from reviews.core.protocols import Verdict
 from reviews.models.cycles import StageRun
@@ -34,25 +35,15 @@ class Review(Row):
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reviews", db_index=False)
     # Copied from the slot.
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="reviews", db_constraint=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     stage_kind = models.CharField(max_length=20)
     verdict = models.CharField(max_length=10)
-    seen_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
-    seen_author = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    seen_revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
+    seen_author = models.ForeignKey(User, null=True, related_name="+", **UNENFORCED)
     #: The submitted revision: always with a fix, and with an escalation if the reviewer changed something.
-    made_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    made_revision = models.ForeignKey(Revision, null=True, related_name="+", **UNENFORCED)
     #: The guideline at the time of submission; null if the project had none.
-    guideline = models.ForeignKey(
-        Guideline, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    guideline = models.ForeignKey(Guideline, null=True, related_name="+", **UNENFORCED)
     #: {task id: {"policy": …, "information": …}} in the submitted revision, used for agreement.
     labels = models.JSONField(default=dict)
     #: {task id, or "dialogue" for the whole: {checklist item key: true | false | null}}

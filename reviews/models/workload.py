@@ -3,6 +3,7 @@
 from django.db import models
 
 from annotator.models import Project
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.reviews import Review
 from reviews.models.rows import Row
 
@@ -31,9 +32,7 @@ class WorkloadPending(Row):
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="+", db_index=False)
     # Copied from the review.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: True: count its errors, after its stage has ended. False: count the review and its time.
     errors = models.BooleanField(default=False, db_default=False)
     #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
