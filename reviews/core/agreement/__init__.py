@@ -1,14 +1,6 @@
 """Agreement between reviewers and accuracy of items, computed from counts."""
 
-from reviews.core.agreement.accuracy import (
-    ContentHistory,
-    PointCount,
-    RevisionRates,
-    accuracy_curve,
-    count_content_histories,
-    count_content_history,
-    revision_rates,
-)
+from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
 from reviews.core.agreement.audit import Residual, Stratum, error_bounds, residual_error
 from reviews.core.agreement.figures import Figure, wilson

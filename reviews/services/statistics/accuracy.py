@@ -13,11 +13,10 @@ from annotator.models.content import DialogueStatus
 from reviews.core.agreement import (
     Closeness,
     Figure,
-    PointCount,
     Residual,
     RevisionRates,
     Stratum,
-    accuracy_curve,
+    accuracy_after,
     residual_error,
     revision_rates,
 )
@@ -46,12 +45,12 @@ class PointAccuracy:
     @cached_property
     def figure(self) -> Figure:
         """Return the share of items with exactly the verified content: labels, calls, answers and messages."""
-        return accuracy_curve({self.title: PointCount(self.right, self.of)})[self.title]
+        return accuracy_after(self.title, self.right, self.of)
 
     @cached_property
     def without_messages(self) -> Figure:
         """Return the same share if user messages that were rewritten later do not count as errors."""
-        return accuracy_curve({self.title: PointCount(self.right + self.message, self.of)})[self.title]
+        return accuracy_after(self.title, self.right + self.message, self.of)
 
 
 @dataclass(frozen=True)
