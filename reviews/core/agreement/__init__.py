@@ -15,7 +15,6 @@ from reviews.core.agreement.units import (
     RunFacts,
     SubmittedReview,
     Unit,
-    count_units,
     exclusion_reason,
     rating_units,
 )

@@ -50,7 +50,6 @@ class RoundFigures:
     stage: str
     title: str
     number: int
-    began_at: datetime
     #: None while it is in progress.
     ended_at: datetime | None
     #: All items of the stage, how many of them had not been seen without a dispute, and how many were drawn.
@@ -122,7 +121,6 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
                 stage=draw.stage,
                 title=titles.get(draw.stage, (99, draw.stage))[1],
                 number=draw.number,
-                began_at=draw.created_at,
                 ended_at=draw.round_ended_at,
                 population=draw.population_size,
                 unseen=draw.strata.get("unseen", [0])[0],

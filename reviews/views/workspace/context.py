@@ -26,7 +26,7 @@ from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
 from reviews.services.queue import claims
-from reviews.services.submission import submit
+from reviews.services.submission import validation
 from reviews.services.submission.workbench import Workbench
 from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
@@ -200,7 +200,7 @@ def _addresses() -> dict[str, str]:
 
 def offered(bench: Workbench) -> list[dict[str, Any]]:
     """Return the buttons of the verdicts that fit the current draft."""
-    sensible = submit.offered_verdicts(bench.stage, changed=bench.changed)
+    sensible = validation.offered_verdicts(bench.stage, changed=bench.changed)
     return [
         {
             "value": verdict.value,
