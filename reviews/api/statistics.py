@@ -16,9 +16,8 @@ from annotator.services.database.filters import day_of, one_of
 from reviews.core.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
-from reviews.services.statistics.accuracy import StageRevisions, read_accuracy
+from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
-from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.statistics.throughput import (
     Outlook,
     read_error_types,
@@ -244,13 +243,12 @@ class RevisionStatistics(APIView):
     @extend_schema(responses={200: RevisionRoundsSerializer, 404: NOT_FOUND}, operation_id="statistics_revisions")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        hide = _hides(request, project)
-        counted = read_accuracy(project=project, hide_answers=hide)
+        counted = read_accuracy(project=project, hide_answers=_hides(request, project))
         found = {
             "finished": counted.finished,
             "unfinished": counted.unfinished,
             "waiting": counted.waiting,
-            "stages": read_revision_rounds(project, hide_answers=hide),
+            "stages": revisions_of_repeating(project, counted),
         }
         return Response(RevisionRoundsSerializer(found).data)
 

@@ -20,11 +20,11 @@ from annotator.models import Dialogue, Membership, Project, User
 from annotator.models.content import GoldRole
 from annotator.services.history.events import append_event
 from reviews.core.agreement import Figure, wilson
-from reviews.core.protocols import Outcome, Protocol, Stage
+from reviews.core.protocols import Outcome, Stage
 from reviews.core.protocols.pairing import History, Look, pair_up, share_out
 from reviews.core.protocols.random_draws import ROUNDS
-from reviews.models import Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
-from reviews.services.protocols.versions import parse
+from reviews.models import Draw, Review, Slot, SlotState, StageRun, StageRunState
+from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.absence import absent_people
 from reviews.services.statistics.counters import stored_counters
 from reviews.services.statistics.hidden_gold import hidden_runs
@@ -99,14 +99,15 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
     draws = list(Draw.objects.filter(project=project, algorithm=ROUNDS).order_by("stage", "number"))
     if not draws:
         return []
-    titles = _titles(project)
+    titles = stage_titles(project)
+    places = {key: place for place, key in enumerate(titles)}
     counts = Tally(stored_counters(project))
     if hide_answers:
         counts.subtract(_hidden_counts(project))
     ended = {(draw.stage, draw.number - 1) for draw in draws if draw.closing}
     waiting = _open_by_round(project)
     out = []
-    for draw in sorted(draws, key=lambda draw: (titles.get(draw.stage, (99, ""))[0], draw.stage, draw.number)):
+    for draw in sorted(draws, key=lambda draw: (places.get(draw.stage, 99), draw.number)):
         if draw.closing:
             continue
         seen, errors, disputes = (
@@ -119,7 +120,7 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
         out.append(
             RoundFigures(
                 stage=draw.stage,
-                title=titles.get(draw.stage, (99, draw.stage))[1],
+                title=titles.get(draw.stage, draw.stage),
                 number=draw.number,
                 ended_at=draw.round_ended_at,
                 population=draw.population_size,
@@ -366,14 +367,4 @@ def _open_by_round(project: Project) -> dict[tuple[str, int], int]:
     waiting = _waiting(project).filter(escalated_from__looks__isnull=False)
     for key in waiting.values_list("escalated_from__stage", "escalated_from__round"):
         out[key] = out.get(key, 0) + 1
-    return out
-
-
-def _titles(project: Project) -> dict[str, tuple[int, str]]:
-    """Return stage → its position and title, from the newest protocol version that has it."""
-    out: dict[str, tuple[int, str]] = {}
-    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
-        protocol: Protocol = parse(version)
-        for place, stage in enumerate(protocol.stages):
-            out.setdefault(stage.key, (place, stage.title))
     return out
