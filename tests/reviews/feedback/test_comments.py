@@ -23,7 +23,6 @@ from reviews.services.feedback.comments import (
     add_comment_once,
     comment_on,
     read_threads,
-    reopen_comment,
     resolve_comment,
 )
 from reviews.services.feedback.mentions import find_mentions, known_mentions, suggested_names
@@ -309,8 +308,8 @@ def test_dealt_with_and_open_again(team: Team) -> None:
     document = current(item)
     order = [thread.comment for thread in read_threads(actor=team.senior, dialogue=item, document=document)]
     assert order == [second, first]
-    assert reopen_comment(actor=team.senior, public_id=first.public_id).resolved_by is None
-    assert reopen_comment(actor=team.annotator, public_id=first.public_id).resolved_by is None
+    assert resolve_comment(actor=team.senior, public_id=first.public_id, reopen=True).resolved_by is None
+    assert resolve_comment(actor=team.annotator, public_id=first.public_id, reopen=True).resolved_by is None
 
 
 def test_the_same_words_sent_twice_are_one_comment_but_an_answer_is_another(team: Team) -> None:
