@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Job, Project, Revision, User
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 
 
@@ -170,9 +171,7 @@ class LeftOutDialogue(models.Model):
 class SimilarityBand(models.Model):
     """One band of a dialogue's signature: dialogues that share one are compared for near-duplication."""
 
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
     band = models.BigIntegerField()
 

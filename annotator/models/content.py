@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from annotator.core.schema import content_hash, load_text
 from annotator.core.search import parse_query, phrases, to_fts5, to_tsquery
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from annotator.models.people import Project, User
 
@@ -153,9 +154,7 @@ class Dialogue(models.Model):
     search_text = models.TextField(blank=True)
 
     #: The import that created it; unpublished until the import's last step.
-    batch = models.ForeignKey(
-        "annotator.Job", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    batch = models.ForeignKey("annotator.Job", null=True, related_name="+", **UNENFORCED)
     published = models.BooleanField(default=True)
     archived_at = models.DateTimeField(null=True, blank=True)
     #: Blank for ordinary dialogues.

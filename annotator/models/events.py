@@ -5,6 +5,7 @@ from typing import Self
 from django.db import models
 from django.db.models import Q
 
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.people import Project, User
 
 
@@ -17,9 +18,7 @@ class EventQuerySet(models.QuerySet["Event"]):
 class Event(models.Model):
     """Who did what and when, with values before and after. Append-only; hash-chained per dialogue."""
 
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="events", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="events", **UNENFORCED)
     dialogue = models.ForeignKey(
         "annotator.Dialogue", on_delete=models.PROTECT, null=True, related_name="events", db_index=False
     )

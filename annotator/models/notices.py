@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.value_words import cut
 from annotator.models.content import Dialogue
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from annotator.models.messages import MessageField
 from annotator.models.people import Project, User
@@ -77,9 +78,7 @@ class Notice(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     kind = models.CharField(max_length=12, choices=NoticeKind)
     # No index and no constraint: a cancelled import deletes thousands of dialogues.
-    dialogue = models.ForeignKey(
-        Dialogue, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    dialogue = models.ForeignKey(Dialogue, null=True, related_name="+", **UNENFORCED)
     #: Public id of its subject if that is not the dialogue: a comment, a feedback, a job.
     subject = models.CharField(max_length=40, blank=True)
     #: A person has at most one unread notice of a key. Blank: no limit.

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotator.models.content import Dialogue
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from annotator.models.people import Guideline, Project, User
 
@@ -32,9 +33,7 @@ class OutdatedDialogue(models.Model):
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="outdated_flags", db_index=False)
     change = models.ForeignKey(GuidelineChange, on_delete=models.PROTECT, related_name="dialogues")
     # Copied from the dialogue.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: When it restarted the protocol, or somebody confirmed it as it is.
     cleared_at = models.DateTimeField(null=True)
 

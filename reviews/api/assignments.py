@@ -14,10 +14,11 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import load_project, require_administrator
-from reviews.api.reviews import REFUSALS
-from reviews.models import AssignmentPlan, Pause, PlanAction, Priority, Slot
+from reviews.api.reviews import REFUSALS, read_body
+from reviews.api.serializers import LengthField
+from reviews.models import Pause, PlanAction, Priority, Slot
 from reviews.services.assignments import lists, plans
-from reviews.services.assignments.lists import STATES, Filters, Row
+from reviews.services.assignments.lists import STATES, Filters
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue import pauses
 
@@ -47,15 +48,15 @@ class PauseInputSerializer(Input):
 
 
 class AssignedSlotSerializer(serializers.Serializer[Any]):
-    slot = serializers.CharField()
-    dialogue = serializers.CharField()
-    external_id = serializers.CharField()
-    stage = serializers.CharField()
-    priority = serializers.IntegerField()
-    holder = serializers.CharField(allow_null=True)
-    reserved_for = serializers.CharField(allow_null=True)
-    since = serializers.DateTimeField(allow_null=True)
-    expires_at = serializers.DateTimeField(allow_null=True)
+    slot = serializers.CharField(source="slot.public_id")
+    dialogue = serializers.CharField(source="slot.dialogue.public_id")
+    external_id = serializers.CharField(source="slot.dialogue.external_id")
+    stage = serializers.CharField(source="slot.stage")
+    priority = serializers.IntegerField(source="slot.priority")
+    holder = serializers.CharField(source="slot.holder.public_id", allow_null=True)
+    reserved_for = serializers.CharField(source="slot.reserved_for.public_id", allow_null=True)
+    since = serializers.DateTimeField(source="claim.created_at", allow_null=True)
+    expires_at = serializers.DateTimeField(source="claim.expires_at", allow_null=True)
 
 
 class PersonLoadSerializer(serializers.Serializer[Any]):
@@ -75,8 +76,10 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
 
 
 class AssignmentsSerializer(serializers.Serializer[Any]):
-    slots = AssignedSlotSerializer(many=True)
-    next = serializers.CharField(help_text="Send it as “after” to get the next page; blank on the last page.")
+    slots = AssignedSlotSerializer(source="rows", many=True)
+    next = serializers.CharField(
+        source="after", help_text="Send it as “after” to get the next page; blank on the last page."
+    )
     people = PersonLoadSerializer(many=True)
 
 
@@ -85,10 +88,10 @@ class PlanSerializer(serializers.Serializer[Any]):
 
     public_id = serializers.CharField(help_text="The token that carries it out.")
     action = serializers.CharField()
-    items = serializers.IntegerField()
+    items = LengthField()
     refused = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
     confirmed_at = serializers.DateTimeField(allow_null=True)
-    job = serializers.CharField(allow_null=True)
+    job = serializers.CharField(source="job.public_id", allow_null=True)
     result = serializers.DictField()
 
 
@@ -132,11 +135,7 @@ class Assignments(APIView):
         project = _administered(request, slug)
         filters = Filters.of(request.query_params, project=project, stages=stage_titles(project))
         page = lists.list_slots(project=project, filters=filters, after=request.query_params.get("after", ""))
-        found = {
-            "slots": [_slot(row) for row in page.rows],
-            "next": page.after,
-            "people": lists.read_people(project),
-        }
+        found = {"rows": page.rows, "after": page.after, "people": lists.read_people(project)}
         return Response(AssignmentsSerializer(found).data)
 
 
@@ -148,7 +147,7 @@ class Plans(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        sent = _read(PlanInputSerializer, request)
+        sent = read_body(PlanInputSerializer, request)
         known = Slot.objects.filter(project=project, public_id__in=sent["slots"]).values_list("pk", flat=True)
         plan = plans.make_plan(
             actor=actor(request),
@@ -159,7 +158,7 @@ class Plans(APIView):
             priority=sent["priority"],
             reason=sent["reason"],
         )
-        return Response(_plan(plan), status=status.HTTP_201_CREATED)
+        return Response(PlanSerializer(plan).data, status=status.HTTP_201_CREATED)
 
 
 class PlanDetail(APIView):
@@ -168,7 +167,8 @@ class PlanDetail(APIView):
     @extend_schema(responses={200: PlanSerializer, 404: NOT_FOUND}, operation_id="assignments_plan_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        return Response(_plan(plans.load_plan(actor=actor(request), project=project, public_id=public_id)))
+        plan = plans.load_plan(actor=actor(request), project=project, public_id=public_id)
+        return Response(PlanSerializer(plan).data)
 
     @extend_schema(
         request=None,
@@ -179,7 +179,7 @@ class PlanDetail(APIView):
         project = load_project(actor=actor(request), slug=slug)
         plan = plans.confirm_plan(actor=actor(request), project=project, public_id=public_id)
         code = status.HTTP_200_OK if plan.job is None else status.HTTP_202_ACCEPTED
-        return Response(_plan(plan), status=code)
+        return Response(PlanSerializer(plan).data, status=code)
 
 
 class Pauses(APIView):
@@ -195,7 +195,7 @@ class Pauses(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        sent = _read(PauseInputSerializer, request)
+        sent = read_body(PauseInputSerializer, request)
         person = None
         if sent["person"]:
             people = User.objects.filter(public_id=sent["person"], memberships__project=project)
@@ -222,37 +222,3 @@ def _administered(request: Request, slug: str) -> Project:
     project = load_project(actor=actor(request), slug=slug)
     require_administrator(actor=actor(request), project=project)
     return project
-
-
-def _read(shape: type[Input], request: Request) -> dict[str, Any]:
-    serializer = shape(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    sent: dict[str, Any] = serializer.validated_data
-    return sent
-
-
-def _slot(row: Row) -> dict[str, Any]:
-    slot, claim = row.slot, row.claim
-    return {
-        "slot": slot.public_id,
-        "dialogue": slot.dialogue.public_id,
-        "external_id": slot.dialogue.external_id,
-        "stage": slot.stage,
-        "priority": slot.priority,
-        "holder": slot.holder.public_id if slot.holder else None,
-        "reserved_for": slot.reserved_for.public_id if slot.reserved_for else None,
-        "since": claim.created_at if claim else None,
-        "expires_at": claim.expires_at if claim else None,
-    }
-
-
-def _plan(plan: AssignmentPlan) -> dict[str, Any]:
-    return {
-        "public_id": plan.public_id,
-        "action": plan.action,
-        "items": len(plan.items),
-        "refused": plan.refused,
-        "confirmed_at": plan.confirmed_at,
-        "job": plan.job.public_id if plan.job else None,
-        "result": plan.result,
-    }

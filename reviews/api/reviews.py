@@ -62,7 +62,7 @@ class ClaimNext(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        wanted = _read(shapes.ClaimInputSerializer, request)
+        wanted = read_body(shapes.ClaimInputSerializer, request)
         claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
         if claim is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -188,7 +188,7 @@ class DialogueReviews(APIView):
         return Response(shapes.ReviewSerializer(rows, many=True).data)
 
 
-def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+def read_body(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
     """Return the request's fields. Raises ValidationError (400), which names each wrong field."""
     sent: dict[str, Any] = _reader(shape).run_validation(request.data)
     return sent
@@ -207,7 +207,7 @@ def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -
     none.
     """
     claim = load_claim(actor=actor(request), slot=slot)
-    sent = _read(shape, request)
+    sent = read_body(shape, request)
     if sent["token"] != claim.token:
         claim = load_claim(actor=actor(request), slot=slot, token=sent["token"])
     return sent, claim

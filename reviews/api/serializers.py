@@ -29,6 +29,13 @@ class _ObjectField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
+class LengthField(serializers.IntegerField):
+    """A number of items."""
+
+    def to_representation(self, value: Any) -> int:
+        return len(value)
+
+
 class ClaimInputSerializer(Input):
     stage = StrictCharField(
         required=False, max_length=40, help_text="Key of a stage; by default the most urgent item of all stages."

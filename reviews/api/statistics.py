@@ -13,14 +13,13 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.database.filters import day_of, one_of
+from reviews.api.serializers import LengthField
 from reviews.core.agreement import OVERLAPPING, RATED, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
-from reviews.services.statistics.accuracy import StageRevisions, read_accuracy
+from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
-from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.statistics.throughput import (
-    Outlook,
     read_error_types,
     read_outlook,
     read_throughput,
@@ -31,13 +30,6 @@ SAW_LABELS = (
     "Independent first reviews in a blind stage. Both reviewers saw the author’s labels, so they agree more than if "
     "they had started from nothing."
 )
-
-
-class LengthField(serializers.IntegerField):
-    """A number of items."""
-
-    def to_representation(self, value: Any) -> int:
-        return len(value)
 
 
 class FigureSerializer(serializers.Serializer[Any]):
@@ -71,30 +63,21 @@ class RoundsSerializer(serializers.Serializer[Any]):
 
 class RevisionsSerializer(serializers.Serializer[Any]):
     stage = serializers.CharField()
-    items = serializers.IntegerField(help_text="Items reviewed in the stage.")
-    not_drawn = serializers.IntegerField(
-        help_text="Items that entered the stage but were not drawn; not in other figures."
-    )
-    revised = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Number of rounds that changed the content → items."
-    )
-    rate = FigureSerializer(source="rates.total")
-
-
-class StageRoundsSerializer(serializers.Serializer[Any]):
-    """Items that a stage revised, by the number of rounds they needed."""
-
-    stage = serializers.CharField()
-    title = serializers.CharField()
     items = serializers.IntegerField(help_text="Finished items that were reviewed in the stage.")
     not_drawn = serializers.IntegerField(
-        help_text="Finished items that were not drawn for the stage; not in other figures."
+        help_text="Finished items that entered the stage but were not drawn; not in other figures."
     )
     revised = serializers.DictField(
         child=serializers.IntegerField(), help_text="Number of rounds that changed the content → items."
     )
-    by_rounds = serializers.SerializerMethodField(help_text="The same as shares of the items, fewest rounds first.")
     rate = FigureSerializer(source="rates.total")
+
+
+class StageRoundsSerializer(RevisionsSerializer):
+    """Items that a stage revised, by the number of rounds they needed."""
+
+    title = serializers.CharField()
+    by_rounds = serializers.SerializerMethodField(help_text="The same as shares of the items, fewest rounds first.")
 
     @extend_schema_field(FigureSerializer(many=True))
     def get_by_rounds(self, one: StageRevisions) -> Any:
@@ -181,11 +164,13 @@ class ForecastSerializer(serializers.Serializer[Any]):
 
     open = serializers.IntegerField(help_text="Reviews to do now.")
     following = serializers.FloatField(help_text="Expected reviews of these items in later stages.")
-    per_day = serializers.FloatField()
-    date = serializers.DateField(allow_null=True)
-    earliest = serializers.DateField(allow_null=True)
-    latest = serializers.DateField(allow_null=True, help_text="Also null if the pace varies too much for a bound.")
-    reason = serializers.CharField()
+    per_day = serializers.FloatField(source="forecast.pace")
+    date = serializers.DateField(source="dates.expected", allow_null=True)
+    earliest = serializers.DateField(source="dates.earliest", allow_null=True)
+    latest = serializers.DateField(
+        source="dates.latest", allow_null=True, help_text="Also null if the pace varies too much for a bound."
+    )
+    reason = serializers.CharField(source="forecast.reason")
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -223,7 +208,7 @@ class ProgressStatistics(APIView):
                     "by_week": read_throughput(project=project, now=now, by_week=True, shown_to=shown_to),
                     "times": read_times(project=project, viewer=who, shown_to=shown_to),
                     "error_types": read_error_types(project=project, hide_answers=not overseer),
-                    "forecast": _forecast(read_outlook(project=project, now=now, shown_to=shown_to)),
+                    "forecast": read_outlook(project=project, now=now, shown_to=shown_to),
                 }
             ).data
         )
@@ -244,13 +229,12 @@ class RevisionStatistics(APIView):
     @extend_schema(responses={200: RevisionRoundsSerializer, 404: NOT_FOUND}, operation_id="statistics_revisions")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        hide = _hides(request, project)
-        counted = read_accuracy(project=project, hide_answers=hide)
+        counted = read_accuracy(project=project, hide_answers=_hides(request, project))
         found = {
             "finished": counted.finished,
             "unfinished": counted.unfinished,
             "waiting": counted.waiting,
-            "stages": read_revision_rounds(project, hide_answers=hide),
+            "stages": revisions_of_repeating(project, counted),
         }
         return Response(RevisionRoundsSerializer(found).data)
 
@@ -330,16 +314,3 @@ class PersonStatistics(APIView):
 def _hides(request: Request, project: Project) -> bool:
     """Return whether the known answers of gold items are left out."""
     return not oversees(roles_in(project, actor(request)))
-
-
-def _forecast(outlook: Outlook) -> dict[str, Any]:
-    date, earliest, latest = outlook.dates or (None, None, None)
-    return {
-        "open": outlook.open,
-        "following": outlook.following,
-        "per_day": outlook.forecast.pace,
-        "date": date,
-        "earliest": earliest,
-        "latest": latest,
-        "reason": outlook.forecast.reason,
-    }

@@ -3,10 +3,12 @@
 from django.db import models
 
 from annotator.models import Project
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.cycles import StageRun
+from reviews.models.rows import Row
 
 
-class AgreementCount(models.Model):
+class AgreementCount(Row):
     """How many units of a stage have a pattern of ratings, by week, for all reviewers or for one pair.
 
     Counted from ``AgreementPending``; pages compute statistics from it.
@@ -31,21 +33,13 @@ class AgreementCount(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.label} {self.pattern}: {self.count}"
 
-
-class AgreementPending(models.Model):
+class AgreementPending(Row):
     """Outbox: a run whose reviews count for agreement. Written when it settles, deleted when it is counted."""
 
     stage_run = models.OneToOneField(StageRun, on_delete=models.PROTECT, related_name="+", primary_key=True)
     # Copied from the stage run.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
     #: serves the statement that writes the row.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
-
-    def __str__(self) -> str:
-        return f"run {self.stage_run_id}"

@@ -12,6 +12,7 @@ from annotator.models.keys import new_public_id
 from annotator.translation import translated
 from reviews.models.cycles import StageRun
 from reviews.models.reviews import Review
+from reviews.models.rows import Row
 
 
 class CommentQuerySet(models.QuerySet["Comment"]):
@@ -20,7 +21,7 @@ class CommentQuerySet(models.QuerySet["Comment"]):
         return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
 
 
-class Comment(models.Model):
+class Comment(Row):
     """A comment on a place in a dialogue."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -48,9 +49,6 @@ class Comment(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.text[:60]
-
 
 class FeedbackKind(models.TextChoices):
     #: An error in the random sample.
@@ -69,7 +67,7 @@ class FeedbackQuerySet(models.QuerySet["Feedback"]):
         return self.filter(person=user, dialogue__in=Dialogue.objects.visible_to(user))
 
 
-class Feedback(models.Model):
+class Feedback(Row):
     """Notifies an author or a reviewer of an error found later. Its ``Notice`` records whether it was read."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -87,9 +85,6 @@ class Feedback(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["review", "person", "kind"], name="feedback_once_per_kind")]
         indexes = [models.Index(fields=["person", "-created_at", "-public_id"], name="feedback_by_person")]
-
-    def __str__(self) -> str:
-        return self.text[:60]
 
     @property
     def text(self) -> str:

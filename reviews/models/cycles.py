@@ -10,9 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.foreign_keys import UNENFORCED
+from reviews.models.rows import Row
 
 
-class ProtocolVersion(models.Model):
+class ProtocolVersion(Row):
     """An immutable version of a project's review protocol. A cycle keeps the version it started with."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="protocol_versions")
@@ -28,9 +30,6 @@ class ProtocolVersion(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "number"], name="protocol_number_once")]
         ordering = ["-number"]
 
-    def __str__(self) -> str:
-        return f"protocol {self.number} of {self.project_id}"
-
 
 class CycleState(models.TextChoices):
     ACTIVE = "active", _("Active")
@@ -39,24 +38,18 @@ class CycleState(models.TextChoices):
     SUPERSEDED = "superseded", _("Superseded")
 
 
-class Cycle(models.Model):
+class Cycle(Row):
     """One pass of a dialogue through a protocol version. Immutable after it has ended."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="cycles", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="cycles", **UNENFORCED)
     protocol = models.ForeignKey(ProtocolVersion, on_delete=models.PROTECT, related_name="cycles", db_index=False)
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=12, choices=CycleState, default=CycleState.ACTIVE)
     #: Content at the start; the baseline of the accuracy curve.
-    entry_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    entry_revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
     #: The verified content; null otherwise.
-    exit_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    exit_revision = models.ForeignKey(Revision, null=True, related_name="+", **UNENFORCED)
     reason = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True)
@@ -75,9 +68,6 @@ class Cycle(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"cycle {self.number} of {self.dialogue_id}"
-
 
 class StageRunState(models.TextChoices):
     OPEN = "open", _("Open")
@@ -88,25 +78,19 @@ class StageRunState(models.TextChoices):
     CANCELLED = "cancelled", _("Cancelled")
 
 
-class StageRun(models.Model):
+class StageRun(Row):
     """One round of one stage in one cycle: content at the start, outcome, content at the end."""
 
     cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="stage_runs", db_index=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     stage = models.CharField(max_length=40)
     round = models.PositiveIntegerField(default=1)
     state = models.CharField(max_length=10, choices=StageRunState, default=StageRunState.OPEN)
     #: How the item entered the stage: "regular", "escalated" or "sampled".
     entered_as = models.CharField(max_length=12, default="regular")
     blind = models.BooleanField(default=False)
-    entry_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
-    exit_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    entry_revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
+    exit_revision = models.ForeignKey(Revision, null=True, related_name="+", **UNENFORCED)
     #: One of ``reviews.core.protocols.Outcome``; after a pool also "not_drawn".
     outcome = models.CharField(max_length=20, blank=True)
     #: Number of places where independent reviews disagreed, plus one if their verdicts differ (approvals with and
@@ -118,9 +102,7 @@ class StageRun(models.Model):
     #: In such a stage: whether this revision was already reviewed there without conflict.
     seen = models.BooleanField(default=False, db_default=False)
     #: The stage run that escalated the item.
-    escalated_from = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    escalated_from = models.ForeignKey("self", null=True, related_name="+", **UNENFORCED)
     opened_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True)
 
@@ -140,9 +122,6 @@ class StageRun(models.Model):
             models.Index(fields=["project", "stage", "id"], condition=Q(state="pooled"), name="stage_run_pooled"),
             models.Index(fields=["project", "stage"], condition=Q(state="open"), name="stage_run_open"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.stage} {self.round} of cycle {self.cycle_id}"
 
     @property
     def disputed_run(self) -> "StageRun | None":

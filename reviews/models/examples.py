@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.keys import new_public_id
+from reviews.models.rows import Row
 
 
 class ExampleQuerySet(models.QuerySet["Example"]):
@@ -16,7 +17,7 @@ class ExampleQuerySet(models.QuerySet["Example"]):
         return self.filter(project__in=Project.objects.visible_to(user))
 
 
-class Example(models.Model):
+class Example(Row):
     """A verified revision of a dialogue, or one of its tasks, with a note on what it shows. Never changed."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -52,6 +53,3 @@ class Example(models.Model):
         indexes = [
             models.Index(fields=["project", "-id"], condition=Q(withdrawn_at__isnull=True), name="example_in_use")
         ]
-
-    def __str__(self) -> str:
-        return self.comment[:60]

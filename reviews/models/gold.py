@@ -5,12 +5,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import StageRun
 from reviews.models.reviews import Review
+from reviews.models.rows import Row
 
 
-class GoldRate(models.Model):
+class GoldRate(Row):
     """How often people get a gold item in a stage, and the secret that decides which claims are gold items."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -28,11 +30,8 @@ class GoldRate(models.Model):
             models.CheckConstraint(condition=Q(rate__gte=0, rate__lte=0.5), name="gold_rate_is_a_share"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.rate} of {self.stage}"
 
-
-class GoldItem(models.Model):
+class GoldItem(Row):
     """A dialogue with a known answer, shown in one stage like any other, to any number of people."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -63,25 +62,20 @@ class GoldItem(models.Model):
         ]
         indexes = [models.Index(fields=["project", "stage", "-id"], name="gold_item_by_stage")]
 
-    def __str__(self) -> str:
-        return f"gold item {self.public_id}"
-
     @property
     def live(self) -> bool:
         """Return whether people still get it."""
         return self.retired_at is None
 
 
-class GoldScore(models.Model):
+class GoldScore(Row):
     """How one review of a gold item compares with the known answer. Written with the review, never changed."""
 
     item = models.ForeignKey(GoldItem, on_delete=models.PROTECT, related_name="scores")
     review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="+")
     # Copied from the review and the item.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
-    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
+    person = models.ForeignKey(User, related_name="+", **UNENFORCED)
     #: The fields of ``reviews.core.gold.Score``.
     verdict_right = models.BooleanField()
     errors = models.PositiveIntegerField()
@@ -97,6 +91,3 @@ class GoldScore(models.Model):
             models.CheckConstraint(condition=Q(found__lte=models.F("errors")), name="gold_score_finds_what_is_there"),
         ]
         indexes = [models.Index(fields=["project", "person"], name="gold_score_by_person")]
-
-    def __str__(self) -> str:
-        return f"{self.person_id} on {self.item_id}"

@@ -3,24 +3,21 @@
 from django.db import models
 
 from annotator.models import Dialogue, Project
+from annotator.models.foreign_keys import UNENFORCED
+from reviews.models.rows import Row
 
 
-class ItemHistory(models.Model):
+class ItemHistory(Row):
     """What one item adds to the counts of accuracy; kept to subtract it if the item is reopened."""
 
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, related_name="+", primary_key=True)
     # Copied from the dialogue.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: The keys it counts under, each once: [[axis, point, stratum, value] …], sorted.
     keys = models.JSONField()
 
-    def __str__(self) -> str:
-        return f"history of {self.dialogue_id}"
 
-
-class ItemHistoryCount(models.Model):
+class ItemHistoryCount(Row):
     """The number of items with a key, from which pages compute accuracy. See ``statistics.item_history``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -38,22 +35,12 @@ class ItemHistoryCount(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return f"{self.axis} {self.point} {self.value}: {self.count}"
 
-
-class ItemHistoryPending(models.Model):
+class ItemHistoryPending(Row):
     """Outbox: an item whose cycle has ended or was reopened. Deleted when it is counted."""
 
-    dialogue = models.ForeignKey(
-        Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    dialogue = models.ForeignKey(Dialogue, related_name="+", **UNENFORCED)
     # Copied from the dialogue.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: Why it cannot be counted, so that it does not block others; blank while it waits.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
-
-    def __str__(self) -> str:
-        return f"dialogue {self.dialogue_id}"

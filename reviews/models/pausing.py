@@ -7,9 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Job, Project, User
 from annotator.models.keys import new_public_id
+from reviews.models.rows import Row
 
 
-class Pause(models.Model):
+class Pause(Row):
     """A pause: no new claims in a project, in one of its stages, or by one person. Ended, never deleted."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -39,16 +40,13 @@ class Pause(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"pause {self.public_id}"
-
     @property
     def what(self) -> str:
         """``person``, ``stage`` or ``project``."""
         return "person" if self.person_id else "stage" if self.stage else "project"
 
 
-class AssignmentRules(models.Model):
+class AssignmentRules(Row):
     """A project's rules for claims, if they differ from the defaults."""
 
     project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="assignment_rules")
@@ -56,9 +54,6 @@ class AssignmentRules(models.Model):
     most_held = models.PositiveSmallIntegerField(null=True)
     #: After how many days of inactivity a person's reserved items are opened to everyone; null: never.
     absent_days = models.PositiveSmallIntegerField(null=True)
-
-    def __str__(self) -> str:
-        return f"rules of {self.project_id}"
 
 
 class PlanAction(models.TextChoices):
@@ -68,7 +63,7 @@ class PlanAction(models.TextChoices):
     HAND_OVER = "hand_over", _("Change owner")
 
 
-class AssignmentPlan(models.Model):
+class AssignmentPlan(Row):
     """A previewed change of many assignments. Its id is the token that carries it out, once."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -91,6 +86,3 @@ class AssignmentPlan(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(action__in=PlanAction.values), name="assignment_plan_action_known")
         ]
-
-    def __str__(self) -> str:
-        return f"plan {self.public_id}"

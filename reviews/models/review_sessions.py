@@ -5,9 +5,10 @@ from django.utils import timezone
 
 from annotator.models import Project, User
 from reviews.models.reviews import Review
+from reviews.models.rows import Row
 
 
-class ReviewSession(models.Model):
+class ReviewSession(Row):
     """A review session on the disputes in one round of a stage, and who is present."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -22,17 +23,11 @@ class ReviewSession(models.Model):
             models.UniqueConstraint(fields=["project", "stage", "round"], name="review_session_once_per_round")
         ]
 
-    def __str__(self) -> str:
-        return f"review session on {self.stage} {self.round}"
 
-
-class SessionDecision(models.Model):
+class SessionDecision(Row):
     """Records that a review was decided in a session: who was present, and their notes. The reviewer decided."""
 
     session = models.ForeignKey(ReviewSession, on_delete=models.PROTECT, related_name="decisions")
     review = models.OneToOneField(Review, on_delete=models.PROTECT, related_name="session_decision")
     participants = models.ManyToManyField(User, related_name="+")
     note = models.TextField(max_length=4000, blank=True)
-
-    def __str__(self) -> str:
-        return f"decision of a review session on review {self.review_id}"

@@ -8,9 +8,11 @@ from django.utils import timezone
 
 from annotator.models import Dialogue, Guideline, Project, Revision, User
 from annotator.models.exact import ExactJSONField
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from reviews.core.protocols import Verdict
 from reviews.models.cycles import StageRun
+from reviews.models.rows import Row
 from reviews.models.slots import Slot
 
 
@@ -24,7 +26,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         )
 
 
-class Review(models.Model):
+class Review(Row):
     """One person's review of one revision in one slot. Immutable."""
 
     public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
@@ -33,25 +35,15 @@ class Review(models.Model):
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="reviews", db_index=False)
     # Copied from the slot.
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="reviews", db_constraint=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     stage_kind = models.CharField(max_length=20)
     verdict = models.CharField(max_length=10)
-    seen_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
-    seen_author = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    seen_revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
+    seen_author = models.ForeignKey(User, null=True, related_name="+", **UNENFORCED)
     #: The submitted revision: always with a fix, and with an escalation if the reviewer changed something.
-    made_revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    made_revision = models.ForeignKey(Revision, null=True, related_name="+", **UNENFORCED)
     #: The guideline at the time of submission; null if the project had none.
-    guideline = models.ForeignKey(
-        Guideline, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    guideline = models.ForeignKey(Guideline, null=True, related_name="+", **UNENFORCED)
     #: {task id: {"policy": …, "information": …}} in the submitted revision, used for agreement.
     labels = models.JSONField(default=dict)
     #: {task id, or "dialogue" for the whole: {checklist item key: true | false | null}}
@@ -91,11 +83,8 @@ class Review(models.Model):
         ]
         indexes = [models.Index(fields=["project", "person", "-id"], name="review_by_person")]
 
-    def __str__(self) -> str:
-        return f"{self.verdict} by {self.person_id}"
 
-
-class ReviewError(models.Model):
+class ReviewError(Row):
     """An error that a reviewer found: its type, place and note."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="errors")
@@ -104,11 +93,8 @@ class ReviewError(models.Model):
     value_hash = models.CharField(max_length=16, blank=True)
     note = models.CharField(max_length=1000, blank=True)
 
-    def __str__(self) -> str:
-        return f"{self.kind} at {self.anchor}"
 
-
-class Ruling(models.Model):
+class Ruling(Row):
     """A senior reviewer's choice at a disputed place (left, right, a third value, or nothing), with its reason."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="rulings")
@@ -128,11 +114,8 @@ class Ruling(models.Model):
             models.CheckConstraint(condition=~Q(reason_kind=""), name="ruling_has_reason"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.choice} at {self.anchor}"
 
-
-class ReviewDraft(models.Model):
+class ReviewDraft(Row):
     """A person's unsubmitted review form; only they see it."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="review_drafts", db_index=False)
@@ -146,6 +129,3 @@ class ReviewDraft(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["slot", "person"], name="review_draft_once")]
-
-    def __str__(self) -> str:
-        return f"review draft of {self.slot_id}"

@@ -7,9 +7,10 @@ from django.utils import timezone
 from annotator.models import Dialogue, Project, User
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import StageRun
+from reviews.models.rows import Row
 
 
-class Draw(models.Model):
+class Draw(Row):
     """A random sample. Its seed was drawn after its population was closed; both are recorded."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -43,11 +44,8 @@ class Draw(models.Model):
             models.CheckConstraint(condition=Q(sample_size__lte=models.F("population_size")), name="draw_sample_fits"),
         ]
 
-    def __str__(self) -> str:
-        return f"draw {self.number} of {self.stage}"
 
-
-class DrawItem(models.Model):
+class DrawItem(Row):
     """One member of a draw's population."""
 
     draw = models.ForeignKey(Draw, on_delete=models.PROTECT, related_name="items", db_index=False)
@@ -64,11 +62,8 @@ class DrawItem(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["draw", "dialogue"], name="draw_item_once")]
 
-    def __str__(self) -> str:
-        return f"{self.dialogue_id} in draw {self.draw_id}"
 
-
-class SentBackStratum(models.Model):
+class SentBackStratum(Row):
     """An owner’s other items of a draw, sent back because the audit found too many errors."""
 
     draw = models.ForeignKey(Draw, on_delete=models.PROTECT, related_name="sent_back", db_index=False)
@@ -84,11 +79,8 @@ class SentBackStratum(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["draw", "owner"], name="sent_back_once_per_draw")]
 
-    def __str__(self) -> str:
-        return f"items of {self.owner_id} after draw {self.draw_id}"
 
-
-class DiscrepancyAlarm(models.Model):
+class DiscrepancyAlarm(Row):
     """A period in which the reviewers of a stage disagreed more often than the protocol allows."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -103,6 +95,3 @@ class DiscrepancyAlarm(models.Model):
                 fields=["project", "stage"], condition=Q(cleared_at=None), name="discrepancy_alarm_once"
             )
         ]
-
-    def __str__(self) -> str:
-        return f"alarm of {self.stage}"

@@ -8,8 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from reviews.models.cycles import Cycle, ProtocolVersion, StageRun
+from reviews.models.rows import Row
 
 
 class SlotState(models.TextChoices):
@@ -32,7 +34,7 @@ class SlotQuerySet(models.QuerySet["Slot"]):
         return self.exclude(state=SlotState.HIDDEN).filter(project__in=Project.objects.visible_to(user))
 
 
-class Slot(models.Model):
+class Slot(Row):
     """A place for one reviewer in a stage run, identified by (cycle, stage, round, index)."""
 
     # Unique by a constraint, here and below: a unique field would get a second index, for pattern searches.
@@ -41,16 +43,10 @@ class Slot(models.Model):
     index = models.PositiveSmallIntegerField(default=0)
 
     # Copied from the stage run and its cycle, so that claiming reads one row.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="slots", db_index=False, db_constraint=False
-    )
-    dialogue = models.ForeignKey(
-        Dialogue, on_delete=models.PROTECT, related_name="slots", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="slots", **UNENFORCED)
+    dialogue = models.ForeignKey(Dialogue, related_name="slots", **UNENFORCED)
     cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="slots", db_constraint=False)
-    protocol = models.ForeignKey(
-        ProtocolVersion, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    protocol = models.ForeignKey(ProtocolVersion, related_name="+", **UNENFORCED)
     stage = models.CharField(max_length=40)
     stage_kind = models.CharField(max_length=20)
     round = models.PositiveIntegerField(default=1)
@@ -61,16 +57,10 @@ class Slot(models.Model):
     position = models.BigIntegerField()
     #: A gold item for one person; queues do not offer it to others. Its position is that of an ordinary slot.
     is_gold = models.BooleanField(default=False, db_default=False)
-    revision = models.ForeignKey(
-        Revision, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    revision = models.ForeignKey(Revision, related_name="+", **UNENFORCED)
     # The author of the revision and the owner of the dialogue can't claim the slot. Null: there is none.
-    revision_author = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
-    owner = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    revision_author = models.ForeignKey(User, null=True, related_name="+", **UNENFORCED)
+    owner = models.ForeignKey(User, null=True, related_name="+", **UNENFORCED)
     #: Only this person can claim it: the owner in a later self-check, or the person it was assigned to.
     reserved_for = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
@@ -132,9 +122,6 @@ class Slot(models.Model):
             models.Index(fields=["dialogue", "-id"], name="slot_by_dialogue"),
         ]
 
-    def __str__(self) -> str:
-        return f"slot {self.public_id}"
-
 
 class ClaimState(models.TextChoices):
     LIVE = "live", _("Live")
@@ -146,15 +133,13 @@ class ClaimState(models.TextChoices):
     WITHDRAWN = "withdrawn", _("Withdrawn")
 
 
-class Claim(models.Model):
+class Claim(Row):
     """A person's exclusive right to a slot until it expires. Kept as a record; times are the database's."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="claims")
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="claims", db_index=False)
     # Copied from the slot.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     stage = models.CharField(max_length=40)
     token = models.CharField(max_length=12, default=new_public_id)
     state = models.CharField(max_length=10, choices=ClaimState, default=ClaimState.LIVE)
@@ -183,17 +168,12 @@ class Claim(models.Model):
             models.Index(fields=["person", "-id"], name="claim_by_person"),
         ]
 
-    def __str__(self) -> str:
-        return f"claim of {self.slot_id} by {self.person_id}"
 
-
-class QueueCursor(models.Model):
+class QueueCursor(Row):
     """A person's progress in a stage's queue: they could claim none of the slots up to ``position``."""
 
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     stage = models.CharField(max_length=40)
     position = models.BigIntegerField(default=0)
     #: How often the person has claimed from this queue, including gold items.
@@ -201,6 +181,3 @@ class QueueCursor(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["person", "project", "stage"], name="queue_cursor_once")]
-
-    def __str__(self) -> str:
-        return f"cursor of {self.person_id} in {self.stage}"

@@ -3,10 +3,12 @@
 from django.db import models
 
 from annotator.models import Project
+from annotator.models.foreign_keys import UNENFORCED
 from reviews.models.reviews import Review
+from reviews.models.rows import Row
 
 
-class WorkloadCount(models.Model):
+class WorkloadCount(Row):
     """The number of reviews or errors with a key. See ``reviews.services.statistics.workload``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -24,23 +26,15 @@ class WorkloadCount(models.Model):
             models.UniqueConstraint(fields=["project", "what", "stage", "person", "key"], name="workload_count_once")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.what} {self.stage} {self.key}: {self.count}"
 
-
-class WorkloadPending(models.Model):
+class WorkloadPending(Row):
     """Outbox: a review. Written when it is submitted, deleted when it is counted."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="+", db_index=False)
     # Copied from the review.
-    project = models.ForeignKey(
-        Project, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     #: True: count its errors, after its stage has ended. False: count the review and its time.
     errors = models.BooleanField(default=False, db_default=False)
     #: Why it cannot be counted, so that it does not block others; blank while it waits. The default in the database
     #: serves the statement that submits a review.
     problem = models.CharField(max_length=500, blank=True, default="", db_default="")
-
-    def __str__(self) -> str:
-        return f"review {self.review_id}"

@@ -49,8 +49,8 @@ def dialogue_comment(request: PageRequest, public_id: str) -> HttpResponse:
 def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpResponse:
     """Resolve or reopen a comment."""
     dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
-    act = comments.reopen_comment if "reopen" in request.POST else comments.resolve_comment
-    act(actor=request.user, public_id=comment, dialogue=dialogue)
+    reopen = "reopen" in request.POST
+    comments.resolve_comment(actor=request.user, public_id=comment, dialogue=dialogue, reopen=reopen)
     if request.htmx:
         return _partial(request, dialogue, None)
     back = request.POST.get("next", "")

@@ -20,7 +20,7 @@ from annotator.services.access.permissions import OVERSEERS, require_administrat
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.agreement import Figure
-from reviews.core.gold import reason_against_gold
+from reviews.core.gold import RESULT_LABELS, reason_against_gold
 from reviews.models import GoldScore, StageRun
 from reviews.services.gold import creation, results, settings
 from reviews.services.gold.queue_age import Waiting, read_waiting
@@ -277,7 +277,7 @@ def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[s
         "score": score,
         "review": score.review,
         "places": [
-            (describe(document, place["anchor"]), place["result"], _(results.result_words(place)))
+            (describe(document, place["anchor"]), place["result"], _(RESULT_LABELS[place["result"]]))
             for place in score.places
         ],
     }

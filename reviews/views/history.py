@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotator.models import Role, User
+from annotator.services.database.keyset import KeyPage
 from annotator.services.integrity.history_checks import last_check, start_check
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.history import project_history as history
@@ -35,8 +36,8 @@ def history_list(request: PageRequest) -> HttpResponse:
     if wrong and request.htmx:
         # The fields are not in the requested part of the page.
         return HttpResponseClientRedirect(request.get_full_path())
-    page = (
-        history.HistoryPage()
+    page: KeyPage[history.Line] = (
+        KeyPage([], None, None)
         if wrong
         else history.list_events(
             actor=request.user,
@@ -50,7 +51,7 @@ def history_list(request: PageRequest) -> HttpResponse:
     query = urlencode({"kind" if name == "family" else name: value for name, value in filters.active.items()})
     people = User.objects.filter(memberships__project=project).distinct().order_by("display_name", "username")
     context = {
-        "lines": page.lines,
+        "lines": page.rows,
         "older": _link(query, "after", page.after),
         "newer": _link(query, "before", page.before),
         "filters": filters,

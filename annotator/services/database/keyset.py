@@ -15,6 +15,7 @@ from django.db.models import Model, Q, QuerySet
 from annotator.services.database.filters import no_place
 
 Row = TypeVar("Row", bound=Model)
+Shown = TypeVar("Shown")
 
 #: The order of rows with a public id.
 BY_TIME = ("created_at", "public_id")
@@ -28,10 +29,10 @@ _Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPage(Generic[Row]):
+class KeyPage(Generic[Shown]):
     """The rows of a page, and the cursors of the previous and next pages (None if there is none)."""
 
-    rows: list[Row]
+    rows: list[Shown]
     before: str | None
     after: str | None
 

@@ -9,9 +9,8 @@ from typing import Any
 from annotator.models import Project
 from reviews.core.agreement import OVERLAPPING, RATED, Figure, summarise
 from reviews.services.statistics.access import read_compared_stages
-from reviews.services.statistics.accuracy import PointAccuracy, read_accuracy
+from reviews.services.statistics.accuracy import PointAccuracy, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import hidden_patterns, read_agreement
-from reviews.services.statistics.revision_rates import read_revision_rounds
 
 #: Digits that are kept; more would be false precision.
 DIGITS = 6
@@ -74,7 +73,7 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
                 "revised": {str(rounds): count for rounds, count in one.revised.items()},
                 "rate": _figure(one.rates.total),
             }
-            for one in read_revision_rounds(project, hide_answers=True, public=public)
+            for one in revisions_of_repeating(project, accuracy)
         ],
         "agreement": [
             {

@@ -1,14 +1,6 @@
 """Agreement between reviewers and accuracy of items, computed from counts."""
 
-from reviews.core.agreement.accuracy import (
-    ContentHistory,
-    PointCount,
-    RevisionRates,
-    accuracy_curve,
-    count_content_histories,
-    count_content_history,
-    revision_rates,
-)
+from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
 from reviews.core.agreement.audit import Residual, Stratum, error_bounds, residual_error
 from reviews.core.agreement.figures import Figure, wilson
@@ -23,54 +15,6 @@ from reviews.core.agreement.units import (
     RunFacts,
     SubmittedReview,
     Unit,
-    count_units,
     exclusion_reason,
     rating_units,
 )
-
-__all__ = [
-    "OVERLAPPING",
-    "RATED",
-    "SCALES",
-    "Closeness",
-    "ContentHistory",
-    "Figure",
-    "Overlap",
-    "OverlapScores",
-    "Pattern",
-    "PatternCounts",
-    "PointCount",
-    "Residual",
-    "RevisionRates",
-    "RunFacts",
-    "Stratum",
-    "SubmittedReview",
-    "Unit",
-    "Visit",
-    "accuracy_curve",
-    "added_up",
-    "closeness",
-    "cohen_kappa",
-    "count_content_histories",
-    "count_content_history",
-    "count_units",
-    "error_bounds",
-    "exclusion_reason",
-    "fleiss_kappa",
-    "gwet_ac1",
-    "krippendorff_alpha",
-    "ordered",
-    "overlap_scores",
-    "pattern_key",
-    "percent_agreement",
-    "rating_units",
-    "read_pattern",
-    "residual_error",
-    "revised_rounds",
-    "revision_rates",
-    "round_points",
-    "stage_points",
-    "summarise",
-    "unordered",
-    "wilson",
-]

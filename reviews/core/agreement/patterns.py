@@ -41,10 +41,7 @@ def read_pattern(key: str) -> Pattern:
 
 
 class PatternCounts:
-    """How many units have each pattern. Immutable: sums and differences are new objects.
-
-    A difference may contain negative counts before all changes are added; statistics refuse those.
-    """
+    """How many units have each pattern. Immutable: sums are new objects. Statistics refuse negative counts."""
 
     __slots__ = ("_counts",)
 
@@ -86,15 +83,9 @@ class PatternCounts:
         return sorted(self._counts.items(), key=lambda one: pattern_key(one[0]))
 
     def __add__(self, other: "PatternCounts") -> "PatternCounts":
-        return self._combined(other, 1)
-
-    def __sub__(self, other: "PatternCounts") -> "PatternCounts":
-        return self._combined(other, -1)
-
-    def _combined(self, other: "PatternCounts", sign: int) -> "PatternCounts":
         counts = dict(self._counts)
         for pattern, count in other._counts.items():
-            counts[pattern] = counts.get(pattern, 0) + sign * count
+            counts[pattern] = counts.get(pattern, 0) + count
         return PatternCounts(counts)
 
     def __iter__(self) -> Iterator[Pattern]:
@@ -109,9 +100,6 @@ class PatternCounts:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PatternCounts) and self._counts == other._counts
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._counts.items()))
 
     def __repr__(self) -> str:
         return f"PatternCounts({self._counts!r})"

@@ -9,7 +9,7 @@ from typing import Any
 from annotator.core.comparison import align
 from annotator.core.schema.canonical import canonical
 from reviews.core.agreement.overlaps import Overlap, added_up, read_overlap
-from reviews.core.agreement.patterns import Pattern, PatternCounts, Value, ordered, unordered
+from reviews.core.agreement.patterns import Pattern, Value, ordered, unordered
 from reviews.core.protocols import StageKind, Verdict
 
 Document = dict[str, Any]
@@ -102,14 +102,6 @@ def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
     approving = [review.document for review in reviews if review.verdict in _APPROVING]
     units.extend(_overlaps(approving))
     return units
-
-
-def count_units(units: Sequence[Unit]) -> dict[str, PatternCounts]:
-    """Return the pattern counts of each label that occurs."""
-    by_label: dict[str, list[Pattern]] = {}
-    for unit in units:
-        by_label.setdefault(unit.label, []).append(unit.pattern)
-    return {label: PatternCounts.of(patterns) for label, patterns in by_label.items()}
 
 
 def _overlaps(documents: Sequence[Document]) -> Iterator[Unit]:

@@ -7,18 +7,3 @@ from reviews.core.charts.bars import Bar, Panel, bar_panels, row_bars
 from reviews.core.charts.curves import Line, Mark, curve
 from reviews.core.charts.intervals import Interval, Span, interval_rows, span_rows
 from reviews.core.charts.svg import Drawing
-
-__all__ = [
-    "Bar",
-    "Drawing",
-    "Interval",
-    "Line",
-    "Mark",
-    "Panel",
-    "Span",
-    "bar_panels",
-    "curve",
-    "interval_rows",
-    "row_bars",
-    "span_rows",
-]

@@ -33,16 +33,14 @@ class Span:
     label: str
 
 
-def interval_rows(
-    name: str, *, rows: Sequence[Interval], title: str, description: str, least: float = 0.0, most: float = 1.0
-) -> Drawing:
-    """Draw figures on an axis from ``least`` to ``most``, or from -1 if an interval reaches below."""
-    if any(value is not None and value < least for row in rows for value in (row.value, row.low)):
-        least = -1.0
-    ticks = [least + (most - least) * place / 4 for place in range(5)]
+def interval_rows(name: str, *, rows: Sequence[Interval], title: str, description: str) -> Drawing:
+    """Draw figures on an axis from 0 to 1, or from -1 if an interval reaches below."""
+    below = any(value is not None and value < 0 for row in rows for value in (row.value, row.low))
+    least = -1.0 if below else 0.0
+    ticks = [least + (1 - least) * place / 4 for place in range(5)]
 
     def at(value: float) -> float:
-        return (min(max(value, least), most) - least) / (most - least)
+        return (min(max(value, least), 1.0) - least) / (1 - least)
 
     parts, height = _frame(len(rows), ticks, lambda tick: f"{tick:g}".replace("-", "−"), at)
     for place, row in enumerate(rows):

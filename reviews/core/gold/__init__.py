@@ -2,15 +2,3 @@
 
 from reviews.core.gold.scheduling import is_due, keyed_random, reason_against_gold
 from reviews.core.gold.scoring import RESULT_LABELS, AnchorResult, Score, ScoredAnchor, errors_in, score
-
-__all__ = [
-    "RESULT_LABELS",
-    "AnchorResult",
-    "Score",
-    "ScoredAnchor",
-    "errors_in",
-    "is_due",
-    "keyed_random",
-    "reason_against_gold",
-    "score",
-]

@@ -22,36 +22,3 @@ from reviews.core.protocols.protocol import (
 )
 from reviews.core.protocols.random_draws import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.core.protocols.validation import validate
-
-__all__ = [
-    "MAJORITY_OF_THREE",
-    "PRESETS",
-    "Allotment",
-    "AuthorRule",
-    "Candidate",
-    "Checklist",
-    "ChecklistItem",
-    "Combination",
-    "ContentRule",
-    "Eligible",
-    "Entry",
-    "EntryMode",
-    "ErrorType",
-    "Evidence",
-    "ImpossibleOption",
-    "Outcome",
-    "OutcomeRule",
-    "Protocol",
-    "Stage",
-    "StageKind",
-    "Verdict",
-    "combinations",
-    "decide",
-    "draw_round",
-    "draw_sample",
-    "load_preset",
-    "offered_verdicts",
-    "population_hash",
-    "read_protocol",
-    "validate",
-]

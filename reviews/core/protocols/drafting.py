@@ -12,17 +12,23 @@ from typing import Any
 
 from annotator.core.forms.shapes import Kind, Shape
 from annotator.core.forms.values import read_or_keep
+from annotator.core.roles import Role
 from annotator.core.schema.canonical import unescape
 from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.text import gettext_noop
+from reviews.core.protocols.presets import EXPERT, ONE_COLLEAGUE, ONE_REVIEWER
 from reviews.core.protocols.protocol import (
     ANY,
+    AuthorRule,
     ChecklistItem,
     ContentRule,
+    Eligible,
     EntryMode,
+    ErrorType,
     Outcome,
     OutcomeRule,
     Protocol,
+    Stage,
     StageKind,
     Verdict,
     read_protocol,
@@ -36,7 +42,7 @@ _MAX_ENTRIES = 60
 #: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
 #: of an outcome table is a row of fields on the page and is compared with every combination of verdicts.
 MAX_VALUES = 5_000
-_A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
+_A, _F, _R = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT
 #: The outcome tables that an editor can ask for.
 TABLES = {"agree": gettext_noop("all reviewers must agree"), "majority": gettext_noop("a majority decides")}
 
@@ -144,22 +150,12 @@ def suggest_table(kind: str, reviewers: Any, *, majority: bool = False) -> list[
     ``majority``: more than half is enough. A single reviewer decides, but cannot reject an item alone. A senior
     reviewer's verdict is final; if senior reviewers disagree, the item goes back to its author.
     """
-    try:
-        count = max(1, min(9, int(reviewers)))
-    except (TypeError, ValueError, OverflowError):
-        count = 1
+    count = _count(reviewers)
     expert = kind == StageKind.EXPERT
     otherwise = Outcome.BACK_TO_AUTHOR if expert else Outcome.ESCALATE
-    rules: list[OutcomeRule] = []
+    rules: Sequence[OutcomeRule]
     if count == 1:
-        rules = [OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS)]
-        if kind == StageKind.CROSS_CHECK:
-            rules.append(OutcomeRule(verdicts=(ANY,), outcome=Outcome.ESCALATE))
-        else:
-            rules.append(OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX))
-            rules.append(OutcomeRule(verdicts=(_R,), outcome=Outcome.REJECTED if expert else Outcome.ESCALATE))
-            if not expert:
-                rules.append(OutcomeRule(verdicts=(_E,), outcome=Outcome.ESCALATE))
+        rules = EXPERT if expert else ONE_COLLEAGUE if kind == StageKind.CROSS_CHECK else ONE_REVIEWER
     else:
         enough = count // 2 + 1 if majority else count
         rest = (ANY,) * (count - enough)
@@ -196,32 +192,25 @@ def renumber_checklists(protocol: Protocol, earlier: Sequence[Protocol]) -> Prot
 # --- in detail --------------------------------------------------------------------------------------------------------
 
 
+def _count(reviewers: Any) -> int:
+    """Return a number of reviewers as typed; 1 if it is none."""
+    try:
+        return max(1, min(9, int(reviewers)))
+    except (TypeError, ValueError, OverflowError):
+        return 1
+
+
 def _new_stage(draft: Draft, pointer: str) -> Draft:
-    return {
-        "key": "",
-        "title": "New stage",
-        "kind": "cross_check",
-        "reviewers": 1,
-        "eligible": {
-            "roles": ["annotator", "senior_reviewer"],
-            "author": "not_author",
-            "not_earlier_reviewers": False,
-        },
-        "blind": True,
-        "entry": {"mode": "all", "fraction": 0.0},
-        "outcomes": suggest_table("cross_check", 1),
-        "checklist": {"version": 1, "items": []},
-        "lease_minutes": 30,
-    }
+    eligible = Eligible(roles=(Role.ANNOTATOR, Role.SENIOR_REVIEWER), author=AuthorRule.NOT_AUTHOR)
+    stage = Stage(
+        key="x", title="New stage", kind=StageKind.CROSS_CHECK, eligible=eligible, blind=True, outcomes=ONE_COLLEAGUE
+    )
+    return stage.model_dump(mode="json") | {"key": ""}
 
 
 def _new_rule(draft: Draft, pointer: str) -> Draft:
     holder, _ = _holder(draft, pointer)
-    try:
-        count = max(1, min(9, int((holder or {}).get("reviewers", 1))))
-    except (TypeError, ValueError, OverflowError):
-        count = 1
-    return {"verdicts": [ANY] * count, "content": "any", "outcome": "escalate"}
+    return {"verdicts": [ANY] * _count((holder or {}).get("reviewers", 1)), "content": "any", "outcome": "escalate"}
 
 
 def _new_item(draft: Draft, pointer: str) -> Draft:
@@ -229,7 +218,7 @@ def _new_item(draft: Draft, pointer: str) -> Draft:
 
 
 def _new_kind(draft: Draft, pointer: str) -> Draft:
-    return {"key": "", "label": "New error type", "description": "", "retired": False}
+    return ErrorType(key="x", label="New error type").model_dump() | {"key": ""}
 
 
 _NEW = {

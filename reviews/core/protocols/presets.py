@@ -1,6 +1,7 @@
 """Protocols of published benchmarks, ready to adopt and to edit."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,19 +29,20 @@ from reviews.core.protocols.protocol import (
 from reviews.core.protocols.taxonomy import TAXONOMY
 
 _A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
+_EVERYONE = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
+
+
+def _alone(**outcomes: Outcome) -> tuple[OutcomeRule, ...]:
+    """Return the outcome table of a single reviewer: verdict → outcome."""
+    return tuple(OutcomeRule(verdicts=(verdict,), outcome=outcome) for verdict, outcome in outcomes.items())
+
 
 #: One reviewer decides; nobody rejects an item alone.
-ONE_REVIEWER = (
-    OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
-    OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX),
-    OutcomeRule(verdicts=(_R,), outcome=Outcome.ESCALATE),
-    OutcomeRule(verdicts=(_E,), outcome=Outcome.ESCALATE),
+ONE_REVIEWER = _alone(
+    approve=Outcome.PASS, fix=Outcome.PASS_WITH_FIX, reject=Outcome.ESCALATE, escalate=Outcome.ESCALATE
 )
 #: One colleague besides the author: anything but an approval is a discrepancy between the two.
-ONE_COLLEAGUE = (
-    OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
-    OutcomeRule(verdicts=(ANY,), outcome=Outcome.ESCALATE),
-)
+ONE_COLLEAGUE = _alone(approve=Outcome.PASS, any=Outcome.ESCALATE)
 TWO_COLLEAGUES = (
     OutcomeRule(verdicts=(_A, _A), outcome=Outcome.PASS),
     OutcomeRule(verdicts=(_F, _F), content=ContentRule.SAME, outcome=Outcome.PASS_WITH_FIX),
@@ -51,18 +53,11 @@ TWO_COLLEAGUES = (
     OutcomeRule(verdicts=(_E, ANY), outcome=Outcome.ESCALATE),
 )
 #: The senior reviewer's verdict is final.
-EXPERT = (
-    OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
-    OutcomeRule(verdicts=(_F,), outcome=Outcome.PASS_WITH_FIX),
-    OutcomeRule(verdicts=(_R,), outcome=Outcome.REJECTED),
-)
+EXPERT = _alone(approve=Outcome.PASS, fix=Outcome.PASS_WITH_FIX, reject=Outcome.REJECTED)
 
 #: One reviewer at a time: after a change, another person reviews the item again.
-UNTIL_NOTHING_IS_FOUND = (
-    OutcomeRule(verdicts=(_A,), outcome=Outcome.PASS),
-    OutcomeRule(verdicts=(_F,), outcome=Outcome.RESTART),
-    OutcomeRule(verdicts=(_R,), outcome=Outcome.ESCALATE),
-    OutcomeRule(verdicts=(_E,), outcome=Outcome.ESCALATE),
+UNTIL_NOTHING_IS_FOUND = _alone(
+    approve=Outcome.PASS, fix=Outcome.RESTART, reject=Outcome.ESCALATE, escalate=Outcome.ESCALATE
 )
 #: Two reviewers work independently in a round: what they agree on counts, a third person settles everything else.
 PAIR = (
@@ -78,27 +73,26 @@ MAJORITY_OF_THREE = (
     OutcomeRule(verdicts=(ANY, ANY, ANY), outcome=Outcome.ESCALATE),
 )
 #: The senior reviewer settles what reviewers could not; the reviewers then check whether it is correct.
-EXPERT_RETURNS = (
-    OutcomeRule(verdicts=(_A,), outcome=Outcome.RETURN),
-    OutcomeRule(verdicts=(_F,), outcome=Outcome.RETURN),
-    OutcomeRule(verdicts=(_R,), outcome=Outcome.REJECTED),
-)
+EXPERT_RETURNS = _alone(approve=Outcome.RETURN, fix=Outcome.RETURN, reject=Outcome.REJECTED)
+
+#: A question that is answered once for the dialogue.
+_once = partial(ChecklistItem, per_task=False)
 
 #: After C3-Bench, appendix A.1.5, first step.
 _SINGLE_ROUND = (
     ChecklistItem(key="relevance", text=_("Every call and the answer serve the user’s request")),
     ChecklistItem(key="facts", text=_("Arguments, observations and answer are correct and consistent")),
     ChecklistItem(key="language", text=_("The message sounds like a real user; wording and language fit")),
-    ChecklistItem(key="variety", text=_("The tasks differ in what they ask and how they ask it"), per_task=False),
+    _once(key="variety", text=_("The tasks differ in what they ask and how they ask it")),
     ChecklistItem(key="strategy", text=_("The policy label is the best way to handle the request")),
     ChecklistItem(key="hidden", text=_("The message doesn’t contain what the information label says is hidden")),
 )
 #: The same appendix, second step.
 _MULTI_ROUND = (
-    ChecklistItem(key="coherence", text=_("The tasks form one coherent conversation"), per_task=False),
+    _once(key="coherence", text=_("The tasks form one coherent conversation")),
     ChecklistItem(key="long_context", text=_("Information from earlier tasks is used, and used correctly")),
     ChecklistItem(key="completion", text=_("The steps complete the task")),
-    ChecklistItem(key="gold", text=_("The dialogue matches the gold-standard examples"), per_task=False),
+    _once(key="gold", text=_("The dialogue matches the gold-standard examples")),
 )
 
 
@@ -109,38 +103,28 @@ _ROUND = (
     ChecklistItem(key="hidden", text=_("The message doesn’t contain what the information label says is hidden")),
     ChecklistItem(key="calls", text=_("Tools, arguments and dependencies are correct, and no call is redundant")),
     ChecklistItem(key="answer", text=_("The answer agrees with the observations")),
-    ChecklistItem(key="switches", text=_("The policy changes between tasks as often as possible"), per_task=False),
+    _once(key="switches", text=_("The policy changes between tasks as often as possible")),
 )
 #: After AsyncTool, section 2.2.3.
 _TRAJECTORY = (
-    ChecklistItem(
-        key="conditions", text=_("The first call starts from the task’s true initial conditions"), per_task=False
-    ),
-    ChecklistItem(key="prerequisites", text=_("No call that a later call depends on is missing"), per_task=False),
-    ChecklistItem(key="formats", text=_("Every argument is in a format that its tool supports"), per_task=False),
-    ChecklistItem(key="matches", text=_("The trajectory does what the task asks for"), per_task=False),
-    ChecklistItem(key="order", text=_("The calls can only be made in this order"), per_task=False),
-    ChecklistItem(
-        key="unambiguous",
-        text=_("Place, time and other key arguments are stated, so nobody has to guess them"),
-        per_task=False,
-    ),
+    _once(key="conditions", text=_("The first call starts from the task’s true initial conditions")),
+    _once(key="prerequisites", text=_("No call that a later call depends on is missing")),
+    _once(key="formats", text=_("Every argument is in a format that its tool supports")),
+    _once(key="matches", text=_("The trajectory does what the task asks for")),
+    _once(key="order", text=_("The calls can only be made in this order")),
+    _once(key="unambiguous", text=_("Place, time and other key arguments are stated, so nobody has to guess them")),
 )
 #: After CCTU, section 3.2, quality control: the data first, then the code.
 _CONSTRAINED = (
-    ChecklistItem(key="conflicts", text=_("No two constraints conflict with each other"), per_task=False),
-    ChecklistItem(key="reasonable", text=_("Every constraint is reasonable and can be met"), per_task=False),
-    ChecklistItem(key="logic", text=_("Query, constraints and answer are consistent"), per_task=False),
+    _once(key="conflicts", text=_("No two constraints conflict with each other")),
+    _once(key="reasonable", text=_("Every constraint is reasonable and can be met")),
+    _once(key="logic", text=_("Query, constraints and answer are consistent")),
 )
 _VALIDATORS = (
-    ChecklistItem(
-        key="accepts", text=_("Each validator accepts every response that meets its constraint"), per_task=False
-    ),
-    ChecklistItem(
-        key="refuses", text=_("Each validator rejects every response that breaks its constraint"), per_task=False
-    ),
-    ChecklistItem(key="own", text=_("No validator requires more than its own constraint"), per_task=False),
-    ChecklistItem(key="message", text=_("The validator’s message says what to fix"), per_task=False),
+    _once(key="accepts", text=_("Each validator accepts every response that meets its constraint")),
+    _once(key="refuses", text=_("Each validator rejects every response that breaks its constraint")),
+    _once(key="own", text=_("No validator requires more than its own constraint")),
+    _once(key="message", text=_("The validator’s message says what to fix")),
 )
 
 
@@ -168,7 +152,6 @@ def c3(
     """
     if cross_check_reviewers not in (1, 2):
         raise ImpossibleOption("the cross-check of C3-Bench has one or two reviewers", "cross_check_reviewers")
-    annotators = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="C3-Bench",
         preset="c3",
@@ -194,7 +177,7 @@ def c3(
                 title=_("Cross-check"),
                 kind=StageKind.CROSS_CHECK,
                 reviewers=cross_check_reviewers,
-                eligible=Eligible(roles=annotators, author=AuthorRule.NOT_AUTHOR),
+                eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
                 blind=True,
                 outcomes=TWO_COLLEAGUES if cross_check_reviewers == 2 else ONE_COLLEAGUE,
                 checklist=Checklist(items=(*_SINGLE_ROUND, *_MULTI_ROUND), required=require_answers),
@@ -221,7 +204,6 @@ def c3(
 
 def wild(*, round_fraction: float = 0.2) -> Protocol:
     """Return WildToolBench's protocol."""
-    people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="WildToolBench",
         preset="wild",
@@ -230,7 +212,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
                 key="annotation",
                 title=_("Annotation"),
                 kind=StageKind.SELF_CHECK,
-                eligible=Eligible(roles=people),
+                eligible=Eligible(roles=_EVERYONE),
                 outcomes=ONE_REVIEWER,
                 checklist=Checklist(items=_ROUND),
             ),
@@ -239,7 +221,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
                 title=_("Review in pairs"),
                 kind=StageKind.CROSS_CHECK,
                 reviewers=2,
-                eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
+                eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
                 blind=True,
                 entry=Entry(mode=EntryMode.ROUNDS, fraction=round_fraction),
                 outcomes=PAIR,
@@ -255,7 +237,6 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
 
 def cctu(*, consecutive: int = 2) -> Protocol:
     """Return CCTU's protocol."""
-    people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     stages = (
         ("data", _("Data verification"), _CONSTRAINED, True),
         ("validators", _("Code verification"), _VALIDATORS, False),
@@ -271,7 +252,7 @@ def cctu(*, consecutive: int = 2) -> Protocol:
                     kind=StageKind.CROSS_CHECK,
                     consecutive=consecutive,
                     validators_are_checked_later=later,
-                    eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
+                    eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
                     outcomes=UNTIL_NOTHING_IS_FOUND,
                     checklist=Checklist(items=items),
                 )
@@ -285,7 +266,6 @@ def cctu(*, consecutive: int = 2) -> Protocol:
 
 def async_() -> Protocol:
     """Return AsyncTool's protocol."""
-    people = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
     return Protocol(
         name="AsyncTool",
         preset="async",
@@ -294,7 +274,7 @@ def async_() -> Protocol:
                 key="verification",
                 title=_("Verification"),
                 kind=StageKind.CROSS_CHECK,
-                eligible=Eligible(roles=people, author=AuthorRule.NOT_AUTHOR),
+                eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
                 outcomes=UNTIL_NOTHING_IS_FOUND,
                 checklist=Checklist(items=_TRAJECTORY),
             ),

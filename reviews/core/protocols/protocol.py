@@ -232,40 +232,22 @@ class Protocol(_Part):
 
     def stage(self, key: str) -> Stage:
         """Return the stage with this key. Raises KeyError."""
-        for stage in self.stages:
-            if stage.key == key:
-                return stage
-        raise KeyError(key)
-
-    def following(self, key: str) -> Stage | None:
-        """Return the stage after this one; None after the last."""
-        keys = [stage.key for stage in self.stages]
-        place = keys.index(key) + 1
-        return self.stages[place] if place < len(keys) else None
+        return self.stages[self._place(key)]
 
     def next_taking(self, key: str) -> Stage | None:
         """Return the next stage that takes items passing this one, all or a fraction; None if they are verified."""
-        keys = [stage.key for stage in self.stages]
-        for stage in self.stages[keys.index(key) + 1 :]:
-            if stage.entry.mode is EntryMode.ALL or stage.entry.fraction:
-                return stage
-        return None
+        after = self.stages[self._place(key) + 1 :]
+        return next((stage for stage in after if stage.entry.mode is EntryMode.ALL or stage.entry.fraction), None)
 
     def author_stage(self, key: str) -> Stage | None:
         """Return where an item sent back to its author goes: the nearest self-check up to this stage."""
-        keys = [stage.key for stage in self.stages]
-        for stage in reversed(self.stages[: keys.index(key) + 1]):
-            if stage.kind is StageKind.SELF_CHECK:
-                return stage
-        return None
+        before = self.stages[self._place(key) :: -1]
+        return next((stage for stage in before if stage.kind is StageKind.SELF_CHECK), None)
 
     def expert_stage(self, key: str) -> Stage | None:
         """Return where an item escalated by this stage goes: the next expert stage that takes escalations."""
-        keys = [stage.key for stage in self.stages]
-        for stage in self.stages[keys.index(key) + 1 :]:
-            if stage.kind is StageKind.EXPERT and stage.entry.mode is not EntryMode.FRACTION:
-                return stage
-        return None
+        experts = (stage for stage in self.stages[self._place(key) + 1 :] if stage.kind is StageKind.EXPERT)
+        return next((stage for stage in experts if stage.entry.mode is not EntryMode.FRACTION), None)
 
     def returns_to(self, key: str, escalated_by: str) -> Stage | None:
         """Return where an item returned by the expert stage ``key`` goes: the stage that escalated it.
@@ -273,11 +255,15 @@ class Protocol(_Part):
         If this version no longer has that stage, it is the last cross-check before the expert stage; None if there is
         none.
         """
-        keys = [stage.key for stage in self.stages]
-        if escalated_by in keys:
-            return self.stage(escalated_by)
-        before = self.stages[: keys.index(key)]
-        return next((stage for stage in reversed(before) if stage.kind is StageKind.CROSS_CHECK), None)
+        before = reversed(self.stages[: self._place(key)])
+        known = next((stage for stage in self.stages if stage.key == escalated_by), None)
+        return known or next((stage for stage in before if stage.kind is StageKind.CROSS_CHECK), None)
+
+    def _place(self, key: str) -> int:
+        for place, stage in enumerate(self.stages):
+            if stage.key == key:
+                return place
+        raise KeyError(key)
 
     def error_types_in_use(self) -> tuple[ErrorType, ...]:
         """Return the error types that reviewers can choose."""

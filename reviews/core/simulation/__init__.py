@@ -12,22 +12,3 @@ from reviews.core.simulation.documents import (
 )
 from reviews.core.simulation.judging import Judgement, judge, settle
 from reviews.core.simulation.model import Item, Person, Rates, SimulationModel, build_model
-
-__all__ = [
-    "TOOLS",
-    "Document",
-    "InjectionPoint",
-    "Item",
-    "Judgement",
-    "Original",
-    "Person",
-    "Rates",
-    "SimulationModel",
-    "WrongValue",
-    "build_model",
-    "judge",
-    "put",
-    "settle",
-    "value_at",
-    "write_original",
-]

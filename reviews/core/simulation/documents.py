@@ -123,25 +123,24 @@ class _Talk:
         self.guests = chance.randint(2, 7)
         self.train = f"IC{chance.randint(1000, 9999)}"
         self.tasks: list[Document] = []
+        self.at = ""
         self.points: list[InjectionPoint] = []
 
-    def task(self, message: str, policy: str, information: str, steps: list[Document]) -> str:
-        """Add a task; return its anchor."""
+    def task(self, message: str, policy: str, information: str, steps: list[Document]) -> None:
+        """Add a task; places of the following points are in it."""
         task_id = f"t{len(self.tasks) + 1}"
         self.tasks.append(
             {"id": task_id, "user_message": message, "policy": policy, "information": information, "steps": steps}
         )
-        at = f"/tasks/{task_id}"
-        self.point(
-            f"{at}/policy", policy, *(WrongValue("wrong_policy_label", one) for one in _POLICIES if one != policy)
-        )
-        hiding = ("partial_information", "coreferential_reference")
-        others = [one for one in hiding if one != information]
-        self.point(f"{at}/information", information, *(WrongValue("wrong_information_label", one) for one in others))
-        return at
+        self.at = f"/tasks/{task_id}"
+        self.point("policy", policy, "wrong_policy_label", *(one for one in _POLICIES if one != policy))
+        hiding = (one for one in ("partial_information", "coreferential_reference") if one != information)
+        self.point("information", information, "wrong_information_label", *hiding)
 
-    def point(self, anchor: str, right: Any, *wrong_values: WrongValue) -> None:
-        self.points.append(InjectionPoint(anchor, right, wrong_values))
+    def point(self, place: str, right: Any, kind: str, *values: Any) -> None:
+        """Add a place; values without an error type of their own are of this ``kind``."""
+        wrong = tuple(one if isinstance(one, WrongValue) else WrongValue(kind, one) for one in values)
+        self.points.append(InjectionPoint(f"{self.at}/{place}", right, wrong))
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -152,15 +151,19 @@ class _Talk:
             f"I cannot decide between {self.city} and {self.other}, nor between {self.date} and {self.late}. "
             f"What will the weather be like in {self.city} on {self.date}?"
         )
-        at = self.task(message, "single_tool", "explicit", [self.weather_call("s1", self.city, degrees, sky),
-                       _answer("s2", self.forecast(self.city, degrees, sky), "tool", "s1")])  # fmt: skip
+        forecast = f"It will be {sky} in {self.city}, with {{}} degrees."
+        call = self.weather_call("s1", self.city, degrees, sky)
+        self.task(message, "single_tool", "explicit", [call, _answer("s2", forecast.format(degrees), "tool", "s1")])
         self.point(
-            f"{at}/user_message",
-            message,
-            WrongValue("message_unnatural", f"{message} Execute the retrieval of the meteorological data forthwith."),
-            WrongValue("message_unnatural", f"Query. {message} End of query."),
-        )
-        self.weather_points(at, "s1", "s2", self.city, self.other, degrees, sky)
+            "user_message", message, "message_unnatural",
+            f"{message} Execute the retrieval of the meteorological data forthwith.", f"Query. {message} End of query.",
+        )  # fmt: skip
+        self.point("steps/s1/arguments/city", self.city, "wrong_argument_value", self.other)
+        invented = WrongValue("hallucinated_value", f"2027-{self.month:02}-28")
+        self.point("steps/s1/arguments/date", self.date, "wrong_argument_value", self.late, invented)
+        self.point("steps/s1/observation/degrees", degrees, "observation_implausible", degrees + 70)
+        wrong = (forecast.format(degrees + 2), f"It will be {sky} in {self.city}.")
+        self.point("steps/s2/text", forecast.format(degrees), "answer_wrong", *wrong)
 
     def weather_twice(self) -> None:
         """Add a first task with two parallel calls."""
@@ -170,153 +173,77 @@ class _Talk:
             f"Please compare the weather in {self.city} and in {self.other} on {self.date}; "
             f"{self.third} on {self.late} can wait."
         )
-        at = self.task(
-            message,
-            "multi_tool",
-            "explicit",
-            [
-                self.weather_call("s1", self.city, degrees, sky),
-                self.weather_call("s2", self.other, warm, sky),
-                _answer(
-                    "s3", f"It is {sky} in both: {degrees} degrees in {self.city}, {warm} in {self.other}.",
-                    "tool", "s1", "s2",
-                ),
-            ],
-        )  # fmt: skip
-        self.point(
-            f"{at}/user_message",
-            message,
-            WrongValue("message_unnatural", f"{message} Compile both outputs into one comparison."),
-        )
-        self.point(f"{at}/steps/s1/arguments/city", self.city, WrongValue("wrong_argument_value", self.third))
-        self.point(f"{at}/steps/s2/arguments/date", self.date, WrongValue("wrong_argument_value", self.late))
-        self.point(f"{at}/steps/s2/depends_on", [], WrongValue("superfluous_dependency", _edges("s1")))
-        self.point(
-            f"{at}/steps/s3/text",
-            f"It is {sky} in both: {degrees} degrees in {self.city}, {warm} in {self.other}.",
-            WrongValue(
-                "answer_wrong", f"It is {sky} in both: {warm} degrees in {self.city}, {degrees} in {self.other}."
-            ),
-            WrongValue("answer_wrong", f"It is {sky} in both."),
-        )
+        answer = f"It is {sky} in both: {{}} degrees in {self.city}, {{}} in {self.other}."
+        right = answer.format(degrees, warm)
+        calls = [self.weather_call("s1", self.city, degrees, sky), self.weather_call("s2", self.other, warm, sky)]
+        self.task(message, "multi_tool", "explicit", [*calls, _answer("s3", right, "tool", "s1", "s2")])
+        unnatural = f"{message} Compile both outputs into one comparison."
+        self.point("user_message", message, "message_unnatural", unnatural)
+        self.point("steps/s1/arguments/city", self.city, "wrong_argument_value", self.third)
+        self.point("steps/s2/arguments/date", self.date, "wrong_argument_value", self.late)
+        self.point("steps/s2/depends_on", [], "superfluous_dependency", _edges("s1"))
+        self.point("steps/s3/text", right, "answer_wrong", answer.format(warm, degrees), f"It is {sky} in both.")
 
     def trip(self) -> None:
         """Add a task that finds a train and reserves seats; the second call depends on the result of the first."""
         minutes = self.chance.randint(10, 50)
         message = f"Take me there from {self.home}, then; there will be {self.guests} of us. Reserve the seats as well."
         answer = f"Train {self.train} leaves at 8:{minutes}; {self.guests} seats are reserved."
-        at = self.task(
+        found, leaves = {"origin": self.home, "destination": self.city, "date": self.date}, f"8:{minutes}"
+        seats = {"train": self.train, "seats": self.guests}
+        self.task(
             message,
             "multi_tool",
             "coreferential_reference",
             [
-                _call(
-                    "s1",
-                    "find_train",
-                    {"origin": self.home, "destination": self.city, "date": self.date},
-                    {"train": self.train, "leaves": f"8:{minutes}"},
-                ),
-                _call("s2", "reserve_seats", {"train": self.train, "seats": self.guests}, {"confirmed": True}, "s1"),
+                _call("s1", "find_train", found, {"train": self.train, "leaves": leaves}),
+                _call("s2", "reserve_seats", seats, {"confirmed": True}, "s1"),
                 _answer("s3", answer, "tool", "s1", "s2"),
             ],
         )
-        self.point(
-            f"{at}/user_message",
-            message,
-            WrongValue("message_unnatural", f"{message} This is my second instruction."),
-            WrongValue("information_not_hidden", message.replace("there from", f"to {self.city} from")),
-        )
-        self.point(f"{at}/steps/s1/arguments/destination", self.city, WrongValue("wrong_argument_value", self.other))
-        self.point(f"{at}/steps/s1/arguments/date", self.date, WrongValue("wrong_argument_value", self.late))
-        self.point(
-            f"{at}/steps/s2/arguments/seats",
-            self.guests,
-            WrongValue("hallucinated_value", self.guests + 11),
-            WrongValue("hallucinated_value", self.guests + 23),
-        )
-        self.point(f"{at}/steps/s2/depends_on", _edges("s1"), WrongValue("missing_dependency", []))
-        self.point(
-            f"{at}/steps/s3/text",
-            answer,
-            WrongValue("answer_wrong", f"Train {self.train} leaves at 9:{minutes}; {self.guests} seats are reserved."),
-            WrongValue("answer_wrong", f"Train {self.train} leaves at 8:{minutes}."),
-        )
+        told = WrongValue("information_not_hidden", message.replace("there from", f"to {self.city} from"))
+        self.point("user_message", message, "message_unnatural", f"{message} This is my second instruction.", told)
+        self.point("steps/s1/arguments/destination", self.city, "wrong_argument_value", self.other)
+        self.point("steps/s1/arguments/date", self.date, "wrong_argument_value", self.late)
+        self.point("steps/s2/arguments/seats", self.guests, "hallucinated_value", self.guests + 11, self.guests + 23)
+        self.point("steps/s2/depends_on", _edges("s1"), "missing_dependency", [])
+        short = f"Train {self.train} leaves at 8:{minutes}."
+        self.point("steps/s3/text", answer, "answer_wrong", answer.replace("at 8:", "at 9:"), short)
 
     def table(self) -> None:
         """Add a task in which the assistant asks for missing information."""
         message = "Could you also book us a table for the evening there?"
         question, reply = "For how many people shall I book?", f"For {self.guests}, please."
         answer = f"A table for {self.guests} in {self.city} is booked."
-        at = self.task(
+        wanted = {"city": self.city, "date": self.date, "guests": self.guests}
+        self.task(
             message,
             "clarify",
             "partial_information",
             [
                 {"id": "s1", "type": "clarification", "question": question, "user_reply": reply, "depends_on": []},
-                _call(
-                    "s2",
-                    "book_table",
-                    {"city": self.city, "date": self.date, "guests": self.guests},
-                    {"booked": True, "hour": self.chance.randint(18, 21)},
-                    "s1",
-                ),
+                _call("s2", "book_table", wanted, {"booked": True, "hour": self.chance.randint(18, 21)}, "s1"),
                 _answer("s3", answer, "tool", "s1", "s2"),
             ],
         )
-        self.point(
-            f"{at}/user_message",
-            message,
-            WrongValue("message_unnatural", "Booking of table. Evening. Same place. Now."),
-        )
-        self.point(
-            f"{at}/steps/s1/question",
-            question,
-            WrongValue("clarification_wrong", "Which cuisine do you like best?"),
-            WrongValue("clarification_wrong", "In which city are you?"),
-        )
-        self.point(f"{at}/steps/s2/arguments/city", self.city, WrongValue("wrong_argument_value", self.other))
-        self.point(
-            f"{at}/steps/s3/text", answer, WrongValue("answer_wrong", f"A table for {self.guests + 1} is booked.")
-        )
+        self.point("user_message", message, "message_unnatural", "Booking of table. Evening. Same place. Now.")
+        wrong = ("Which cuisine do you like best?", "In which city are you?")
+        self.point("steps/s1/question", question, "clarification_wrong", *wrong)
+        self.point("steps/s2/arguments/city", self.city, "wrong_argument_value", self.other)
+        self.point("steps/s3/text", answer, "answer_wrong", f"A table for {self.guests + 1} is booked.")
 
     def thanks(self) -> None:
         """Add a task that is only chat."""
         message, answer = "Thank you, that is all for now.", f"You are welcome; have a good time in {self.city}."
-        at = self.task(message, "chat", "coreferential_reference", [_answer("s1", answer, "chat")])
-        self.point(
-            f"{at}/user_message", message, WrongValue("message_unnatural", "Acknowledged. Terminate the conversation.")
-        )
-        self.point(
-            f"{at}/steps/s1/text",
-            answer,
-            WrongValue("answer_wrong", f"You are welcome; have a good time in {self.other}."),
-        )
+        self.task(message, "chat", "coreferential_reference", [_answer("s1", answer, "chat")])
+        self.point("user_message", message, "message_unnatural", "Acknowledged. Terminate the conversation.")
+        wrong = f"You are welcome; have a good time in {self.other}."
+        self.point("steps/s1/text", answer, "answer_wrong", wrong)
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def weather_call(self, step: str, city: str, degrees: int, sky: str) -> Document:
         return _call(step, "look_up_weather", {"city": city, "date": self.date}, {"sky": sky, "degrees": degrees})
-
-    def forecast(self, city: str, degrees: int, sky: str) -> str:
-        return f"It will be {sky} in {city}, with {degrees} degrees."
-
-    def weather_points(self, at: str, call: str, answer: str, city: str, other: str, degrees: int, sky: str) -> None:
-        self.point(f"{at}/steps/{call}/arguments/city", city, WrongValue("wrong_argument_value", other))
-        self.point(
-            f"{at}/steps/{call}/arguments/date",
-            self.date,
-            WrongValue("wrong_argument_value", self.late),
-            WrongValue("hallucinated_value", f"2027-{self.month:02}-28"),
-        )
-        self.point(
-            f"{at}/steps/{call}/observation/degrees", degrees, WrongValue("observation_implausible", degrees + 70)
-        )
-        self.point(
-            f"{at}/steps/{answer}/text",
-            self.forecast(city, degrees, sky),
-            WrongValue("answer_wrong", self.forecast(city, degrees + 2, sky)),
-            WrongValue("answer_wrong", f"It will be {sky} in {city}."),
-        )
 
 
 def write_original(chance: random.Random, tasks: int) -> Original:

@@ -56,15 +56,6 @@ class Preview:
     first: list[Dialogue]
 
 
-@dataclass(frozen=True)
-class ChangeLine:
-    """A change, with how many dialogues it flagged and how many are still flagged."""
-
-    change: GuidelineChange
-    touched: int
-    left: int
-
-
 def read_scope(*, project: Project, number: int, policies: Sequence[str], error_types: Sequence[str]) -> Scope:
     """Return the scope of a form. Raises Hidden (no such version), Invalid (unknown policy or error type)."""
     guideline = Guideline.objects.filter(project=project, number=number).first()
@@ -150,8 +141,11 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
     return change
 
 
-def list_changes(*, actor: User, project: Project) -> list[ChangeLine]:
-    """Return the project's changes, newest first. Raises Denied."""
+def list_changes(*, actor: User, project: Project) -> list[GuidelineChange]:
+    """Return the project's changes, newest first. Raises Denied.
+
+    ``touched`` is the number of dialogues that a change flagged, ``left`` how many are still flagged.
+    """
     require_administrator(actor=actor, project=project)
     rows = GuidelineChange.objects.filter(guideline__project=project).select_related("guideline", "author")
     counted = ~Q(dialogues__dialogue__gold_role=GoldRole.GOLD)
@@ -159,7 +153,7 @@ def list_changes(*, actor: User, project: Project) -> list[ChangeLine]:
         touched=Count("dialogues", filter=counted),
         left=Count("dialogues", filter=counted & Q(dialogues__cleared_at=None)),
     )
-    return [ChangeLine(row, row.touched, row.left) for row in rows.order_by("-pk")[:50]]
+    return list(rows.order_by("-pk")[:50])
 
 
 def load_change(*, actor: User, project: Project, public_id: str) -> GuidelineChange:

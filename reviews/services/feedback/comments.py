@@ -140,22 +140,13 @@ def reviews_blind(*, actor: User, dialogue: Dialogue) -> bool:
     return run is not None and run.slots.filter(Q(holder=actor) | Q(claims__person=actor)).exists()
 
 
-def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Resolve a comment, if it is open. Raises Hidden, or Denied for a blind reviewer."""
+def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None, reopen: bool = False) -> Comment:
+    """Resolve a comment, or reopen it, if it is not so already. Raises Hidden, or Denied for a blind reviewer."""
     with transaction.atomic():
         comment = _locked(actor, public_id, dialogue)
-        if comment.resolved_at is None:
-            comment.resolved_at, comment.resolved_by = timezone.now(), actor
-            comment.save(update_fields=["resolved_at", "resolved_by"])
-    return comment
-
-
-def reopen_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = None) -> Comment:
-    """Reopen a comment, if it is resolved. Raises Hidden, or Denied for a blind reviewer."""
-    with transaction.atomic():
-        comment = _locked(actor, public_id, dialogue)
-        if comment.resolved_at is not None:
-            comment.resolved_at, comment.resolved_by = None, None
+        resolved = comment.resolved_at is not None
+        if resolved is reopen:
+            comment.resolved_at, comment.resolved_by = (None, None) if reopen else (timezone.now(), actor)
             comment.save(update_fields=["resolved_at", "resolved_by"])
     return comment
 

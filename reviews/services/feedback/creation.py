@@ -109,31 +109,26 @@ def _notify(
         Feedback(dialogue_id=review.dialogue_id, person_id=person, review=review, kind=kind, message=text)
         for person in wanted
     )
+    dialogue = review.dialogue
     for row in created:
         row.rulings.set(rulings)
-    _send_notices(review, created, notice or text)
+        # Reading the notice marks the feedback as read.
+        notify(
+            actor=None,
+            project=dialogue.project,
+            people=[row.person_id],
+            kind=NoticeKind.FEEDBACK,
+            text=message("%(dialogue)s: %(text)s", dialogue=dialogue.external_id, text=notice or text),
+            target=reverse("feedback-list", args=[dialogue.project.slug]) + f"#f-{row.public_id}",
+            dialogue=dialogue,
+            subject=row.public_id,
+        )
     return wanted
 
 
 def _recipients(review: Review, people: Iterable[int | None]) -> list[int]:
     """Return each person once, without the reviewer."""
     return [person for person in dict.fromkeys(people) if person is not None and person != review.person_id]
-
-
-def _send_notices(review: Review, created: Iterable[Feedback], text: Message) -> None:
-    """Send a notice for each feedback; reading the notice marks the feedback as read."""
-    dialogue = review.dialogue
-    for row in created:
-        notify(
-            actor=None,
-            project=dialogue.project,
-            people=[row.person_id],
-            kind=NoticeKind.FEEDBACK,
-            text=message("%(dialogue)s: %(text)s", dialogue=dialogue.external_id, text=text),
-            target=reverse("feedback-list", args=[dialogue.project.slug]) + f"#f-{row.public_id}",
-            dialogue=dialogue,
-            subject=row.public_id,
-        )
 
 
 def _text(

@@ -42,14 +42,9 @@ def known_mentions(project: Project, names: Sequence[str]) -> list[User]:
     return list(people.filter(Q(low_name__in=wanted) | Q(low_pseudonym__in=wanted)).order_by("pk"))
 
 
-def suggested_names(project: Project, typed: str = "") -> list[User]:
-    """Return the members whose name begins with what was typed after the @, by name."""
-    people = _members(project)
-    if typed:
-        people = people.filter(
-            Q(username__istartswith=typed) | Q(pseudonym__istartswith=typed) | Q(display_name__istartswith=typed)
-        )
-    return list(people.order_by("display_name", "username")[:MAX_SUGGESTED])
+def suggested_names(project: Project) -> list[User]:
+    """Return the members who can be mentioned, by name."""
+    return list(_members(project).order_by("display_name", "username")[:MAX_SUGGESTED])
 
 
 def _members(project: Project) -> QuerySet[User]:

@@ -15,7 +15,7 @@ from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, NoticeKind, Project, User
 from annotator.services.access.blindness import blind_to
 from annotator.services.access.permissions import OVERSEERS, roles_in
-from annotator.services.database.keyset import read_page
+from annotator.services.database.keyset import KeyPage, read_page
 from annotator.services.dialogues.revisions import latest_guideline
 from reviews.core.protocols import ErrorType
 from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
@@ -45,15 +45,6 @@ class FeedbackRow:
     unread: bool
     #: Whether reasons are hidden, because the person may review the dialogue again, and blind.
     veiled: bool = False
-
-
-@dataclass(frozen=True)
-class FeedbackPage:
-    """A page of feedback, newest first, and the cursors of its neighbours."""
-
-    rows: list[FeedbackRow]
-    before: str | None = None
-    after: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +84,7 @@ def list_feedback(
     everybody: bool = False,
     before: str | None = None,
     after: str | None = None,
-) -> FeedbackPage:
+) -> KeyPage[FeedbackRow]:
     """Return feedback to the actor, to one ``person`` or to ``everybody``. Raises Denied for annotators."""
     if everybody or (person is not None and person.pk != actor.pk):
         require_overseer(actor=actor, project=project)
@@ -115,10 +106,10 @@ def list_feedback(
         else _row(row, kinds, guideline, row.public_id in unread)
         for row in page.rows
     ]
-    return FeedbackPage(shown, page.before, page.after)
+    return KeyPage(shown, page.before, page.after)
 
 
-def mark_feedback_read(*, actor: User, page: FeedbackPage) -> None:
+def mark_feedback_read(*, actor: User, page: KeyPage[FeedbackRow]) -> None:
     """Mark the actor's own feedback on the page as read, with its notices."""
     shown = [row.feedback.public_id for row in page.rows if row.unread and row.feedback.person_id == actor.pk]
     if shown:

@@ -12,7 +12,7 @@ from annotator.models import Dialogue, Event, Project, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
 from reviews.core.agreement import Figure, wilson
-from reviews.core.gold import RESULT_LABELS, AnchorResult, reason_against_gold
+from reviews.core.gold import AnchorResult, reason_against_gold
 from reviews.core.protocols import Stage
 from reviews.models import (
     ClaimState,
@@ -88,14 +88,9 @@ class GoldOverview:
     everybody: Result | None
 
 
-def require_oversight(*, actor: User, project: Project) -> frozenset[Role]:
-    """Return the actor's roles. Raises Denied unless they may know about gold items, Hidden for an outsider."""
-    return require_role(actor=actor, project=project, roles=set(OVERSEERS))
-
-
 def read_gold(*, actor: User, project: Project) -> GoldOverview:
     """Return the project's gold items and results. Raises Denied."""
-    require_oversight(actor=actor, project=project)
+    require_role(actor=actor, project=project, roles=OVERSEERS)
     items = list(_items(project))
     live = Tally(item.stage for item in items if item.live)
     rates = {rate.stage: rate for rate in GoldRate.objects.filter(project=project)}
@@ -131,7 +126,7 @@ def sum_up(scores: Iterable[GoldScore]) -> list[Result]:
 
 def load_gold_item(*, actor: User, project: Project, public_id: str) -> GoldItem:
     """Return an item with its dialogues and its answer. Raises Denied or Hidden."""
-    require_oversight(actor=actor, project=project)
+    require_role(actor=actor, project=project, roles=OVERSEERS)
     item = _items(project).select_related("answer", "stage_run__entry_revision").filter(public_id=public_id).first()
     if item is None:
         raise Hidden(_("This gold item doesn’t exist."))
@@ -242,11 +237,6 @@ def find_source(*, actor: User, project: Project, name: str) -> Dialogue:
         raise Hidden(_("This project has no dialogue “%(name)s”.") % {"name": name})
     found.project = project
     return found
-
-
-def result_words(place: dict[str, str]) -> str:
-    """Return the result at a place, in words."""
-    return RESULT_LABELS[AnchorResult(place["result"])]
 
 
 def _items(project: Project) -> QuerySet[GoldItem]:

@@ -14,7 +14,7 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Project, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import require_administrator
-from annotator.services.dialogues.revisions import hold_dialogue
+from annotator.services.dialogues.revisions import hold_dialogue, lock_dialogues
 from annotator.services.history.events import append_event
 from reviews.core.protocols import Protocol
 from reviews.models import GoldItem, GoldRate, ProtocolVersion
@@ -99,10 +99,10 @@ def retire_where_variants_come(*, actor: User | None, project: Project, coming: 
 
     Call it before, in the caller's transaction.
     """
-    there = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(project=project, published=True)
+    there = Dialogue.objects.filter(project=project, published=True)
     akin = there.filter(variant_group__in=coming.exclude(variant_group="").values("variant_group"))
     # Creating an item of the group also locks the group, so it is either finished by now or sees the new variant.
-    list(akin.order_by("pk").values_list("pk", flat=True))
+    lock_dialogues(akin)
     groups = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__variant_group="")
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Event, Project, Role, User
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.database.filters import one_of
-from annotator.services.database.keyset import BY_KEY, read_page
+from annotator.services.database.keyset import BY_KEY, KeyPage, read_page
 from reviews.services.history.dialogue_history import event_words
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.transitions.sealing import reviewed_blind
@@ -104,15 +104,6 @@ class Line:
         return [value for value in self.values if value.before is not None and value.after is not None]
 
 
-@dataclass(frozen=True)
-class HistoryPage:
-    """A page, newest first, with the cursors of its neighbours."""
-
-    lines: list[Line] = field(default_factory=list)
-    before: str | None = None
-    after: str | None = None
-
-
 def check_filters(query: Mapping[str, str], *, project: Project) -> tuple[Filters, dict[str, str]]:
     """Return filters from a query string, and {field: error} for invalid days. Raises UnknownFilter."""
     days: dict[str, date | None] = {}
@@ -171,14 +162,14 @@ def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
 
 def list_events(
     *, actor: User, project: Project, filters: Filters, before: str | None = None, after: str | None = None
-) -> HistoryPage:
+) -> KeyPage[Line]:
     """Return a page of the history. The cost does not depend on the page."""
     rows = _filtered(visible_events(actor=actor, project=project), project, filters)
     rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True, by=BY_KEY)
     titles, names = stage_titles(project), _names(page.rows)
     lines = [Line(one, event_words(one, titles), _values(one, names)) for one in page.rows]
-    return HistoryPage(lines, page.before, page.after)
+    return KeyPage(lines, page.before, page.after)
 
 
 def export_events(*, actor: User, project: Project, filters: Filters) -> Iterator[bytes]:

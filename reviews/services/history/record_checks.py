@@ -14,6 +14,7 @@ from django.db import transaction
 from annotator.core.schema import content_hash
 from annotator.models import Dialogue, Event, Project, Revision
 from annotator.models.content import DialogueStatus, GoldRole
+from annotator.services.dialogues.revisions import lock_dialogues
 from reviews.models import Cycle, CycleState, Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.transitions.moves import NOT_DRAWN
 
@@ -64,8 +65,7 @@ def record_problems(keys: Sequence[int]) -> Iterable[str]:
     if suspects := {key for key, _ in _differences(keys)}:
         # Somebody may have submitted between the queries above. What still differs under the dialogues' locks is wrong.
         with transaction.atomic():
-            rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk__in=suspects).order_by("pk")
-            found = list(_differences(list(rows.values_list("pk", flat=True))))
+            found = list(_differences(lock_dialogues(Dialogue.objects.filter(pk__in=suspects))))
         yield from (problem for _, problem in found)
 
 

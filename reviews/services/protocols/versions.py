@@ -155,13 +155,18 @@ def adopt_protocol(
     return version
 
 
-def stage_titles(project: Project) -> dict[str, str]:
-    """Return key → title of every stage, in order; stages that only earlier versions have come last."""
-    titles: dict[str, str] = {}
+def newest_stages(project: Project) -> dict[str, Stage]:
+    """Return key → every stage, as in the newest version that has it, in order; those of earlier versions come last."""
+    stages: dict[str, Stage] = {}
     for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
         for stage in parse(version).stages:
-            titles.setdefault(stage.key, stage.title)
-    return titles
+            stages.setdefault(stage.key, stage)
+    return stages
+
+
+def stage_titles(project: Project) -> dict[str, str]:
+    """Return key → title of every stage, in the same order."""
+    return {key: stage.title for key, stage in newest_stages(project).items()}
 
 
 def shortfalls(*, project: Project, protocol: Protocol) -> list[str]:

@@ -8,6 +8,7 @@ from django.db.models import Max, OuterRef, Q, Subquery
 
 from annotator.models import Dialogue, Membership, Project, User
 from annotator.services.database.statements import database_time
+from annotator.services.dialogues.revisions import lock_dialogues
 from annotator.services.history.event_chain import extend_chains
 from reviews.models import AssignmentRules, Claim, Pause, ProtocolVersion, Slot, SlotState
 from reviews.services.protocols.versions import parse, roles_of_members
@@ -105,8 +106,7 @@ def _free_portion(project: Project, people: Mapping[int, str], actor: User | Non
     with transaction.atomic():
         wanted = list(waiting.order_by("pk").values_list("pk", "dialogue_id")[:PORTION])
         # Lock the dialogues first, as everywhere, because their chains will grow.
-        locked = Dialogue.objects.select_for_update(of=("self",)).filter(pk__in={row[1] for row in wanted})
-        list(locked.order_by("pk").values_list("pk", flat=True))
+        lock_dialogues(Dialogue.objects.filter(pk__in={row[1] for row in wanted}))
         slots = list(
             waiting.filter(pk__in=[row[0] for row in wanted])
             .select_for_update(of=("self",))

@@ -17,16 +17,6 @@ from reviews.core.protocols import AuthorRule, Stage, StageKind
 from reviews.models import AssignmentRules, Pause, Slot
 
 
-def lock_membership(*, actor: User, project: Project) -> tuple[frozenset[Role], datetime]:
-    """Return the actor's roles and the database's time. Raises Hidden for an outsider.
-
-    The rows stay locked until the caller's transaction ends, so that two windows of a person cannot claim two slots at
-    once, and nobody is deactivated in between.
-    """
-    member = lock_eligibility(actor=actor, project=project)
-    return member.roles, member.now
-
-
 class Eligibility(NamedTuple):
     """A member's roles, the database's time, and whether pauses or limits may apply."""
 
@@ -36,7 +26,11 @@ class Eligibility(NamedTuple):
 
 
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
-    """Return the same, and whether the project has pauses or limits, which then have to be read."""
+    """Return the actor's roles, the database's time, and whether pauses or limits have to be read. Raises Hidden.
+
+    The rows stay locked until the caller's transaction ends, so that two windows of a person cannot claim two slots at
+    once, and nobody is deactivated in between.
+    """
     if not actor.is_active:
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     held = _lock_memberships(project.pk, actor.pk)

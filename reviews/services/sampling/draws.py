@@ -26,7 +26,7 @@ from annotator.models import Dialogue, Project, Revision, User
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.bulk_insert import insert_rows
-from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.dialogues.revisions import lock_dialogue, lock_dialogues
 from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
@@ -258,12 +258,7 @@ def _close_and_draw(
     runs = StageRun.objects.filter(project=project, stage=stage.key, state=StageRunState.POOLED)
     # One statement decides who is in the population; items that settle later wait for the next draw. Lock the dialogues
     # first, as everywhere; items that leave the pool while we wait are not included.
-    list(
-        Dialogue.objects.select_for_update(of=("self",))
-        .filter(pk__in=runs.values("cycle__dialogue"))
-        .order_by("pk")
-        .values_list("pk", flat=True)
-    )
+    lock_dialogues(Dialogue.objects.filter(pk__in=runs.values("cycle__dialogue")))
     members = list(
         runs.order_by("cycle__dialogue__external_id")
         .values_list(
@@ -346,7 +341,7 @@ def _carry_out(draw: Draw, items: list[DrawItem]) -> None:
     dialogue_ids = sorted(item.dialogue_id for item in items)
     if not dialogue_ids:
         return
-    list(Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=dialogue_ids).order_by("pk").values_list("pk"))
+    lock_dialogues(Dialogue.objects.filter(pk__in=dialogue_ids))
     runs = {
         run.pk: run
         for run in StageRun.objects.filter(pk__in=[item.stage_run_id for item in items], state=StageRunState.DRAWN)

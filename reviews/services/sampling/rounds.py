@@ -11,8 +11,9 @@ from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,21 +21,21 @@ from annotator.models import Dialogue, Membership, Project, User
 from annotator.models.content import GoldRole
 from annotator.services.history.events import append_event
 from reviews.core.agreement import Figure, wilson
-from reviews.core.protocols import Outcome, Protocol, Stage
+from reviews.core.protocols import Outcome, Stage
 from reviews.core.protocols.pairing import History, Look, pair_up, share_out
 from reviews.core.protocols.random_draws import ROUNDS
-from reviews.models import Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
-from reviews.services.protocols.versions import parse
+from reviews.models import Draw, Review, Slot, SlotState, StageRun, StageRunState
+from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.absence import absent_people
+from reviews.services.statistics.audits import round_findings
 from reviews.services.statistics.counters import stored_counters
 from reviews.services.statistics.hidden_gold import hidden_runs
-from reviews.services.transitions.moves import NOT_DRAWN, CycleContext
+from reviews.services.transitions.moves import CycleContext
 
 _WRONG = (Outcome.PASS_WITH_FIX, Outcome.REJECTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The findings of a round."""
 
     #: Drawn items that were reviewed.
@@ -50,7 +51,6 @@ class RoundFigures:
     stage: str
     title: str
     number: int
-    began_at: datetime
     #: None while it is in progress.
     ended_at: datetime | None
     #: All items of the stage, how many of them had not been seen without a dispute, and how many were drawn.
@@ -100,19 +100,19 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
     draws = list(Draw.objects.filter(project=project, algorithm=ROUNDS).order_by("stage", "number"))
     if not draws:
         return []
-    titles = _titles(project)
+    titles = stage_titles(project)
+    places = {key: place for place, key in enumerate(titles)}
     counts = Tally(stored_counters(project))
     if hide_answers:
-        counts.subtract(_hidden_counts(project))
+        hidden = [run.pk for run in hidden_runs(project)]
+        counts.subtract(round_findings(StageRun.objects.filter(pk__in=hidden)))
     ended = {(draw.stage, draw.number - 1) for draw in draws if draw.closing}
     waiting = _open_by_round(project)
     out = []
-    for draw in sorted(draws, key=lambda draw: (titles.get(draw.stage, (99, ""))[0], draw.stage, draw.number)):
+    for draw in sorted(draws, key=lambda draw: (places.get(draw.stage, 99), draw.number)):
         if draw.closing:
             continue
-        seen, errors, disputes = (
-            counts[f"round:{what}:{draw.stage}:{draw.number}"] for what in ("seen", "errors", "disputes")
-        )
+        seen, errors, disputes = _found_in(draw, counts)
         still_open = waiting.get((draw.stage, draw.number), 0)
         # A dispute may have opened between the two statements.
         decided = max(errors, seen - still_open)
@@ -120,9 +120,8 @@ def read_rounds(project: Project, *, hide_answers: bool = False) -> list[RoundFi
         out.append(
             RoundFigures(
                 stage=draw.stage,
-                title=titles.get(draw.stage, (99, draw.stage))[1],
+                title=titles.get(draw.stage, draw.stage),
                 number=draw.number,
-                began_at=draw.created_at,
                 ended_at=draw.round_ended_at,
                 population=draw.population_size,
                 unseen=draw.strata.get("unseen", [0])[0],
@@ -212,19 +211,10 @@ def count_settled(context: CycleContext, run: StageRun, stage: Stage, changed: b
 
 def tally_round(draw: Draw) -> Found:
     """Count a round's findings from its items, to decide whether it ends the rounds."""
-    runs = StageRun.objects.filter(
-        project=draw.project_id, stage=draw.stage, round=draw.number, looks__isnull=False, state=StageRunState.SETTLED
-    ).exclude(Q(outcome=NOT_DRAWN) | Q(cycle__dialogue__gold_role=GoldRole.GOLD))
-    disputes = runs.filter(outcome=Outcome.ESCALATE)
-    settled = StageRun.objects.filter(
-        project=draw.project_id, state=StageRunState.SETTLED, escalated_from__stage=draw.stage,
-        escalated_from__round=draw.number, escalated_from__looks__isnull=False,
-    )  # fmt: skip
-    return Found(
-        seen=runs.count(),
-        errors=runs.exclude(outcome=Outcome.ESCALATE).filter(_wrong()).count() + settled.filter(_wrong()).count(),
-        disputes=disputes.count(),
-    )
+    runs = StageRun.objects.filter(project=draw.project_id)
+    of_round = runs.filter(stage=draw.stage, round=draw.number).exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
+    settlements = runs.filter(escalated_from__stage=draw.stage, escalated_from__round=draw.number)
+    return _found_in(draw, round_findings(of_round) + round_findings(settlements))
 
 
 def last_round(project_id: int, stage: str) -> Draw | None:
@@ -339,24 +329,9 @@ def people_of(draw: Draw) -> list[tuple[int, ...]]:
     return [(keys[one], keys[other]) for one, other, _ in draw.pairs]
 
 
-def _hidden_counts(project: Project) -> Tally[str]:
-    """Return what known answers add to the counters of rounds, under their stored keys."""
-    runs = StageRun.objects.filter(pk__in=[run.pk for run in hidden_runs(project)])
-    looked = runs.filter(looks__isnull=False).exclude(outcome=NOT_DRAWN)
-    disputes = looked.filter(outcome=Outcome.ESCALATE)
-    errors = looked.exclude(outcome=Outcome.ESCALATE).filter(_wrong())
-    settled = runs.filter(escalated_from__looks__isnull=False).filter(_wrong())
-    found = (
-        ("seen", looked.values_list("stage", "round")),
-        ("disputes", disputes.values_list("stage", "round")),
-        ("errors", errors.values_list("stage", "round")),
-        ("errors", settled.values_list("escalated_from__stage", "escalated_from__round")),
-    )
-    return Tally(f"round:{what}:{stage}:{number}" for what, rounds in found for stage, number in rounds)
-
-
-def _wrong() -> Q:
-    return Q(outcome__in=_WRONG) | ~Q(exit_revision__content_hash=F("entry_revision__content_hash"))
+def _found_in(draw: Draw, counts: Tally[str]) -> Found:
+    seen, errors, disputes = (f"round:{what}:{draw.stage}:{draw.number}" for what in ("seen", "errors", "disputes"))
+    return Found(counts[seen], counts[errors], counts[disputes])
 
 
 def _waiting(project: Project) -> QuerySet[StageRun]:
@@ -368,14 +343,4 @@ def _open_by_round(project: Project) -> dict[tuple[str, int], int]:
     waiting = _waiting(project).filter(escalated_from__looks__isnull=False)
     for key in waiting.values_list("escalated_from__stage", "escalated_from__round"):
         out[key] = out.get(key, 0) + 1
-    return out
-
-
-def _titles(project: Project) -> dict[str, tuple[int, str]]:
-    """Return stage → its position and title, from the newest protocol version that has it."""
-    out: dict[str, tuple[int, str]] = {}
-    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
-        protocol: Protocol = parse(version)
-        for place, stage in enumerate(protocol.stages):
-            out.setdefault(stage.key, (place, stage.title))
     return out

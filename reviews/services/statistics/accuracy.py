@@ -13,17 +13,16 @@ from annotator.models.content import DialogueStatus
 from reviews.core.agreement import (
     Closeness,
     Figure,
-    PointCount,
     Residual,
     RevisionRates,
     Stratum,
-    accuracy_curve,
+    accuracy_after,
     residual_error,
     revision_rates,
 )
 from reviews.core.agreement.item_history import BASELINE, VERIFIED
 from reviews.models import Draw, ItemHistoryCount, ItemHistoryPending
-from reviews.services.protocols.versions import stage_titles
+from reviews.services.protocols.versions import newest_stages, stage_titles
 from reviews.services.statistics.counters import read_counters
 from reviews.services.statistics.hidden_gold import hidden_item_histories
 from reviews.services.statistics.item_history import ITEM_HISTORY
@@ -46,12 +45,12 @@ class PointAccuracy:
     @cached_property
     def figure(self) -> Figure:
         """Return the share of items with exactly the verified content: labels, calls, answers and messages."""
-        return accuracy_curve({self.title: PointCount(self.right, self.of)})[self.title]
+        return accuracy_after(self.title, self.right, self.of)
 
     @cached_property
     def without_messages(self) -> Figure:
         """Return the same share if user messages that were rewritten later do not count as errors."""
-        return accuracy_curve({self.title: PointCount(self.right + self.message, self.of)})[self.title]
+        return accuracy_after(self.title, self.right + self.message, self.of)
 
 
 @dataclass(frozen=True)
@@ -179,6 +178,21 @@ def read_accuracy(
         waiting=outbox.filter(problem="").values("dialogue").distinct().count(),
         set_aside=ITEM_HISTORY.set_aside(project),
     )  # fmt: skip
+
+
+def repeating_stages(project: Project) -> dict[str, str]:
+    """Return key → title of the stages that repeat after a change, in order."""
+    return {key: stage.title for key, stage in newest_stages(project).items() if stage.repeats}
+
+
+def revisions_of_repeating(project: Project, found: Accuracy) -> list[StageRevisions]:
+    """Return how many items each stage that repeats after a change revised (CCTU, table 3), in order.
+
+    A stage that no finished item entered has no items. A round counts if its reviewer changed the content; changes made
+    in a settlement do not count here.
+    """
+    known = {one.stage: one for one in found.revisions}
+    return [known.get(key) or StageRevisions(key, title, {}, 0) for key, title in repeating_stages(project).items()]
 
 
 def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:

@@ -19,13 +19,13 @@ Stored keys (``read_counters`` documents the names it returns):
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, Q, Sum
 from django.db.models.functions import Now
 
 from annotator.models import Dialogue, Project, User
 from annotator.services.database.statements import insert
 from reviews.models import Claim, ClaimState, Counter, CounterDelta, GoldItem, Slot, SlotState, StageRun, StageRunState
-from reviews.services.statistics.audits import count_audited
+from reviews.services.statistics.audits import count_audited, round_findings
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.hidden_gold import hidden_counts, shown_of_gold
 
@@ -134,23 +134,11 @@ def recount(project: Project) -> dict[str, int]:
     for stage, audited, errors in count_audited(runs):
         out[f"sampled:{stage}"] += audited
         out[f"sampled_errors:{stage}"] += errors
-    looked_at = settled.filter(looks__isnull=False).exclude(outcome="not_drawn")
-    wrong = Q(outcome__in=["pass_with_fix", "rejected"]) | ~Q(
-        exit_revision__content_hash=F("entry_revision__content_hash")
-    )
-    _take_rounds(out, "seen", looked_at, "")
-    _take_rounds(out, "disputes", looked_at.filter(outcome="escalate"), "")
-    _take_rounds(out, "errors", looked_at.exclude(outcome="escalate").filter(wrong), "")
-    _take_rounds(out, "errors", settled.filter(wrong, escalated_from__looks__isnull=False), "escalated_from__")
+    out.update(round_findings(runs))
     live = GoldItem.objects.filter(project=project, retired_at=None).count()
     out["gold:status:in_review"] += live
     out["gold:status:verified"] -= live
     return {key: value for key, value in out.items() if value}
-
-
-def _take_rounds(out: Tally[str], what: str, runs: QuerySet[StageRun], of: str) -> None:
-    found = runs.values_list(f"{of}stage", f"{of}round").annotate(Count("id")).order_by()
-    _take(out, "{}", ((f"round:{what}:{stage}:{number}", count) for stage, number, count in found))
 
 
 def _take(out: Tally[str], name: str, counts: Iterable[tuple[str, int]]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property, partial
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Q, QuerySet, Sum
@@ -93,6 +94,14 @@ class PersonWork:
         return sum(self.by_stage.values())
 
 
+class Days(NamedTuple):
+    """When the work will be done; ``latest`` is None if the pace varies too much for a bound."""
+
+    expected: date
+    earliest: date
+    latest: date | None
+
+
 @dataclass(frozen=True)
 class Outlook:
     """When the work will be done."""
@@ -108,13 +117,13 @@ class Outlook:
         return self.open + self.following
 
     @cached_property
-    def dates(self) -> tuple[date, date, date | None] | None:
+    def dates(self) -> Days | None:
         """Return the expected, earliest and latest day; None if unknown or far in the future."""
         days = self.forecast.days
         if days is None or self.forecast.low is None or days > 3650:
             return None
         high = self.forecast.high
-        return (
+        return Days(
             self.today + timedelta(days=round(days)),
             self.today + timedelta(days=round(self.forecast.low)),
             None if high is None or high > 3650 else self.today + timedelta(days=round(high)),

@@ -30,8 +30,6 @@ MAX_FORM = 8 << 20
 
 #: The fields of a form, and the number of keys of a place in each.
 _DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "named_errors": 1, "rulings": 2, "review_session": 2}
-#: Fields in which a missing value and an empty one are the same.
-_BLANK = ("reason", "notes", "named_errors")
 FieldPath = tuple[str, ...]
 _ANYWHERE: FieldPath = ()
 #: A window shows what is stored.

@@ -41,14 +41,12 @@ from reviews.services.cycles.settlement import settle_if_complete
 from reviews.services.gold.scoring import score_review
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.claims import stage_of
-from reviews.services.queue.eligibility import lock_membership, refusal
+from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
-from reviews.services.submission.validation import Submission, offered_verdicts, prepare
+from reviews.services.submission.validation import Submission, prepare
 from reviews.services.transitions.moves import CycleContext
 from reviews.services.transitions.transition_log import Journal
-
-__all__ = ["offered_verdicts", "submit_review"]
 
 _GONE = gettext_lazy("Your claim expired, and a colleague has claimed this item. Your draft is kept.")
 
@@ -179,7 +177,7 @@ def _require_holder(actor: User, slot: Slot) -> None:
 def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
-    roles, now = lock_membership(actor=actor, project=dialogue.project)
+    roles, now, _limited = lock_eligibility(actor=actor, project=dialogue.project)
     guideline, has_form = lock_and_read_again(actor, slot)
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
         return _already_submitted(Review.objects.get(slot=slot), sent)

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotator.errors import DomainError
@@ -12,13 +11,7 @@ from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.adjudication import review_sessions
 from reviews.services.protocols.versions import current_protocol
 from reviews.views.adjudication.disputes import open_in_session
-
-_CHOICES = {
-    "left": gettext_lazy("Left"),
-    "right": gettext_lazy("Right"),
-    "third": gettext_lazy("A third version"),
-    "none": gettext_lazy("Neither"),
-}
+from reviews.views.workspace.form_versions import RULING_CHOICES
 
 
 @project_page
@@ -65,7 +58,7 @@ def session(request: PageRequest, round: str) -> HttpResponse:
         "until": until,
         "earlier": f"?from={summary.start - review_sessions.PAGE_SIZE}" if summary.start else None,
         "later": f"?from={until}" if until < summary.decided else None,
-        "choices": [(_CHOICES[key], count) for key, count in summary.choices],
+        "choices": [(RULING_CHOICES[key], count) for key, count in summary.choices],
         "reasons": [(kinds.get(key, key), count) for key, count in summary.reasons],
     }
     return render(

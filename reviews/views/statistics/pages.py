@@ -23,9 +23,8 @@ from reviews.services.gold.results import count_own_results
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
-from reviews.services.statistics.accuracy import Accuracy, read_accuracy
+from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
-from reviews.services.statistics.revision_rates import read_revision_rounds, repeating_stages
 from reviews.services.statistics.throughput import (
     count_waiting_work,
     read_error_types,
@@ -104,14 +103,14 @@ def accuracy(request: PageRequest) -> HttpResponse:
 @takes("csv")
 def revisions(request: PageRequest) -> HttpResponse:
     """Show how many items were revised in stages that repeat after a change, and in how many rounds."""
-    hide = not oversees(request.roles)
-    stages = read_revision_rounds(request.project, hide_answers=hide)
+    found = read_accuracy(project=request.project, hide_answers=not oversees(request.roles))
+    stages = revisions_of_repeating(request.project, found)
     return answer(
         request,
         "reviews/statistics/revisions.html",
         {"rounds": rounds_table(stages)} if stages else {},
         {
-            "found": read_accuracy(project=request.project, hide_answers=hide),
+            "found": found,
             "stages": stages,
             "chart": drawn(rounds_chart(stages)) if stages else "",
         },

@@ -1,5 +1,6 @@
 """The context of the templates of a claimed slot."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -26,28 +27,16 @@ from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
 from reviews.services.queue import claims
-from reviews.services.submission import submit
+from reviews.services.submission import validation
 from reviews.services.submission.workbench import Workbench
 from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
 
 _LINKS = (
-    "edit",
-    "undo",
-    "redo",
-    "reset",
-    "heartbeat",
-    "release",
-    "skip",
-    "waive",
-    "look",
-    "comment",
-    "form",
-    "submit",
-    "settle",
-    "merge",
-)
+    "edit", "undo", "redo", "reset", "heartbeat", "release", "skip", "waive", "look", "comment", "form", "submit",
+    "settle", "merge",
+)  # fmt: skip
 #: Longest time between two heartbeats that counts: a page sends one each minute, but its connection may be lost.
 MAX_ACTIVE_SECONDS = 1800
 #: A placeholder for the slot's id: the URLs are resolved once for all slots.
@@ -63,15 +52,24 @@ PANELS = {
     "revisions": gettext_lazy("Revisions"),
     "examples": gettext_lazy("Examples"),
 }
-STEP_TYPES = [("clarification", gettext_lazy("Add a clarification")), ("answer", gettext_lazy("Add an answer"))]
 _NOT_ANNOTATED = ("", gettext_lazy("Not annotated"))
-ANSWER_TYPES = [_NOT_ANNOTATED, ("tool", gettext_lazy("Tool results")), ("chat", gettext_lazy("Own knowledge"))]
-POLICIES = [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in POLICY_LABELS.items())]
-INFORMATION = [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in INFORMATION_LABELS.items())]
-SCENARIOS = [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in SCENARIO_LABELS.items())]
-CATEGORIES = [_NOT_ANNOTATED, *((one.id, f"{one.dimension}: {one.id}") for one in categories())]
-OBSERVATION_KINDS = [("json", "JSON"), ("text", gettext_lazy("Text"))]
-LANGUAGES = [_NOT_ANNOTATED, ("en", gettext_lazy("English")), ("zh", gettext_lazy("Chinese"))]
+
+
+def _labelled(labels: Mapping[str, str]) -> list[tuple[str, Any]]:
+    return [_NOT_ANNOTATED, *((key, gettext_lazy(label)) for key, label in labels.items())]
+
+
+#: What the templates offer to choose from.
+_CHOICES: dict[str, list[tuple[str, Any]]] = {
+    "step_types": [("clarification", gettext_lazy("Add a clarification")), ("answer", gettext_lazy("Add an answer"))],
+    "answer_types": [_NOT_ANNOTATED, ("tool", gettext_lazy("Tool results")), ("chat", gettext_lazy("Own knowledge"))],
+    "policies": _labelled(POLICY_LABELS),
+    "information_choices": _labelled(INFORMATION_LABELS),
+    "scenario_choices": _labelled(SCENARIO_LABELS),
+    "category_choices": [_NOT_ANNOTATED, *((one.id, f"{one.dimension}: {one.id}") for one in categories())],
+    "observation_kinds": [("json", "JSON"), ("text", gettext_lazy("Text"))],
+    "language_choices": [_NOT_ANNOTATED, ("en", gettext_lazy("English")), ("zh", gettext_lazy("Chinese"))],
+}
 #: The keys of the verdict buttons.
 _VERDICT_KEYS = {Verdict.APPROVE: "a", Verdict.FIX: "a", Verdict.REJECT: "x", Verdict.ESCALATE: "b"}
 
@@ -99,15 +97,13 @@ def workbench_context(
     # Every edit adds a version, so a new draft has nothing to undo.
     undoable, redoable = undo_and_redo(bench.draft) if bench.draft.version else (False, False)
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
+        **_CHOICES,
         "work_url": work_url,
         "panels": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
             for key, label in PANELS.items()
             if key != "graph" or bench.view.tasks
         ],
-        "step_types": STEP_TYPES,
-        "answer_types": ANSWER_TYPES,
-        "language_choices": LANGUAGES,
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
         % {"place": describe(bench.document, anchor) if selected else _("the whole dialogue")},
@@ -135,11 +131,6 @@ def workbench_context(
         "at": anchor,
         "selected": selected,
         "panel": panel if panel in PANELS else "edit",
-        "policies": POLICIES,
-        "information_choices": INFORMATION,
-        "scenario_choices": SCENARIOS,
-        "category_choices": CATEGORIES,
-        "observation_kinds": OBSERVATION_KINDS,
         "observation_kind": _observation_kind(request, selected),
         "threads": comments.read_threads(
             actor=request.user,
@@ -200,7 +191,7 @@ def _addresses() -> dict[str, str]:
 
 def offered(bench: Workbench) -> list[dict[str, Any]]:
     """Return the buttons of the verdicts that fit the current draft."""
-    sensible = submit.offered_verdicts(bench.stage, changed=bench.changed)
+    sensible = validation.offered_verdicts(bench.stage, changed=bench.changed)
     return [
         {
             "value": verdict.value,

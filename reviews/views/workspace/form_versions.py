@@ -15,7 +15,8 @@ from reviews.services.adjudication import review_sessions
 from reviews.services.submission.review_forms import FieldPath, FormWindow, StoredForm
 from reviews.services.submission.workbench import DraftChanged, Workbench
 
-_CHOICES = {
+#: The choices of a ruling.
+RULING_CHOICES = {
     "left": gettext_lazy("Left"),
     "right": gettext_lazy("Right"),
     "third": gettext_lazy("A third version"),
@@ -134,7 +135,7 @@ def _value(bench: Workbench, place: FieldPath, value: Any) -> str:
     if place[0] == "rulings":
         third = value["value"] if value["choice"] in ("", "third") else ""
         parts = [
-            str(_CHOICES.get(value["choice"], _("No choice"))),
+            str(RULING_CHOICES.get(value["choice"], _("No choice"))),
             third,
             kinds.get(value["reason_kind"], ""),
             value["reason"],

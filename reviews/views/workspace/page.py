@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.comparison import describe, lookup
-from annotator.errors import Conflict, DomainError, Gone
+from annotator.errors import Conflict, DomainError
 from annotator.models import Draft
 from annotator.presentation.dialogue import pretty
 from annotator.services.database.filters import one_of
@@ -25,7 +25,7 @@ from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
-from reviews.services.queue.slot_work import Work, load_slot_work
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import waivers
 from reviews.services.submission.workbench import Workbench
 from reviews.views.comment_context import with_mention
@@ -195,16 +195,6 @@ def comment(request: PageRequest, slot: str) -> HttpResponse:
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
-
-
-def _held(request: PageRequest, slot: str) -> Work:
-    """Return the person's work on the slot. To htmx, a lost claim is gone (410), not a conflict to resolve (409)."""
-    try:
-        return load_slot_work(actor=request.user, public_id=slot)
-    except Conflict as error:
-        if request.headers.get("HX-Request"):
-            raise Gone(error.sentence) from None
-        raise
 
 
 def _answer(

@@ -1,7 +1,6 @@
 """The rows of a validator's trial, and the built-in validators that agree with its code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.text import Truncator
@@ -26,36 +25,13 @@ _ACTUAL = {
 }
 
 
-@dataclass(frozen=True)
-class RowView:
-    """A response with the expected and the actual verdict of the validator."""
-
-    key: str
-    title: str
-    text: str
-    cut: bool
-    must: str
-    must_icon: str
-    does: str
-    does_icon: str
-    #: The result with its tone and icon.
-    word: str
-    tone: str
-    icon: str
-    message: str
-    wrong: bool
-    #: Whether the response is a stored example, and whether somebody typed it.
-    stored: bool
-    typed: bool
-
-
-def row_views(trial: ValidatorTrial) -> list[RowView]:
+def row_views(trial: ValidatorTrial) -> list[dict[str, Any]]:
     """Return the matrix of a trial, problems first."""
     views = [_view(row) for row in trial.matrix.rows]
-    return sorted(views, key=lambda view: not view.wrong)
+    return sorted(views, key=lambda view: not view["wrong"])
 
 
-def text_views(rows: Sequence[dict[str, Any]]) -> list[RowView]:
+def text_views(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the verdicts on typed texts, which have no expected verdict."""
     return [
         _view({"key": str(n), "title": _title(row["text"]), "kind": "typed"} | row) for n, row in enumerate(rows, 1)
@@ -66,7 +42,8 @@ def _title(text: str) -> str:
     return Truncator(" ".join(text.split())).chars(60) or _("Empty text")
 
 
-def _view(row: dict[str, Any]) -> RowView:
+def _view(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a response with the expected and the actual verdict, and the result with its tone and icon."""
     expected, accepted = row.get("expected"), row["accepted"]
     must, must_icon = _EXPECTED[expected]
     status = Status(row["status"])
@@ -75,23 +52,21 @@ def _view(row: dict[str, Any]) -> RowView:
     message = row["message"]
     if status is not Status.OK and not message.startswith("Not tried"):
         message = f"{status.words} {message}".strip() if message != status.words else message
-    return RowView(
-        key=row["key"],
-        title=row["title"],
-        text=row["text"],
-        cut=len(row["text"]) < row["length"],
-        must=str(must),
-        must_icon=must_icon,
-        does=str(does),
-        does_icon=does_icon,
-        word=word,
-        tone=tone,
-        icon=icon,
-        message=message,
-        wrong=tone in ("bad", "warn"),
-        stored=row["kind"] in (RowKind.REFERENCE, RowKind.GOOD, RowKind.BAD),
-        typed=row["kind"] == "typed",
-    )
+    return row | {
+        "cut": len(row["text"]) < row["length"],
+        "must": must,
+        "must_icon": must_icon,
+        "does": does,
+        "does_icon": does_icon,
+        "word": word,
+        "tone": tone,
+        "icon": icon,
+        "message": message,
+        "wrong": tone in ("bad", "warn"),
+        # Whether the response is a stored example, and whether somebody typed it.
+        "stored": row["kind"] in (RowKind.REFERENCE, RowKind.GOOD, RowKind.BAD),
+        "typed": row["kind"] == "typed",
+    }
 
 
 def _judged(kind: str, expected: bool | None, accepted: bool | None) -> tuple[str, str, str]:

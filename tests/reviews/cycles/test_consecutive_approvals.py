@@ -11,9 +11,9 @@ from reviews.models import StageRun
 from reviews.services.protocols.versions import adopt_preset, adopt_protocol, roles_of_members, shortfalls
 from reviews.services.queue.claims import claim_next, claim_slot
 from reviews.services.queue.stuck import count_stuck
+from reviews.services.statistics.accuracy import read_accuracy, revisions_of_repeating
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
-from reviews.services.statistics.revision_rates import read_revision_rounds
 from tests.factories import (
     Team,
     begin,
@@ -189,7 +189,7 @@ def test_the_rounds_that_items_needed(team: Team) -> None:
             say(others[1], item, "approve")
         assert item.status == DialogueStatus.VERIFIED
     fold_all()
-    data, code = read_revision_rounds(team.project)
+    data, code = revisions_of_repeating(team.project, read_accuracy(project=team.project))
     assert (data.stage, data.title, data.items, data.revised) == ("data", "Data verification", 4, {1: 1, 2: 1})
     assert (code.stage, code.items, code.revised) == ("validators", 4, {})
     assert data.rates.total.value == 0.5
@@ -212,7 +212,7 @@ def test_async_goes_on_until_a_reviewer_finds_nothing() -> None:
     assert item.status == DialogueStatus.VERIFIED
     assert outcomes(item, "verification") == ["restart", "restart", "restart", "pass"]
     fold_all()
-    [rounds] = read_revision_rounds(team.project)
+    [rounds] = revisions_of_repeating(team.project, read_accuracy(project=team.project))
     assert (rounds.items, rounds.revised) == (1, {3: 1})
     assert stored_counters(team.project) == recount(team.project)
 

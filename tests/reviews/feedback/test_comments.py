@@ -23,7 +23,6 @@ from reviews.services.feedback.comments import (
     add_comment_once,
     comment_on,
     read_threads,
-    reopen_comment,
     resolve_comment,
 )
 from reviews.services.feedback.mentions import find_mentions, known_mentions, suggested_names
@@ -72,7 +71,7 @@ def test_members_are_found_by_username_and_pseudonym_whatever_the_case(team: Tea
     ann = team.annotator
     assert known_mentions(team.project, [ann.username.upper(), ann.pseudonym.lower(), team.outsider.username]) == [ann]
     assert team.outsider not in suggested_names(team.project)
-    assert suggested_names(team.project, "sam") == [team.senior]
+    assert team.senior in suggested_names(team.project)
 
 
 def test_a_name_nobody_has_is_refused_with_a_sentence(team: Team) -> None:
@@ -309,8 +308,8 @@ def test_dealt_with_and_open_again(team: Team) -> None:
     document = current(item)
     order = [thread.comment for thread in read_threads(actor=team.senior, dialogue=item, document=document)]
     assert order == [second, first]
-    assert reopen_comment(actor=team.senior, public_id=first.public_id).resolved_by is None
-    assert reopen_comment(actor=team.annotator, public_id=first.public_id).resolved_by is None
+    assert resolve_comment(actor=team.senior, public_id=first.public_id, reopen=True).resolved_by is None
+    assert resolve_comment(actor=team.annotator, public_id=first.public_id, reopen=True).resolved_by is None
 
 
 def test_the_same_words_sent_twice_are_one_comment_but_an_answer_is_another(team: Team) -> None:

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.errors import Denied
 from annotator.models import Dialogue, Notice
+from annotator.services.database.keyset import KeyPage
 from annotator.services.notices.notices import mark_read
 from annotator.services.projects import publish_guideline
 from reviews.models import Feedback
@@ -45,7 +46,7 @@ def told(team: Team, kind: str = "hallucinated_value", **more: Any) -> Dialogue:
     return item
 
 
-def page_of(team: Team, **more: Any) -> reading.FeedbackPage:
+def page_of(team: Team, **more: Any) -> KeyPage[reading.FeedbackRow]:
     return reading.list_feedback(**{"actor": team.annotator, "project": team.project} | more)
 
 

@@ -44,7 +44,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def lines(team: Team, actor: User, **filters: Any) -> list[history.Line]:
-    return history.list_events(actor=actor, project=team.project, filters=history.Filters(**filters)).lines
+    return history.list_events(actor=actor, project=team.project, filters=history.Filters(**filters)).rows
 
 
 def kinds(team: Team, actor: User, **filters: Any) -> set[str]:
@@ -224,14 +224,14 @@ def test_pages_go_forth_and_back_and_cost_the_same(team: Team, monkeypatch: pyte
         with CaptureQueriesContext(connection) as captured:
             page = history.list_events(actor=ada, project=team.project, filters=filters, after=after)
         counts.add(len(captured))
-        seen += [line.event.pk for line in page.lines]
+        seen += [line.event.pk for line in page.rows]
         after = page.after
         if after is None:
             break
     assert seen == list(Event.objects.filter(project=team.project).order_by("-pk").values_list("pk", flat=True))
     assert max(counts) <= 4
     back = history.list_events(actor=ada, project=team.project, filters=filters, before=page.before)
-    assert [line.event.pk for line in back.lines] == seen[-len(page.lines) - 5 : -len(page.lines)]
+    assert [line.event.pk for line in back.rows] == seen[-len(page.rows) - 5 : -len(page.rows)]
 
 
 def test_what_belongs_to_no_dialogue_is_read_by_an_index_of_its_own(team: Team) -> None:

@@ -297,7 +297,7 @@ def test_opening_its_page_prolongs_it_and_says_until_when_and_counts_no_time(tea
         held = Claim.objects.get()
         assert timedelta(minutes=29) < held.expires_at - timezone.now() <= claim.lease
         assert (
-            f'this item is reserved for you until <time datetime="{held.expires_at.astimezone(UTC).isoformat()}"'
+            f'This item is reserved for you until <time datetime="{held.expires_at.astimezone(UTC).isoformat()}"'
             in text
         )
         assert (held.heartbeat_at, held.active_seconds) == (claim.heartbeat_at, 0)

@@ -114,6 +114,21 @@ def test_the_curve_of_four_items(team: Team) -> None:
     ]
 
 
+def test_an_item_is_right_wherever_it_is_what_was_verified(team: Team) -> None:
+    """Changed for the worse and back again; the expert stage, which it never entered, leaves what came before."""
+    adopt_c3(team, audit_fraction=0.0)
+    item = make_item(team, "self_check_single")
+    original = current(item)
+    claim_and_submit(team.annotator, item, "fix", document=changed(original))
+    claim_and_submit(team.annotator, item, "fix", document=original)
+    for person in team.annotators[1:3]:
+        claim_and_submit(person, item, "approve")
+    fold_all()
+    accuracy = read_accuracy(project=team.project)
+    assert right(accuracy) == dict.fromkeys(POINTS, (1, 0, 1)) | {"self_check_single": (0, 0, 1)}
+    assert (accuracy.verified, "expert" in [one.stage for one in accuracy.revisions]) == (1, False)
+
+
 def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
     item = passed(team, "It is 18 degrees.")
     close_population_and_draw(actor=team.administrator, project=team.project)

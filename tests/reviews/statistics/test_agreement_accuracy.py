@@ -9,19 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.core.agreement import (
-    ContentHistory,
-    PointCount,
     Stratum,
-    accuracy_curve,
-    count_content_histories,
-    count_content_history,
+    accuracy_after,
     error_bounds,
     residual_error,
     revision_rates,
     wilson,
 )
-
-POINTS = ("baseline", "self", "cross", "expert")
 
 
 def test_wilsons_interval_of_seven_in_ten() -> None:
@@ -40,42 +34,11 @@ def test_nothing_counted_is_undefined() -> None:
         wilson("share", 3, 2)
 
 
-def test_an_item_is_right_where_it_is_what_was_verified() -> None:
-    history = ContentHistory({"baseline": "x", "self": "y", "expert": "z"}, verified="z")
-    # The cross-check left what the self-check had made.
-    assert [count.right for count in count_content_history(history, POINTS).values()] == [0, 0, 0, 1]
-    unchanged = ContentHistory({"baseline": "z"}, verified="z")
-    assert [count.right for count in count_content_history(unchanged, POINTS).values()] == [1, 1, 1, 1]
-    # Changed for the worse and back again.
-    back = ContentHistory({"baseline": "z", "self": "y", "cross": "z"}, verified="z")
-    assert [count.right for count in count_content_history(back, POINTS).values()] == [1, 0, 1, 1]
-
-
-def test_rejected_items_are_wrong_and_unfinished_ones_are_left_out() -> None:
-    histories = [
-        ContentHistory({"baseline": "a"}, verified="a"),
-        ContentHistory({"baseline": "a", "self": "b"}, verified="b"),
-        ContentHistory({"baseline": "a"}, verified=None),
-        ContentHistory({"baseline": "a"}, verified=None, finished=False),
-    ]
-    counts = count_content_histories(histories, POINTS)
-    assert counts == {
-        "baseline": PointCount(1, 3), "self": PointCount(2, 3), "cross": PointCount(2, 3), "expert": PointCount(2, 3)
-    }  # fmt: skip
-    curve = accuracy_curve(counts)
-    assert list(curve) == list(POINTS)
-    assert curve["baseline"].value == pytest.approx(1 / 3)
-    assert curve["self"].low == wilson("", 2, 3).low
-    assert accuracy_curve({"baseline": PointCount()})["baseline"].undefined == "No finished items yet."
-
-
-def test_the_counts_of_the_curve_can_be_taken_away_again() -> None:
-    assert PointCount(3, 5) + PointCount(1, 2) - PointCount(1, 2) == PointCount(3, 5)
-
-
-def test_a_curve_must_begin_somewhere() -> None:
-    with pytest.raises(ValueError, match="first point"):
-        count_content_history(ContentHistory({"self": "a"}, verified="a"), POINTS)
+def test_accuracy_after_a_point_is_a_share_of_the_finished_items() -> None:
+    figure = accuracy_after("Self-check", 2, 3)
+    assert (figure.name, figure.value) == ("Accuracy after Self-check", pytest.approx(2 / 3))
+    assert (figure.low, figure.high) == (wilson("", 2, 3).low, wilson("", 2, 3).high)
+    assert accuracy_after("Baseline", 0, 0).undefined == "No finished items yet."
 
 
 def test_the_revision_rates_of_the_cctu_paper() -> None:

@@ -9,7 +9,6 @@ from reviews.core.agreement import (
     RunFacts,
     SubmittedReview,
     Unit,
-    count_units,
     exclusion_reason,
     overlap_scores,
     rating_units,
@@ -182,8 +181,8 @@ def test_units_of_many_runs_add_up_to_one_figure() -> None:
     one, two = one_task(call("s1"), answer("s2")), one_task(call("s1"), call("s3", "b"), answer("s2"))
     total: dict[str, PatternCounts] = {}
     for left, right in ((one, one), (one, two), (two, two)):
-        for label, counts in count_units(rating_units([fix(left), fix(right)])).items():
-            total[label] = total.get(label, PatternCounts()) + counts
+        for unit in rating_units([fix(left), fix(right)]):
+            total[unit.label] = total.get(unit.label, PatternCounts()) + PatternCounts.of([unit.pattern])
     assert total["verdict"] == PatternCounts({("fix", "fix"): 3})
     # Matched 1 + 1 + 2, left 1 + 1 + 2, right 1 + 2 + 2.
     assert overlap_scores(total["calls"]).f1.value == pytest.approx(8 / 9)

@@ -22,7 +22,8 @@ from reviews.models import Claim, ClaimState, Review, Slot, SlotState
 from reviews.services.queue.claims import claim_slot, expire_overdue, heartbeat, release
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import validation, waivers
-from reviews.services.submission.submit import offered_verdicts, submit_review
+from reviews.services.submission.submit import submit_review
+from reviews.services.submission.validation import offered_verdicts
 from reviews.services.submission.waivers import live_waivers, waive, waive_all
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import (

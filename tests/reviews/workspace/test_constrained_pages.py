@@ -18,8 +18,8 @@ from annotator.services.dialogues import trials
 from annotator.services.dialogues.revisions import ensure_toolset_revision
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
+from reviews.services.statistics.accuracy import read_accuracy, revisions_of_repeating
 from reviews.services.statistics.all_counts import fold_all
-from reviews.services.statistics.revision_rates import read_revision_rounds
 from reviews.services.submission.rulings import load_dispute
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
@@ -391,7 +391,8 @@ def test_code_is_looked_at_after_the_data_and_a_change_in_it_begins_the_count_an
     assert item.status == DialogueStatus.VERIFIED
     assert current(item)["constraints"][4]["validator"]["code"] == changed["constraints"][4]["validator"]["code"]
     fold_all()
-    assert [(stage.stage, stage.items, stage.revised) for stage in read_revision_rounds(team.project)] == [
+    stages = revisions_of_repeating(team.project, read_accuracy(project=team.project))
+    assert [(stage.stage, stage.items, stage.revised) for stage in stages] == [
         ("data", 1, {}),
         ("validators", 1, {1: 1}),
     ]
