@@ -5,51 +5,21 @@ from typing import Any
 
 from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, ordered_list, resolve, split
 
+#: Fields whose word is not their key.
 _FIELDS = {
     "env_info": "environment information",
-    "language": "language",
     "context": "dialogue so far",
-    "tasks": "tasks",
     "extra": "extra field",
-    "user_message": "user message",
-    "policy": "policy",
-    "information": "information",
     "native_information": "native information label",
-    "candidate_messages": "candidate messages",
     "chosen": "chosen candidate message",
-    "steps": "steps",
     "name": "tool",
-    "arguments": "arguments",
-    "observation": "observation",
     "inferable": "inferable argument",
     "depends_on": "dependencies",
-    "question": "question",
-    "user_reply": "user reply",
-    "text": "text",
-    "answer_type": "answer type",
-    "role": "role",
-    "content": "content",
-    "type": "type",
-    "id": "id",
-    "system_prompt": "system prompt",
     "user_query": "query",
-    "scenario": "scenario",
-    "constraints": "constraints",
-    "dimension": "dimension",
-    "category": "category",
-    "parameters": "parameters",
-    "variants": "variants",
     "anchor": "span of the system prompt",
-    "validator": "validator",
-    "code": "code",
-    "function": "function",
     "form": "built-in validator",
     "good": "good examples",
     "bad": "bad examples",
-    "answer": "answer",
-    "unsolved_set": "unsolved set",
-    "reference_trajectory": "reference trajectory",
-    "calls": "calls",
     "final": "final response",
     "tool_codes": "code of the tool",
 }
@@ -133,9 +103,13 @@ def _field(parts: tuple[str, ...]) -> list[str]:
         return ["reason why " + " › ".join(split(rest[0]) if rest[0][:1] == "/" else rest) + " is inferable"]
     if head == "context" and rest:
         number = int(rest[0]) + 1 if rest[0].isdigit() and rest[0].isascii() and len(rest[0]) < 9 else rest[0]
-        return [f"message {number} of the dialogue so far", *([_FIELDS.get(rest[1], rest[1])] if rest[1:] else [])]
-    word = _FIELDS.get(head, head)
+        return [f"message {number} of the dialogue so far", *([_word(rest[1])] if rest[1:] else [])]
+    word = _word(head)
     return [f"{word} " + " › ".join(rest)] if rest else [word]
+
+
+def _word(field: str) -> str:
+    return _FIELDS.get(field, field.replace("_", " "))
 
 
 #: Lists of items that are named by their number, each with its own function.

@@ -178,7 +178,7 @@ def explore(task: TaskGraph, path: Sequence[Batch], *, start: int = 0, only_opti
         left=tree.tally(done).total,
         optimal_left=tree.optimal_below(done, len(taken)),
         path=write_path(taken),
-        fewest_from_here=tree.counter.batches_left(done),
+        fewest_from_here=tree.graph.batches_left(done),
         overall_fewest=tree.fewest_batches,
         problem=problem,
     )

@@ -61,82 +61,120 @@ from annotator.core.comparison import from_pointer
 from annotator.core.comparison.anchors import Document
 from annotator.core.editing import arguments, case, case_parts, shaping, steps, tasks, values
 from annotator.core.editing.problems import EditProblem
+from annotator.core.editing.rebasing import (
+    About,
+    about,
+    about_accepted,
+    about_edges,
+    about_graphs,
+    about_inferable,
+    about_new,
+    about_value,
+    is_unchanged,
+)
 from annotator.core.editing.scope import Edit, Tools
 from annotator.core.schema import SchemaProblem, read_document
 
-OPERATIONS: dict[str, Callable[[Edit], str]] = {
-    "set": values.set_value,
-    "set_language": values.set_language,
-    "set_env_info": values.set_env_info,
-    "add_context": values.add_context,
-    "set_context": values.set_context,
-    "delete_context": values.delete_context,
-    "add_task": tasks.add_task,
-    "delete_task": tasks.delete_task,
-    "move_task": tasks.move_task,
-    "choose_candidate": tasks.choose_candidate,
-    "add_candidate": tasks.add_candidate,
-    "add_step": steps.add_step,
-    "delete_step": steps.delete_step,
-    "move_step": steps.move_step,
-    "duplicate_step": steps.duplicate_step,
-    "set_dependencies": steps.set_dependencies,
-    "add_dependency": steps.add_dependency,
-    "remove_dependency": steps.remove_dependency,
-    "accept_dependencies": shaping.accept_dependencies,
-    "set_shape": shaping.set_shape,
-    "copy_shape": shaping.copy_shape,
-    "set_argument": arguments.set_argument,
-    "delete_argument": arguments.delete_argument,
-    "rename_argument": arguments.rename_argument,
-    "set_arguments": arguments.set_arguments,
-    "set_inferable": arguments.set_inferable,
-    "set_observation": arguments.set_observation,
+Op = Mapping[str, Any]
+#: The function that makes the edit, and what the edit is about: places that must be unchanged if it is made again on a
+#: later version of the document.
+Operation = tuple[Callable[[Edit], str], About]
+
+#: The operations on a dialogue of tasks.
+OPERATIONS: dict[str, Operation] = {
+    "set": (values.set_value, about_value),
+    "set_language": (values.set_language, about("/language")),
+    "set_env_info": (values.set_env_info, about("{item}/env_info")),
+    "add_context": (values.add_context, about("/context")),
+    "set_context": (values.set_context, about("{anchor}")),
+    "delete_context": (values.delete_context, about("/context")),
+    "add_task": (tasks.add_task, about_new("/tasks")),
+    "delete_task": (tasks.delete_task, about("{anchor}")),
+    "move_task": (tasks.move_task, about("{list}#order", "{anchor}/id")),
+    "choose_candidate": (
+        tasks.choose_candidate,
+        about("{item}/user_message", "{item}/chosen", "{item}/candidate_messages/{id}/text"),
+    ),
+    "add_candidate": (tasks.add_candidate, about("{item}/id")),
+    "add_step": (steps.add_step, about_new("{item}/steps", "{item}/id")),
+    "delete_step": (steps.delete_step, about("{anchor}")),
+    "move_step": (steps.move_step, about("{list}#order", "{anchor}/id")),
+    "duplicate_step": (steps.duplicate_step, about("{anchor}")),
+    "set_dependencies": (steps.set_dependencies, about_edges),
+    "add_dependency": (steps.add_dependency, about_edges),
+    "remove_dependency": (steps.remove_dependency, about_edges),
+    "accept_dependencies": (shaping.accept_dependencies, about_accepted),
+    "set_shape": (shaping.set_shape, about_graphs),
+    "copy_shape": (shaping.copy_shape, about_graphs),
+    "set_argument": (arguments.set_argument, about_value),
+    "delete_argument": (arguments.delete_argument, about_value),
+    "rename_argument": (arguments.rename_argument, about_value),
+    "set_arguments": (arguments.set_arguments, about("{step}/arguments", "{step}/name")),
+    "set_inferable": (arguments.set_inferable, about_inferable),
+    "set_observation": (arguments.set_observation, about("{step}/observation", "{step}/name")),
 }
 #: The operations on a constrained case.
-CASE_OPERATIONS: dict[str, Callable[[Edit], str]] = {
-    "set": case.set_value,
-    "set_language": case.set_language,
-    "set_json": case.set_json,
-    "set_code": case.set_code,
-    "set_category": case.set_category,
-    "set_observation": case.set_observation,
-    "add_constraint": case_parts.add_constraint,
-    "delete_constraint": case_parts.delete_constraint,
-    "move_constraint": case_parts.move_constraint,
-    "state_constraint": case_parts.state_constraint,
-    "add_variant": case_parts.add_variant,
-    "set_variant": case_parts.set_variant,
-    "delete_variant": case_parts.delete_variant,
-    "add_round": case_parts.add_round,
-    "delete_round": case_parts.delete_round,
-    "move_round": case_parts.move_round,
-    "add_call": case_parts.add_call,
-    "delete_call": case_parts.delete_call,
-    "move_call": case_parts.move_call,
-    "add_expected": case_parts.add_expected,
-    "delete_expected": case_parts.delete_expected,
+CASE_OPERATIONS: dict[str, Operation] = {
+    "set": (case.set_value, about_value),
+    "set_language": (case.set_language, about("/language")),
+    "set_json": (case.set_json, about_value),
+    "set_code": (case.set_code, about("{anchor}")),
+    "set_category": (case.set_category, about("{anchor}")),
+    "set_observation": (case.set_observation, about("{step}/observation", "{step}/name")),
+    "add_constraint": (case_parts.add_constraint, about_new("/constraints")),
+    "delete_constraint": (case_parts.delete_constraint, about("{anchor}")),
+    "move_constraint": (case_parts.move_constraint, about("{list}#order", "{anchor}/id")),
+    "state_constraint": (case_parts.state_constraint, about("/system_prompt", "{item}/text", "{item}/anchor")),
+    "add_variant": (case_parts.add_variant, about("{item}/variants", "{item}/category")),
+    "set_variant": (case_parts.set_variant, about("{item}/variants", "{item}/category")),
+    "delete_variant": (case_parts.delete_variant, about("{item}/variants", "{item}/category")),
+    "add_round": (case_parts.add_round, about_new("/reference_trajectory")),
+    "delete_round": (case_parts.delete_round, about("{anchor}")),
+    "move_round": (case_parts.move_round, about("{list}#order", "{anchor}/id")),
+    "add_call": (case_parts.add_call, about_new("{item}/calls", "{item}/id", "{item}/final")),
+    "delete_call": (case_parts.delete_call, about("{anchor}", "{item}/calls#order")),
+    "move_call": (case_parts.move_call, about("{list}#order", "{anchor}/id")),
+    "add_expected": (case_parts.add_expected, about("/unsolved_set/{name}")),
+    "delete_expected": (case_parts.delete_expected, about("{anchor}")),
 }
 _BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
 
 
-def apply(document: Document, op: Mapping[str, Any], *, toolset: Tools | None = None) -> tuple[Document, str]:
+def apply(document: Document, op: Op, *, toolset: Tools | None = None) -> tuple[Document, str]:
     """Return the document after one operation, and the anchor to look at. ``document`` itself is not changed.
 
     With a ``toolset``, a call can only get one of its tools. Raises EditProblem with a sentence; the result is a valid
     document.
     """
-    name = op.get("op")
-    operation = _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None
+    operation = _find(op, document)
     if operation is None:
+        name = op.get("op")
         known = isinstance(name, str) and any(name in operations for operations in _BY_KIND.values())
         of_others = " for dialogues of this kind" if known else ""
         raise EditProblem("", f"There is no edit “{str(name)[:40]}”{of_others}.")
+    run, _ = operation
     edit = Edit(document, op, toolset)
-    touched = operation(edit)
+    touched = run(edit)
     try:
         return read_document(edit.document), touched
     except SchemaProblem as problem:
         first = problem.problems[0]
         anchor = from_pointer(edit.document, first.pointer)
         raise EditProblem(anchor, first.message) from None
+
+
+def can_rebase(op: Op, seen: Document, current: Document) -> bool:
+    """Return whether everything that the edit is about is in ``current`` as its editor saw it in ``seen``.
+
+    True for an invalid operation, because ``apply`` refuses it with a sentence.
+    """
+    operation = _find(op, seen)
+    if operation is None:
+        return True
+    _, places = operation
+    return is_unchanged(places, op, seen, current)
+
+
+def _find(op: Op, document: Document) -> Operation | None:
+    name = op.get("op")
+    return _BY_KIND[document["kind"]].get(name) if isinstance(name, str) else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 
-from annotator.core.graph.dag import Graph, positions
+from annotator.core.graph.dag import Graph, connected, inverted, positions
 from annotator.core.graph.elimination import plan
 from annotator.core.graph.lattice import StepBound, partitions_by_length
 from annotator.core.graph.reading import MAX_CALLS
@@ -87,24 +87,17 @@ class PathCounter:
         self._known: dict[int, list[int]] = {}
         self._shapes: dict[tuple[int, ...], list[int]] = {}
         self._below = graph.ancestors
-        above = [0] * len(graph.ids)
-        for i, mask in enumerate(self._below):
-            for j in positions(mask):
-                above[j] |= 1 << i
-        self._above = tuple(above)
+        self._above = inverted(self._below)
 
     def tally(self, done: int = 0) -> Tally:
         """Return the paths from ``done`` to the end. ``done`` is a bitset of positions, including all dependencies."""
         if done not in self._tallies:
-            self._tallies[done] = self._count(((1 << len(self.graph.ids)) - 1) & ~done)
+            self._tallies[done] = self._count(done)
         return self._tallies[done]
 
-    def batches_left(self, done: int = 0) -> int:
-        """Return the fewest batches from ``done`` to the end: the longest chain among the remaining calls."""
-        return _height(((1 << len(self.graph.ids)) - 1) & ~done, self._below)
-
-    def _count(self, mask: int) -> Tally:
-        most, fewest = mask.bit_count(), _height(mask, self._below)
+    def _count(self, done: int) -> Tally:
+        mask = ((1 << len(self.graph.ids)) - 1) & ~done
+        most, fewest = mask.bit_count(), self.graph.batches_left(done)
         if most > MAX_CALLS:
             return Tally(fewest, most, None, False, Count(1) if fewest == most else TOO_MANY)
         counting = _Counting(self._below, self._above, StepBound(self.bound), self._known, self._shapes)
@@ -125,14 +118,6 @@ def count_paths(graph: Graph, bound: int = STEPS) -> Tally:
     return PathCounter(graph, bound).tally()
 
 
-def _height(mask: int, below: Sequence[int]) -> int:
-    height = 0
-    while mask:
-        mask &= ~sum(1 << v for v in positions(mask) if not below[v] & mask)
-        height += 1
-    return height
-
-
 class _Counting:
     """One count: the order, the steps left, and whether the count was cut short."""
 
@@ -145,6 +130,9 @@ class _Counting:
         shapes: dict[tuple[int, ...], list[int]],
     ) -> None:
         self.below, self.above = below, above
+        #: At each position a bitset of the calls that must run before or after it, and of those that need not.
+        self.tied = [under | over for under, over in zip(below, above, strict=True)]
+        self.apart = [~tied for tied in self.tied]
         self.bound = bound
         self.known, self.shapes = known, shapes
         self.cut = False
@@ -157,7 +145,7 @@ class _Counting:
             return self.known[mask]
         before = self.cut
         self.cut = False
-        if len(parts := self._apart(mask)) > 1:
+        if len(parts := connected(mask, self.tied)) > 1:
             result = self._beside(parts)
         elif len(parts := self._in_series(mask)) > 1:
             result = self._after(parts)
@@ -173,7 +161,7 @@ class _Counting:
         a choice.
         """
         count = 1
-        for part in self._apart(mask):
+        for part in connected(mask, self.tied):
             elimination = plan(part, self.below, self.above)
             if elimination.steps(batches) > self.bound.share:
                 return None
@@ -240,35 +228,9 @@ class _Counting:
         place = {v: 1 << i for i, v in enumerate(positions(mask))}
         return tuple(sum(place[u] for u in positions(self.below[v] & mask)) for v in place)
 
-    def _apart(self, mask: int) -> list[int]:
-        """Return the connected parts, in document order of their first calls."""
-        parts = []
-        while mask:
-            part = edge = mask & -mask
-            while edge:
-                reached = 0
-                for v in positions(edge):
-                    reached |= self.below[v] | self.above[v]
-                edge = reached & mask & ~part
-                part |= edge
-            parts.append(part)
-            mask &= ~part
-        return parts
-
     def _in_series(self, mask: int) -> list[int]:
         """Return the parts that come strictly one after the other, first to last."""
-        parts = []
-        left = mask
-        while left:
-            part = edge = left & -left
-            while edge:
-                reached = 0
-                for v in positions(edge):
-                    reached |= left & ~(self.below[v] | self.above[v])
-                edge = reached & ~part
-                part |= edge
-            parts.append(part)
-            left &= ~part
+        parts = connected(mask, self.apart)
         return sorted(parts, key=lambda part: (self.below[part.bit_length() - 1] & mask & ~part).bit_count())
 
 

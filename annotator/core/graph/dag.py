@@ -16,6 +16,33 @@ def positions(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+def inverted(needs: Sequence[int]) -> list[int]:
+    """Return, at each position, a bitset of the positions that need it."""
+    needed_by = [0] * len(needs)
+    for i, mask in enumerate(needs):
+        for j in positions(mask):
+            needed_by[j] |= 1 << i
+    return needed_by
+
+
+def connected(mask: int, near: Sequence[int]) -> list[int]:
+    """Return the connected parts of ``mask``, in order of their first positions. ``near``: the neighbours of each
+    position, as a bitset.
+    """
+    parts = []
+    while mask:
+        part = edge = mask & -mask
+        while edge:
+            reached = 0
+            for v in positions(edge):
+                reached |= near[v]
+            edge = reached & mask & ~part
+            part |= edge
+        parts.append(part)
+        mask &= ~part
+    return parts
+
+
 def find_cycle(needs: Sequence[int]) -> list[int]:
     """Return the positions of one cycle, each depending on the next and the last on the first; empty if there is none.
 
@@ -111,6 +138,17 @@ class Graph:
     def fewest_batches(self) -> int:
         """Number of nodes on the longest dependency chain: no path has fewer batches. 0 for an empty graph."""
         return max(self.columns.values(), default=-1) + 1
+
+    def batches_left(self, done: int) -> int:
+        """Return the fewest batches after ``done``, a bitset of positions including all their dependencies: the longest
+        chain among the remaining nodes.
+        """
+        depth = [0] * len(self.ids)
+        for i in self.order:
+            if not done >> i & 1:
+                need = self.needs[i]
+                depth[i] = 1 + max(depth[j] for j in positions(need)) if need else 1
+        return max(depth, default=0)
 
     @property
     def ancestors(self) -> tuple[int, ...]:

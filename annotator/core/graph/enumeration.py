@@ -210,7 +210,7 @@ class DecisionTree:
 
     def optimal_branches(self, done: int = 0, batches: int = 0) -> Iterator[Branch]:
         """Yield the next batches that keep an optimal path open; none if no optimal path is left."""
-        if batches + self.counter.batches_left(done) > self.fewest_batches:
+        if batches + self.graph.batches_left(done) > self.fewest_batches:
             return iter(())
         return (self.branch(batch, done, batches) for batch in optimal_batches(self.graph, done))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from annotator.core.graph.dag import Graph, positions
+from annotator.core.graph.dag import Graph, connected, inverted, positions
 
 _Spelled = tuple[tuple[int, ...], ...]
 #: A number for the shape of a part, and each open call's role in it.
@@ -18,13 +18,11 @@ class Interchange:
     def __init__(self, graph: Graph, kinds: Sequence[int]) -> None:
         self._needs = graph.reduced.needs
         self._order = graph.order
-        self._over = [0] * len(kinds)
-        for i, need in enumerate(self._needs):
-            for j in positions(need):
-                self._over[j] |= 1 << i
+        self._over = inverted(self._needs)
+        self._near = [need | over for need, over in zip(self._needs, self._over, strict=True)]
         self._kinds = kinds
         self._repeats = len(set(kinds)) < len(kinds)
-        self._parts = self._connected((1 << len(kinds)) - 1)
+        self._parts = connected((1 << len(kinds)) - 1, self._near)
         self._looks: dict[tuple[int, int, int], _Look] = {}
         #: The same by shape, so that equal parts are examined once. A call is then its position in its part, in
         #: document order.
@@ -75,7 +73,7 @@ class Interchange:
         colours = self._colours(left, ready)
         numbers: list[int] = []
         roles: dict[int, tuple[int, int]] = {}
-        for piece in self._connected(left):
+        for piece in connected(left, self._near):
             renumbered = sorted(positions(piece), key=lambda i: (colours[i], i))
             number = self._number(self._spelled(renumbered, piece, ready))
             numbers.append(number)
@@ -107,17 +105,3 @@ class Interchange:
             tuple(ready >> i & 1 for i in calls),
             tuple(sum(place[j] for j in positions(self._needs[i] & piece)) for i in calls),
         )
-
-    def _connected(self, mask: int) -> list[int]:
-        pieces = []
-        while mask:
-            piece = edge = mask & -mask
-            while edge:
-                reached = 0
-                for i in positions(edge):
-                    reached |= self._needs[i] | self._over[i]
-                edge = reached & mask & ~piece
-                piece |= edge
-            mask &= ~piece
-            pieces.append(piece)
-        return pieces

@@ -170,7 +170,9 @@ class Matcher:
         """Return whether an optimal path still continues from here."""
         if state.deviation:
             return False
-        return any(state.batches + self._batches_left(done) <= self.graph.fewest_batches for done in state.possible)
+        return any(
+            state.batches + self.graph.batches_left(done) <= self.graph.fewest_batches for done in state.possible
+        )
 
     def step(self, state: MatchState, batch: Sequence[Call]) -> MatchState:
         """Return the state after one more predicted batch. After a deviation, nothing changes."""
@@ -260,10 +262,3 @@ class Matcher:
             if graph.needs[i] & ~possible[0]
         )
         return ids_of(graph, ready), waiting
-
-    def _batches_left(self, done: int) -> int:
-        left = [i for i in self.graph.order if not done >> i & 1]
-        depth: dict[int, int] = {}
-        for i in left:
-            depth[i] = 1 + max((depth[j] for j in positions(self.graph.needs[i] & ~done)), default=0)
-        return max(depth.values(), default=0)

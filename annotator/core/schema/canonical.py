@@ -43,9 +43,9 @@ def normalise(value: Any) -> Any:
     """
     try:
         return _copy(value, 0)
-    except _Unfaithful:
-        # Pointers are only built now, because they would triple the cost of the usual case.
-        return _copy_with_pointer(value, "", 0)
+    except _Unfaithful as found:
+        pointer = "".join(f"/{escape(str(key))}" for key in reversed(found.path))
+        raise SchemaProblem([Problem(pointer, str(found))]) from None
 
 
 def canonical(value: Any) -> str:
@@ -111,7 +111,14 @@ def unescape(step: str) -> str:
 
 
 class _Unfaithful(Exception):
-    """Something in the value cannot be stored; the slow walk finds the place."""
+    """Something in the value cannot be stored; the message says why. ``path``: keys and indexes, innermost first.
+
+    The path grows on the way out, because building pointers on the way in would triple the cost of the usual case.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.path: list[str | int] = []
 
 
 _ATOMS = frozenset((str, int, bool, type(None)))
@@ -138,78 +145,52 @@ def _is_faithful(value: Any, depth: int) -> bool:
 
 def _copy(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
-        raise _Unfaithful
+        raise _Unfaithful(f"The value is nested more than {MAX_DEPTH} levels deep.")
     if isinstance(value, str):
-        if "\x00" in value:
-            raise _Unfaithful
-        if not value.isascii():
-            _refuse_surrogates(value)
+        if "\x00" in value or not value.isascii():
+            _refuse_unstorable(value)
         return value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
         if is_too_long(value):
-            raise _Unfaithful
+            raise _Unfaithful(too_many_digits())
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _Unfaithful
+            raise _Unfaithful("NaN and infinity are not JSON numbers.")
         return value
     depth += 1
     if isinstance(value, dict):
         out = {}
         for key, item in value.items():
-            if not isinstance(key, str) or "\x00" in key:
-                raise _Unfaithful
-            if not key.isascii():
-                _refuse_surrogates(key)
-            out[key] = _copy(item, depth)
-        return out
-    if isinstance(value, list | tuple):
-        return [_copy(item, depth) for item in value]
-    raise _Unfaithful
-
-
-def _refuse_surrogates(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _Unfaithful from None
-
-
-def _copy_with_pointer(value: Any, pointer: str, depth: int) -> Any:
-    if depth > MAX_DEPTH:
-        raise SchemaProblem([Problem(pointer, f"The value is nested more than {MAX_DEPTH} levels deep.")])
-    if isinstance(value, str):
-        return _checked_text(value, pointer)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        if is_too_long(value):
-            raise SchemaProblem([Problem(pointer, too_many_digits())])
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise SchemaProblem([Problem(pointer, "NaN and infinity are not JSON numbers.")])
-        return value
-    if isinstance(value, dict):
-        out = {}
-        for key, item in value.items():
+            # A problem of a key itself is at the object.
             if not isinstance(key, str):
-                raise SchemaProblem([Problem(pointer, "Keys of an object must be strings.")])
-            _checked_text(key, pointer)
-            out[key] = _copy_with_pointer(item, f"{pointer}/{escape(key)}", depth + 1)
+                raise _Unfaithful("Keys of an object must be strings.")
+            if "\x00" in key or not key.isascii():
+                _refuse_unstorable(key)
+            try:
+                out[key] = _copy(item, depth)
+            except _Unfaithful as found:
+                found.path.append(key)
+                raise
         return out
     if isinstance(value, list | tuple):
-        return [_copy_with_pointer(item, f"{pointer}/{index}", depth + 1) for index, item in enumerate(value)]
-    raise SchemaProblem([Problem(pointer, f"A {type(value).__name__} is not a JSON value.")])
+        items = []
+        for index, item in enumerate(value):
+            try:
+                items.append(_copy(item, depth))
+            except _Unfaithful as found:
+                found.path.append(index)
+                raise
+        return items
+    raise _Unfaithful(f"A {type(value).__name__} is not a JSON value.")
 
 
-def _checked_text(text: str, pointer: str) -> str:
+def _refuse_unstorable(text: str) -> None:
     if "\x00" in text:
-        raise SchemaProblem([Problem(pointer, "The text contains a NUL character, which cannot be stored. Remove it.")])
+        raise _Unfaithful("The text contains a NUL character, which cannot be stored. Remove it.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise SchemaProblem([Problem(pointer, HALF_CHARACTER)]) from None
-    return text
+        raise _Unfaithful(HALF_CHARACTER) from None

@@ -19,7 +19,7 @@ from annotator.core.comparison import (
     same_content,
 )
 from annotator.core.constraints import categories
-from annotator.core.editing import EditProblem, apply, can_rebase
+from annotator.core.editing import CASE_OPERATIONS, EditProblem, apply, can_rebase
 from annotator.core.schema import canonical, read_document
 from annotator.core.schema.constrained import MAX_CONSTRAINTS
 from tests.annotator.case_documents import CODE, LIMIT, PROMPT, TOOLSET, call, case, with_constraint
@@ -213,6 +213,12 @@ def test_an_edit_is_made_again_only_where_what_it_is_about_is_as_it_was(op: Any,
     name, anchor = between
     now = after(name, anchor, **({"value": "length"} if name == "set_category" else {"name": "find_ferry"}))
     assert can_rebase(op, case(), now) is fits
+
+
+@pytest.mark.parametrize("op", sorted(CASE_OPERATIONS))
+def test_every_edit_of_a_case_says_what_it_is_about(op: str) -> None:
+    _, about = CASE_OPERATIONS[op]
+    assert about({"after": "c1"}, ("constraints", "c0"), case())
 
 
 # --- two people

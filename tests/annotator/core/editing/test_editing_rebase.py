@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
+from annotator.core.comparison import split
 from annotator.core.editing import OPERATIONS, EditProblem, apply, can_rebase
-from annotator.core.editing.rebasing import ABOUT
 from tests.annotator.document_cases import on, trip
 
 T1 = "/tasks/t1"
@@ -137,7 +137,8 @@ def test_an_edit_that_makes_no_sense_is_left_to_be_refused(op):
         apply(trip(), op)
 
 
-@pytest.mark.parametrize("op", sorted(OPERATIONS))
-def test_every_operation_says_what_it_is_about(op: str) -> None:
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit["op"])
+def test_every_operation_says_what_it_is_about(edit):
     # Otherwise it would be applied to whatever another window has made of the place.
-    assert op in ABOUT
+    _, about = OPERATIONS[edit["op"]]
+    assert about(edit, split(edit.get("anchor", "")), trip())
