@@ -81,7 +81,7 @@ class CallScope:
         self.tool = tool
         arguments = step["arguments"]
         self.arguments: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
-        self.leaves, self.cut = _leaves(self.arguments, min(most, MAX_LEAVES))
+        self.leaves, self.cut = leaves_below(self.arguments, min(most, MAX_LEAVES))
         self.inferable: dict[str, str] = step.get("inferable") or {}
         self.sees = (1 << position) - 1
         self.above = 0
@@ -273,7 +273,7 @@ def _visibility(scope: TaskScope) -> None:
         )
 
 
-def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
+def leaves_below(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
     """Return pairs (path, value) of the texts and numbers below the arguments, in order, and whether there
     may be more.
     """
