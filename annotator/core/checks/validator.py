@@ -6,6 +6,7 @@ from annotator.core.checks.case_context import CaseContext
 from annotator.core.checks.registry import Found, check
 from annotator.core.constraints.code import outline
 from annotator.core.constraints.taxonomy import find_category
+from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import SchemaProblem
 from annotator.core.schema.value_words import cut, listed
 from annotator.core.validators.library import read_form
@@ -99,8 +100,7 @@ def tool_code_syntax(context: CaseContext) -> Iterator[Found]:
     for name, code in context.document["tool_codes"].items():
         problem = outline(code).problem
         if problem:
-            key = name.replace("~", "~0").replace("/", "~1")
-            yield f"/tool_codes/{key}", code, f"The code of {cut(name)} cannot be read as Python: {problem}."
+            yield f"/tool_codes/{escape(name)}", code, f"The code of {cut(name)} cannot be read as Python: {problem}."
 
 
 def _validators_with_code(context: CaseContext) -> Iterator[tuple[str, str, str | None]]:

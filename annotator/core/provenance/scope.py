@@ -9,7 +9,7 @@ from annotator.core.graph import GraphReading, read_graph
 from annotator.core.provenance.search_targets import Body, Observation, Text
 from annotator.core.provenance.value_forms import is_value
 from annotator.core.provenance.work_budget import Work
-from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import pointer
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 
 
@@ -296,4 +296,4 @@ def leaves_below(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple
 
 def anchor_below(anchor: str, path: tuple[Any, ...]) -> str:
     """Return the anchor of a place below a call's arguments."""
-    return f"{anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)
+    return f"{anchor}/arguments{pointer(path)}"
