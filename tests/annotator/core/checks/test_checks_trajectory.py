@@ -25,7 +25,10 @@ def test_the_same_call_twice_in_one_task() -> None:
     twice = [call("s0", "book_room", hotelId="H", nights=1), call("s1", "book_room", nights=1, hotelId="H")]
     bad = with_steps(*twice, answer("s0 s1"))
     assert of("trajectory.repeated_call", bad) == [
-        ("/tasks/t1/steps/s1/arguments", "s1 repeats s0: same tool, same arguments. Delete one, or explain why both are needed.")
+        (
+            "/tasks/t1/steps/s1/arguments",
+            "s1 repeats s0: same tool, same arguments. Delete one, or explain why both are needed.",
+        )
     ]
     twice[1]["arguments"]["nights"] = 2
     assert of("trajectory.repeated_call", with_steps(*twice, answer("s0 s1"))) == []
