@@ -1,15 +1,17 @@
 """The parts of a constrained case that checks read: its trajectory, constraints and validators."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from annotator.core.checks.context import CallContext, Context
+from annotator.core.checks.registry import Found
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.constraints.feasibility import feasibility_findings
 from annotator.core.constraints.reading_case import case_of, replay_of
 from annotator.core.constraints.replay import Replay
-from annotator.core.findings import Finding, Severity, Stage
+from annotator.core.findings import Severity, Stage
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.validators.trial import Outcome
 
@@ -61,14 +63,13 @@ class CaseContext(Context):
         return f"/constraints/{self.document['constraints'][position]['id']}"
 
     @cached_property
-    def feasibility(self) -> dict[str, list[Finding]]:
-        """The findings that need no code to run, by check, with anchors of this document."""
-        found: dict[str, list[Finding]] = {}
+    def feasibility(self) -> Mapping[str, list[Found]]:
+        """What prevents solving the case within its constraints, by check."""
+        found: dict[str, list[Found]] = defaultdict(list)
         for finding in feasibility_findings(self.case_data):
             position = int(finding.anchor.rpartition("/")[2])
-            anchor = self.constraint_anchor(position)
-            moved = Finding(finding.check, finding.severity, anchor, finding.message, finding.value_hash)
-            found.setdefault(finding.check, []).append(moved)
+            place = self.constraint_anchor(position), self.case_data.content(position), finding.message
+            found[finding.check].append(place)
         return found
 
     @cached_property

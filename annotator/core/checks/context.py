@@ -1,19 +1,16 @@
 """The input of the checks: one document, split into the parts that most checks need."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Severity, Stage
 from annotator.core.graph import GraphProblem, GraphReading, read_graph
-from annotator.core.provenance.scope import DocumentScope
+from annotator.core.provenance.scope import MAX_LEAVES, DocumentScope, anchor_below, leaves_below
 from annotator.core.provenance.value_search import Finder
-from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 from annotator.core.schema.violations import Budget, Violation, find_violations
-
-#: Values that are checked in one call. A call with more values is too large to review.
-MAX_LEAVES = 2_000
 
 
 class CallContext:
@@ -31,18 +28,14 @@ class CallContext:
 
     @property
     def leaves(self) -> list[tuple[tuple[Any, ...], Any]]:
-        """Pairs (path of keys and indexes, text or number) of everything below the arguments."""
+        """Pairs (path of keys and indexes, text or number) of everything below the arguments, up to MAX_LEAVES."""
         if self._leaves is None:
-            arguments = self.arguments or {}
-            if len(arguments) > MAX_LEAVES or any(isinstance(value, dict | list) for value in arguments.values()):
-                self._leaves = list(_walk(arguments))
-            else:
-                self._leaves = [((key,), value) for key, value in arguments.items() if _is_leaf(value)]
+            self._leaves, _ = leaves_below(self.arguments or {}, MAX_LEAVES)
         return self._leaves
 
     def anchor_of(self, path: tuple[Any, ...]) -> str:
         """Return the anchor of a place below the arguments."""
-        return f"{self.anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)
+        return anchor_below(self.anchor, path)
 
 
 class TaskContext:
@@ -84,19 +77,6 @@ class TaskContext:
 class Context:
     """One document to check."""
 
-    __slots__ = (
-        "_graph_problems",
-        "_provenance",
-        "_texts",
-        "_violations",
-        "calls",
-        "document",
-        "settings",
-        "severities",
-        "stage",
-        "tasks",
-        "toolset",
-    )
     #: The constrained case, in a list. Empty for other kinds of documents, so checks of cases do not run on them.
     case: Sequence[dict[str, Any]] = ()
 
@@ -115,38 +95,27 @@ class Context:
         self.severities = severities
         self.tasks = [TaskContext(index, task, toolset) for index, task in enumerate(document["tasks"])]
         self.calls = [call for task in self.tasks for call in task.calls]
-        self._violations: list[Violation] | None = None
-        self._graph_problems: list[tuple[TaskContext, GraphProblem]] | None = None
-        self._provenance: Finder | None = None
-        self._texts: list[tuple[str, str]] | None = None
 
-    @property
+    @cached_property
     def violations(self) -> list[Violation]:
         """The places where calls violate the schemas of their tools."""
-        if self._violations is None:
-            budget = Budget()
-            self._violations = [
-                violation
-                for call in self.calls
-                if call.tool is not None and call.arguments is not None
-                for violation in find_violations(call.tool, call.arguments, f"{call.anchor}/arguments", budget)
-            ]
-        return self._violations
+        budget = Budget()
+        return [
+            violation
+            for call in self.calls
+            if call.tool is not None and call.arguments is not None
+            for violation in find_violations(call.tool, call.arguments, f"{call.anchor}/arguments", budget)
+        ]
 
-    @property
+    @cached_property
     def graph_problems(self) -> list[tuple[TaskContext, GraphProblem]]:
         """The problems of the tasks' graphs."""
-        if self._graph_problems is None:
-            self._graph_problems = [(task, problem) for task in self.tasks for problem in task.reading.problems]
-        return self._graph_problems
+        return [(task, problem) for task in self.tasks for problem in task.reading.problems]
 
-    @property
+    @cached_property
     def provenance(self) -> Finder:
         """The sources of the calls' argument values."""
-        if self._provenance is None:
-            readings = [task.reading for task in self.tasks]
-            self._provenance = Finder(DocumentScope(self.document, self.toolset, readings))
-        return self._provenance
+        return Finder(DocumentScope(self.document, self.toolset, [task.reading for task in self.tasks]))
 
     @property
     def call_groups(self) -> list[list[CallContext]]:
@@ -158,18 +127,16 @@ class Context:
         """Pairs (anchor, text) of the messages that set a task."""
         return [(f"{task.anchor}/user_message", task.task["user_message"]) for task in self.tasks]
 
-    @property
+    @cached_property
     def user_texts(self) -> list[tuple[str, str]]:
         """Pairs (anchor, text) of what the user says: messages and replies to clarifications."""
-        if self._texts is None:
-            texts = []
-            for task in self.tasks:
-                texts.append((f"{task.anchor}/user_message", task.task["user_message"]))
-                for step in task.clarifications:
-                    if step["user_reply"]:
-                        texts.append((f"{task.step_anchor(step)}/user_reply", step["user_reply"]))
-            self._texts = texts
-        return self._texts
+        texts = []
+        for task in self.tasks:
+            texts.append((f"{task.anchor}/user_message", task.task["user_message"]))
+            for step in task.clarifications:
+                if step["user_reply"]:
+                    texts.append((f"{task.step_anchor(step)}/user_reply", step["user_reply"]))
+        return texts
 
     def assistant_texts(self) -> Iterator[tuple[str, str]]:
         """Yield pairs (anchor, text) of what the assistant says: questions and answers."""
@@ -180,21 +147,3 @@ class Context:
             for step in task.answers:
                 if step["text"]:
                     yield f"{task.step_anchor(step)}/text", step["text"]
-
-
-def _walk(value: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    left = MAX_LEAVES
-    stack: list[tuple[tuple[Any, ...], Any]] = [((), value)]
-    while stack and left:
-        path, node = stack.pop()
-        left -= 1
-        if isinstance(node, dict):
-            stack += [((*path, key), part) for key, part in node.items()]
-        elif isinstance(node, list):
-            stack += [((*path, index), part) for index, part in enumerate(node)]
-        elif _is_leaf(node):
-            yield path, node
-
-
-def _is_leaf(value: Any) -> bool:
-    return value is not None and value is not True and value is not False

@@ -1,34 +1,34 @@
 """The registry of checks, and the description of each for pages."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal
 
 from annotator.core.checks.context import Context
 from annotator.core.findings import STAGES, Finding, Severity, Stage
 from annotator.core.schema.canonical import shortened, value_hash
 
+#: What a check finds: the anchor of a place, the value that the finding is about (None if it is missing), a sentence.
+Found = tuple[str, Any, str]
+#: Takes the Context; a CaseContext if the check runs only with a "case".
+Run = Callable[[Any], Iterable[Found]]
+#: The lists of a context that a check may need.
+OnlyWith = Literal["violations", "graph_problems", "tasks", "case"]
 
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """One automatic check. Subclasses set the class attributes and yield findings; the docstring describes the check.
+    """One automatic check. ``check`` says what the fields mean."""
 
-    ``to_do`` marks work that is only unfinished: "info" on import and save, its own severity from submission on.
-    ``only_with`` names a list of the context; the check runs only if that list is not empty. ``in_cases`` is the
-    severity in a constrained case, if it differs.
-    """
-
-    id: ClassVar[str]
-    title: ClassVar[str]
-    severity: ClassVar[Severity]
-    to_do: ClassVar[bool] = False
-    only_with: ClassVar[Literal["violations", "graph_problems", "tasks", "case"] | None] = None
-    in_cases: ClassVar[Severity | None] = None
-
-    def run(self, context: Context) -> Iterator[Finding]:
-        """Yield the findings in one document, in any order."""
-        raise NotImplementedError
+    id: str
+    title: str
+    severity: Severity
+    run: Run
+    to_do: bool
+    only_with: OnlyWith | None
+    in_cases: Severity | None
 
     def finding(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
         """Return a finding of this check about ``value`` at ``anchor``."""
@@ -48,15 +48,31 @@ class CheckInfo:
 
 
 _CHECKS: dict[str, Check] = {}
-_C = TypeVar("_C", bound=type[Check])
 
 
-def register(check: _C) -> _C:
-    """Register a check. Use it as a class decorator."""
-    if check.id in _CHECKS:
-        raise ValueError(f"There are two checks with the id {check.id}.")
-    _CHECKS[check.id] = check()
-    return check
+def check(
+    id: str,
+    title: str,
+    severity: Severity,
+    *,
+    to_do: bool = False,
+    only_with: OnlyWith | None = None,
+    in_cases: Severity | None = None,
+) -> Callable[[Run], Check]:
+    """Register a function as a check. It yields what it finds in one document, in any order; pages show its docstring.
+
+    ``to_do`` marks work that is only unfinished: "info" on import and save, its own severity from submission on.
+    ``only_with`` names a list of the context; the check runs only if that list is not empty. ``in_cases`` is the
+    severity in a constrained case, if it differs.
+    """
+    if id in _CHECKS:
+        raise ValueError(f"There are two checks with the id {id}.")
+
+    def register(run: Run) -> Check:
+        _CHECKS[id] = made = Check(id, title, severity, run, to_do, only_with, in_cases)
+        return made
+
+    return register
 
 
 def all_checks() -> list[CheckInfo]:
@@ -66,7 +82,7 @@ def all_checks() -> list[CheckInfo]:
             id=check.id,
             family=check.id.partition(".")[0],
             title=check.title,
-            description=" ".join(inspect.cleandoc(check.__doc__ or "").split()),
+            description=" ".join(inspect.cleandoc(check.run.__doc__ or "").split()),
             severities={stage: default_severity(check, stage, {}) for stage in STAGES},
         )
         for check in sorted(_CHECKS.values(), key=lambda check: check.id)

@@ -64,7 +64,7 @@ def run_checks(
     findings: list[Finding] = []
     for check in checks:
         if check.only_with is None or getattr(context, check.only_with):
-            found = list(islice(check.run(context), MAX_LISTED + 1))
+            found = [check.finding(context, *one) for one in islice(check.run(context), MAX_LISTED + 1)]
             if len(found) > MAX_LISTED:
                 more = (
                     f"“{check.title}” applies to more than {MAX_LISTED} places. Only the first ones are "

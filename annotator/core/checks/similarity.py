@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from annotator.core.checks.context import Context
-from annotator.core.checks.registry import Check, default_severity, register
+from annotator.core.checks.registry import Found, check, default_severity
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.findings import Finding, Stage
 from annotator.core.schema.canonical import value_hash
@@ -104,29 +104,20 @@ def near_duplicate_finding(
     it is outdated when that changes.
     """
     chosen = settings.severities if settings else {}
-    severity = default_severity(_NEAR_DUPLICATE, stage, chosen)
+    severity = default_severity(near_duplicate, stage, chosen)
     if severity == "off":
         return None
     message = (
         f"The user’s messages overlap by {100 * similarity:.0f} % with those of “{cut(other)}”. "
         "Change them, or reject one of the two dialogues."
     )
-    return Finding(_NEAR_DUPLICATE.id, severity, "", message, value_hash(dialogue_text(document)))
+    return Finding(near_duplicate.id, severity, "", message, value_hash(dialogue_text(document)))
 
 
-@register
-class NearDuplicate(Check):
+@check("dialogue.near_duplicate", "A dialogue is nearly the same as another one", "warning")
+def near_duplicate(context: Context) -> Iterator[Found]:
     """Another dialogue in the project is nearly the same. Assay compares dialogues after each import."""
-
-    id = "dialogue.near_duplicate"
-    title = "A dialogue is nearly the same as another one"
-    severity = "warning"
-
-    def run(self, context: Context) -> Iterator[Finding]:
-        return iter(())
-
-
-_NEAR_DUPLICATE = NearDuplicate()
+    return iter(())
 
 
 def _fill_empty_bins(lowest: list[int | None]) -> list[int]:

@@ -43,9 +43,11 @@ class Case:
 
     def finding(self, check: str, position: int, message: str, severity: Severity = "error") -> Finding:
         """Return a finding at one constraint. Pages name its place before the message, so the message does not."""
-        constraint = self.constraints[position]
-        content = constraint.model_dump(mode="json", exclude={"extra"})
-        return Finding(check, severity, f"/constraints/{position}", message, value_hash(content))
+        return Finding(check, severity, f"/constraints/{position}", message, value_hash(self.content(position)))
+
+    def content(self, position: int) -> dict[str, Any]:
+        """Return what a finding at one constraint is about."""
+        return self.constraints[position].model_dump(mode="json", exclude={"extra"})
 
 
 def parameters_of(constraint: Constraint) -> Parameters | None:

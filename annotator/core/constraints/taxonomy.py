@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from annotator.core.constraints.model import Constraint, Dimension, Parameters
 from annotator.core.constraints.rounds import Judgement, Limits, Past, Round
-from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.schema.exact_json import pointer
 
 P = TypeVar("P", bound=Parameters)
 
@@ -160,5 +160,4 @@ _SENTENCES = {"missing": "This parameter is required."}
 def _problem(place: str, item: Any) -> Problem:
     # For a number or "inf", pydantic names the branch it tried last.
     steps = [step for step in item["loc"] if not str(step).startswith(("constrained-int", "literal["))]
-    pointer = place + "".join(f"/{escape(str(step))}" for step in steps)
-    return Problem(pointer, in_words(item, _SENTENCES))
+    return Problem(place + pointer(steps), in_words(item, _SENTENCES))

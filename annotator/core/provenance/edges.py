@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.graph.dag import positions
-from annotator.core.provenance.scope import CallScope, SearchTarget, TaskScope, is_acknowledgement
-from annotator.core.provenance.search_targets import Hit, Quality, Text, pointer
+from annotator.core.provenance.scope import CallScope, SearchTarget, TaskScope, anchor_below, is_acknowledgement
+from annotator.core.provenance.search_targets import Hit, Quality, Text
 from annotator.core.provenance.value_forms import Forms, is_specific
 from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.provenance.work_budget import PLACE, Work
@@ -240,7 +240,7 @@ def _suggest(task: TaskScope, found: Found, forms: Forms, chosen: _Candidate, *,
     return Suggestion(
         step=call.step["id"],
         needs=needed,
-        argument=f"{call.anchor}/arguments{pointer(found.path)}",
+        argument=anchor_below(call.anchor, found.path),
         path=path,
         why=f"{needed} ({tool}) returned “{shown}”{where}.",
         weak=weak,

@@ -9,7 +9,7 @@ from annotator.core.graph import GraphReading, read_graph
 from annotator.core.provenance.search_targets import Body, Observation, Text
 from annotator.core.provenance.value_forms import is_value
 from annotator.core.provenance.work_budget import Work
-from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import pointer
 from annotator.core.schema.toolsets import CompiledToolset, Tool
 
 
@@ -81,7 +81,7 @@ class CallScope:
         self.tool = tool
         arguments = step["arguments"]
         self.arguments: dict[str, Any] = arguments if isinstance(arguments, dict) else {}
-        self.leaves, self.cut = _leaves(self.arguments, min(most, MAX_LEAVES))
+        self.leaves, self.cut = leaves_below(self.arguments, min(most, MAX_LEAVES))
         self.inferable: dict[str, str] = step.get("inferable") or {}
         self.sees = (1 << position) - 1
         self.above = 0
@@ -273,7 +273,7 @@ def _visibility(scope: TaskScope) -> None:
         )
 
 
-def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
+def leaves_below(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any, ...], Any]], bool]:
     """Return pairs (path, value) of the texts and numbers below the arguments, in order, and whether there
     may be more.
     """
@@ -296,4 +296,4 @@ def _leaves(arguments: dict[str, Any], most: int) -> tuple[list[tuple[tuple[Any,
 
 def anchor_below(anchor: str, path: tuple[Any, ...]) -> str:
     """Return the anchor of a place below a call's arguments."""
-    return f"{anchor}/arguments" + "".join(f"/{escape(str(step))}" for step in path)
+    return f"{anchor}/arguments{pointer(path)}"

@@ -24,7 +24,7 @@ from annotator.core.provenance.numbers_and_dates import (
 )
 from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, is_joined, squash
 from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
-from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import pointer
 
 #: Characters of one text that are searched; the rest is ignored.
 MAX_CHARACTERS = 200_000
@@ -374,11 +374,6 @@ class Observation:
 
 Body = Text | Observation
 _RANK = {Quality.EXACT: 0, Quality.NORMALISED: 1, Quality.INSIDE: 2}
-
-
-def pointer(path: tuple[Any, ...]) -> str:
-    """Return a path of keys and indexes as a JSON pointer."""
-    return "".join(f"/{escape(str(step))}" for step in path)
 
 
 def _apart(text: str, start: int, end: int) -> bool:

@@ -12,7 +12,7 @@ from annotator.core.provenance.scope import CallScope, DocumentScope, SearchTarg
 from annotator.core.provenance.search_targets import Body
 from annotator.core.provenance.value_forms import Forms, forms_for
 from annotator.core.provenance.work_budget import LOOK
-from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import pointer
 
 
 class Origin(StrEnum):
@@ -97,7 +97,7 @@ class Finder:
         work = self.scope.work
         if not work.spend(LOOK):
             found.origin = Origin.UNKNOWN
-        elif call.inferable and call.reason_at("".join(f"/{escape(str(step))}" for step in path)) is not None:
+        elif call.inferable and call.reason_at(pointer(path)) is not None:
             found.origin = Origin.INFERABLE
         elif forms.common:
             found.origin = Origin.COMMON

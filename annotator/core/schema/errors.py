@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
+from annotator.core.schema.exact_json import pointer
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -61,3 +65,8 @@ def in_words(item: Any, own: Mapping[str, str] | None = None) -> str:
     """
     words = (own or {}).get(item["type"]) or _WORDS.get(item["type"])
     return f"{item['msg']}." if words is None else words.format(**item.get("ctx", {}))
+
+
+def problems_of(error: ValidationError) -> SchemaProblem:
+    """Return what a model reports, each problem with its pointer and a sentence."""
+    return SchemaProblem([Problem(pointer(item["loc"]), in_words(item)) for item in error.errors(include_url=False)])

@@ -17,7 +17,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -178,6 +178,11 @@ def is_too_long(number: int) -> bool:
 def escape(key: str) -> str:
     """Return a key as one part of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
+
+
+def pointer(path: Iterable[object]) -> str:
+    """Return a path of keys and indexes as a JSON pointer."""
+    return "".join(f"/{escape(str(step))}" for step in path)
 
 
 class _Flaw:

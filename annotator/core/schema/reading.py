@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from annotator.core.schema.canonical import encode_faithful, escape, normalise
+from annotator.core.schema.canonical import encode_faithful, normalise
 from annotator.core.schema.constrained import MAX_CODES, Constrained
 from annotator.core.schema.documents import MultiTurn
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
-from annotator.core.schema.exact_json import load_stored
+from annotator.core.schema.exact_json import load_stored, pointer
 
 KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
 
@@ -62,8 +62,7 @@ def _problem(item: Any) -> Problem:
     if steps[-2:-1] == ["arguments"] and steps[-1] in ("dict[str,any]", "str"):
         # For an object or a text, pydantic names the branch it tried.
         steps.pop()
-    pointer = "".join(f"/{escape(str(step))}" for step in steps)
-    return Problem(pointer, in_words(item, _SENTENCES))
+    return Problem(pointer(steps), in_words(item, _SENTENCES))
 
 
 def _of_tasks(document: dict[str, Any]) -> Iterator[Problem]:

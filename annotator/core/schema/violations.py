@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import jsonschema_rs
 
-from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import escape, pointer
 from annotator.core.schema.toolsets import Tool, count_characters, count_values
 from annotator.core.schema.value_words import closest, listed, options, path_name, shown, types
 
@@ -116,7 +116,7 @@ def _explain(
     tool: Tool, error: jsonschema_rs.ValidationError, value: Any, anchor: str, depth: int
 ) -> Iterator[Violation]:
     path = error.instance_path
-    here = _place(anchor, path)
+    here = anchor + pointer(path)
     details = error.kind.as_dict()
     name = path_name(path)
     match error.kind.name:
@@ -183,7 +183,7 @@ def _alternatives(
     """Explain a value that fits no alternative: if all require another type, the types; if one has this type, its
     violations.
     """
-    here, name = _place(anchor, error.instance_path), path_name(error.instance_path) or "arguments"
+    here, name = anchor + pointer(error.instance_path), path_name(error.instance_path) or "arguments"
     wanted: list[str] = []
     fitting: list[list[jsonschema_rs.ValidationError]] = []
     for errors in error.kind.as_dict()["context"]:
@@ -208,7 +208,3 @@ def _alternatives(
             value,
             f"“{name}” must fit exactly one of the forms that its schema allows, but it fits several.",
         )
-
-
-def _place(anchor: str, path: list[str | int]) -> str:
-    return anchor + "".join(f"/{escape(str(step))}" for step in path)

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from annotator.core.schema.canonical import escape
-from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.schema.errors import Problem, SchemaProblem, problems_of
 from annotator.core.schema.formats import LINES
 from annotator.core.validators import checking
 from annotator.core.validators.aspects import Aspect
@@ -97,15 +96,7 @@ class Form:
         try:
             return self.model.model_validate(parameters).model_dump()
         except ValidationError as error:
-            raise SchemaProblem(
-                [
-                    Problem(
-                        "".join(f"/{escape(str(step))}" for step in one["loc"]),
-                        in_words(one),
-                    )
-                    for one in error.errors(include_url=False)
-                ]
-            ) from None
+            raise problems_of(error) from None
 
     def accepts(self, response: str, parameters: Mapping[str, Any]) -> tuple[bool, str]:
         """Return the verdict on a response and the reason. The parameters are as returned by ``read``."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
+from annotator.core.comparison.anchors import below
 from annotator.core.schema.canonical import unescape
 from annotator.presentation.components.jinja import macros
 from annotator.presentation.components.json_text import CLOSE, FIGURE, FIGURE_END, OPEN, Piece, is_cut, pretty_json
@@ -102,15 +103,11 @@ def _with_signs(node: Any, path: str, spans: dict[str, list[tuple[int, int] | No
     if path not in held:
         return node
     if isinstance(node, dict):
-        return {key: _with_signs(item, f"{path}/{_escaped(key)}", spans, held) for key, item in node.items()}
+        return {key: _with_signs(item, below(path, key), spans, held) for key, item in node.items()}
     if isinstance(node, list):
-        return [_with_signs(item, f"{path}/{i}", spans, held) for i, item in enumerate(node)]
+        return [_with_signs(item, below(path, i), spans, held) for i, item in enumerate(node)]
     if not isinstance(node, str):
         return f"{FIGURE[1]}{json.dumps(node)}{FIGURE_END[0]}"
     for start, end in reversed(_joined([span or (0, len(node)) for span in spans[path]], len(node))):
         node = f"{node[:start]}{OPEN}{node[start:end]}{CLOSE}{node[end:]}"
     return node
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from annotator.core.comparison import describe, lookup
 from annotator.core.comparison.anchors import covers
 from annotator.core.provenance import CallTrace, Origin, Provenance, Source
-from annotator.core.schema.canonical import escape
+from annotator.core.schema.exact_json import pointer
 from annotator.presentation.components.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
 
 #: Sources shown for one value; the nearest come first.
@@ -63,7 +63,7 @@ def value_rows(call: CallTrace, document: dict[str, Any]) -> ValueRows:
         rows.append(
             ValueRow(
                 anchor=one.anchor,
-                path="".join(f"/{escape(str(key))}" for key in one.path),
+                path=pointer(one.path),
                 name=" › ".join(str(key + 1) if isinstance(key, int) else key for key in one.path),
                 value=text if len(text) <= 90 else f"{text[:89]}…",
                 origin=str(one.origin),

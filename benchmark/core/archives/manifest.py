@@ -12,8 +12,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from annotator.core.schema import Problem, SchemaProblem
-from annotator.core.schema.canonical import escape
-from annotator.core.schema.errors import in_words
+from annotator.core.schema.errors import problems_of
 from benchmark.core.files.safe_paths import is_safe_path
 
 MANIFEST = "manifest.json"
@@ -114,9 +113,4 @@ def _validated(model: type[_Model], content: dict[str, Any]) -> _Model:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise SchemaProblem(
-            [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), in_words(item))
-                for item in error.errors(include_url=False)
-            ]
-        ) from None
+        raise problems_of(error) from None
