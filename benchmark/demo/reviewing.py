@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from annotator.models import Dialogue, Project, User
 from annotator.services.dialogues.revisions import check_document
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from benchmark.demo.clock import Clock
 from reviews.models import Claim, Slot, SlotState
 from reviews.services.queue import claims
@@ -164,4 +164,4 @@ def open_slot(dialogue: Dialogue, stage: str) -> Slot:
 
 
 def document_of(record: dict[str, Any]) -> dict[str, Any]:
-    return READERS["wild"].read(record)[0].document
+    return FORMATS["wild"].read(record)[0].document

@@ -28,7 +28,7 @@ from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.record_lines import LineError, parse_record, split_lines, too_long
 from benchmark.core.files.safe_paths import is_safe_path
 from benchmark.core.files.zips import MemberStream, open_member, open_zip, refusal, shown_name
-from benchmark.core.formats import CANARY, READERS, guess_format
+from benchmark.core.formats import CANARY, FORMATS, guess_format
 
 MAX_PROBLEMS = 200
 _MAX_MANIFEST = 64 << 20
@@ -131,7 +131,7 @@ class _Verification:
         expected = manifest.counts.get("items")
         if expected is not None and expected != len(self.items):
             self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.items)}.")
-        if manifest.format in READERS and manifest.format not in self.dialogues.values():
+        if manifest.format in FORMATS and manifest.format not in self.dialogues.values():
             self._say(f"The manifest names the format {manifest.format}, but no file has records of it.")
         self._sums(manifest)
 
@@ -213,7 +213,7 @@ class _Verification:
             if record.get(CANARY) != manifest.canary:
                 self._say(f"{where}: the record does not contain the release's canary.")
             kind = kind or guess_format(record)
-            if kind in READERS:
+            if kind in FORMATS:
                 self.dialogues[file.path] = kind
                 self._dialogue(record, where, kind)
         return count
@@ -254,7 +254,7 @@ class _Verification:
         if kind == "neutral":
             self._document(record, where)
         try:
-            READERS[kind].read(record)
+            FORMATS[kind].read(record)
         except SchemaProblem as problem:
             error = problem.problems[0]
             self._say(f"{where} cannot be read as {kind}, at {error.pointer or '/'}: {error.message}")

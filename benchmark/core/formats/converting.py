@@ -15,7 +15,7 @@ from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads, same
 from annotator.core.schema.layout import lay_out, on_one_line
 from benchmark.core.files.reading import RawLine, parse_line
-from benchmark.core.formats import CANARY, READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import CANARY, FORMATS, ReadDialogue
 from benchmark.core.formats.labels import wild_policy_word
 from benchmark.core.formats.native_remainder import NATIVE, native
 from benchmark.core.formats.openai_writing import round_of, turns_of
@@ -51,7 +51,7 @@ class Converter:
         self.target = target
         self.apart = apart
         self.untouched = source == target or {source, target} <= _ALIKE
-        self._reader, self._writer = READERS[source], WRITERS[target]
+        self._reader, self._writer = FORMATS[source], FORMATS[target]
 
     def convert(self, raw: RawLine) -> Converted:
         """Convert a line."""
@@ -83,7 +83,7 @@ class Converter:
         canary = data.get(CANARY)
         canary = canary if isinstance(canary, str) else None
         record = self._writer.write(variants, full=not self.untouched, canary=canary)
-        again = READERS[self.target].read(loads(dumps(record)))
+        again = FORMATS[self.target].read(loads(dumps(record)))
         if self.apart:
             out.files |= self._writer.take_files(record)
         out.lines.append(self._line(record, data, content, variants, again))

@@ -1,8 +1,9 @@
-"""The interface of every format: a reader from native records to dialogues, a writer back, and their types."""
+"""The interface of every format, from native records to dialogues and back, and what formats share."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import orjson
 
@@ -34,69 +35,38 @@ class ReadDialogue:
     text: str = ""
 
 
-class DialogueLike(Protocol):
-    """What a writer needs to know about a dialogue."""
-
-    @property
-    def external_id(self) -> str: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def variant_group(self) -> str: ...
-    @property
-    def document(self) -> dict[str, Any]: ...
-    @property
-    def tools(self) -> list[Any]: ...
-
-
-class Reader(Protocol):
-    """Reads one native record."""
-
-    def read(self, record: Any) -> list[ReadDialogue]:
-        """Return the record's dialogues, one per language, English first."""
-        ...
-
-
-class Writer(Protocol):
-    """Writes one native record.
+class Format(ABC):
+    """Reads and writes native records.
 
     ``kinds``: the kinds of documents. ``holds_all``: whether each of these can be written; if not, ``write`` must be
     tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``: the name of the file
     of records in a release; empty for the format's own name.
     """
 
-    kinds: ClassVar[frozenset[str]]
-    holds_all: ClassVar[bool]
-    joins_languages: ClassVar[bool]
-    file_name: ClassVar[str]
-
-    def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """Take the files out of a record that was written here; return them by path."""
-        ...
-
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """Return the native record of the language variants of one dialogue.
-
-        An unchanged dialogue gives the record it was read from. ``full`` asks for every field that the published
-        evaluators read, whether or not the record had it. Raises ValueError if ``items`` do not belong together.
-        """
-        ...
-
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """Return what a published evaluator can't process in the record; pointers into the documents."""
-        ...
-
-
-class FormatDefaults:
-    """Defaults of most formats: multi-turn dialogues, one language per record, no additional files."""
-
+    name: ClassVar[str]
     kinds: ClassVar[frozenset[str]] = frozenset({"multi_turn"})
     holds_all: ClassVar[bool] = True
     joins_languages: ClassVar[bool] = False
     file_name: ClassVar[str] = ""
 
+    @abstractmethod
+    def read(self, record: Any) -> list[ReadDialogue]:
+        """Return the record's dialogues, one per language, English first."""
+
+    @abstractmethod
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """Return the native record of the language variants of one dialogue.
+
+        An unchanged dialogue gives the record it was read from. ``full`` asks for every field that the published
+        evaluators read, whether or not the record had it. Raises ValueError if ``items`` do not belong together.
+        """
+
+    @abstractmethod
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """Return what a published evaluator can't process in the record; pointers into the documents."""
+
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """See ``Writer``."""
+        """Take the files out of a record that was written here; return them by path."""
         return {}
 
 
@@ -136,7 +106,7 @@ def refuse_own_field(record: dict[str, Any], problems: Problems) -> None:
         problems.add(f"/{NATIVE}", f"The field name {NATIVE} is reserved for Assay. Rename the field.")
 
 
-def only_one(items: Sequence[DialogueLike], format_name: str) -> DialogueLike:
+def only_one(items: Sequence[ReadDialogue], format_name: str) -> ReadDialogue:
     """Return the dialogue of a record that has one in one language. Raises ValueError if there are several."""
     if len(items) != 1:
         raise ValueError(f"A record of {format_name} has one dialogue. Write language variants one by one.")

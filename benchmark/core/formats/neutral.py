@@ -17,8 +17,7 @@ from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     MAX_ID,
-    DialogueLike,
-    FormatDefaults,
+    Format,
     Problems,
     ReadDialogue,
     check_id,
@@ -32,12 +31,12 @@ VERSION = 1
 _KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", CANARY))
 
 
-class NeutralFormat(FormatDefaults):
+class NeutralFormat(Format):
     name = "neutral"
     kinds = frozenset({"multi_turn", "constrained"})
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """See ``interface.Reader``."""
+        """See ``interface.Format``."""
         require_object(record)
         if "document" not in record:
             refuse_other_format(record, self.name)
@@ -77,8 +76,8 @@ class NeutralFormat(FormatDefaults):
             note(document, envelope=normalise(beside))
         return [ReadDialogue(external_id, language, group, document, tools or [], warnings, canonical(document))]
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A neutral record has one dialogue of one language."""
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Format``. A neutral record has one dialogue of one language."""
         item = only_one(items, self.name)
         record = {
             "assay": VERSION,
@@ -96,6 +95,6 @@ class NeutralFormat(FormatDefaults):
             record[CANARY] = canary
         return record
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``. Nothing is lost in this format."""
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """See ``interface.Format``. Nothing is lost in this format."""
         return []

@@ -15,8 +15,7 @@ from annotator.core.schema.exact_json import same
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
-    DialogueLike,
-    FormatDefaults,
+    Format,
     Problems,
     ReadDialogue,
     check_id,
@@ -34,11 +33,11 @@ from benchmark.core.formats.openai_writing import plain_fields
 _KNOWN = frozenset(("id", "messages", "tools"))
 
 
-class OpenAIFormat(FormatDefaults):
+class OpenAIFormat(Format):
     name = "openai"
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """See ``interface.Reader``."""
+        """See ``interface.Format``."""
         require_object(record)
         messages = record.get("messages")
         if type(messages) is not list or any(type(message) is str for message in messages):
@@ -73,8 +72,8 @@ class OpenAIFormat(FormatDefaults):
         settle_document(dialogue, record)
         return [dialogue]
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A record of this format has one dialogue of one language."""
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Format``. A record of this format has one dialogue of one language."""
         item = only_one(items, self.name)
         record = plain_fields(item)
         if full:
@@ -91,8 +90,8 @@ class OpenAIFormat(FormatDefaults):
             record[CANARY] = canary
         return record
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``: what these messages cannot represent, and what the API refuses."""
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """See ``interface.Format``: what these messages cannot represent, and what the API refuses."""
         problems = []
         for item in items:
             for task in item.document["tasks"]:
