@@ -214,15 +214,12 @@ class _Freezing:
                 ).order_by("number")
                 for definition in [load_text(version.definition)]
             ],
-            "draws": [
-                {
-                    "stage": draw.stage, "number": draw.number, "fraction": draw.fraction,
-                    "algorithm": draw.algorithm, "seed": draw.seed, "population_hash": draw.population_hash,
-                    "population_size": draw.population_size, "sample_size": draw.sample_size,
-                    "strata": draw.strata,
-                }
-                for draw in Draw.objects.filter(project=self.project).order_by("stage", "number")
-            ],
+            "draws": list(
+                Draw.objects.filter(project=self.project).order_by("stage", "number").values(
+                    "stage", "number", "fraction", "algorithm", "seed", "population_hash", "population_size",
+                    "sample_size", "strata",
+                )
+            ),
         }  # fmt: skip
 
     def _populations(self) -> list[list[Any]]:
