@@ -45,8 +45,7 @@ class Follower:
             yield from map(_row, variants)
             return
         writer = FORMATS[self.native_format]
-        together = writer.joins_languages and len({one.language for one in variants}) == len(variants)
-        for items in [variants] if together else [[one] for one in variants]:
+        for items in writer.by_record(variants):
             record = writer.write(items, full=True, canary=self.canary)
             self.files(writer.take_files(record))
             yield record

@@ -64,19 +64,14 @@ class Converter:
             name = item.data.get("id")
             return Converted(str(name)[:200] if isinstance(name, str | int) else "", [], {}, problem.problems, [])
         out = Converted(dialogues[0].external_id, [], {}, [], [])
-        for variants in self._together(dialogues):
+        for variants in self._writer.by_record(dialogues):
             try:
                 self._write(variants, item.data, raw.content, out)
             except (ValueError, KeyError) as problem:
                 out.problems.append(Problem("", f"It cannot be written as {self.target}: {problem}"))
         return out
 
-    def _together(self, dialogues: list[ReadDialogue]) -> list[list[ReadDialogue]]:
-        if self._writer.joins_languages and len({one.language for one in dialogues}) == len(dialogues):
-            return [dialogues]
-        return [[one] for one in dialogues]
-
-    def _write(self, variants: list[ReadDialogue], data: dict[str, Any], content: bytes, out: Converted) -> None:
+    def _write(self, variants: Sequence[ReadDialogue], data: dict[str, Any], content: bytes, out: Converted) -> None:
         kinds = {one.document["kind"] for one in variants}
         if not kinds <= self._writer.kinds:
             raise ValueError(f"the format cannot represent {kinds.pop()} dialogues.")

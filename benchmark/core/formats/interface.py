@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 
@@ -15,6 +15,7 @@ from benchmark.core.formats.native_remainder import NATIVE
 #: The longest external id that can be stored, including the ``:zh`` of a language variant.
 MAX_ID = 200
 CANARY = "canary"
+NO_TOOLS = "The record has no tools, so every call is to an unknown tool."
 
 
 @dataclass(slots=True)
@@ -33,6 +34,9 @@ class ReadDialogue:
     tools: list[Any]
     warnings: list[Problem] = field(default_factory=list)
     text: str = ""
+
+
+_Dialogue = TypeVar("_Dialogue", bound=ReadDialogue)
 
 
 class Format(ABC):
@@ -64,6 +68,14 @@ class Format(ABC):
     @abstractmethod
     def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
         """Return what a published evaluator can't process in the record; pointers into the documents."""
+
+    def by_record(self, variants: Sequence[_Dialogue]) -> list[Sequence[_Dialogue]]:
+        """Return the language variants of one dialogue by the record they go into: one each if the format has only one
+        language per record, or if two are in the same language.
+        """
+        if self.joins_languages and len({one.language for one in variants}) == len(variants):
+            return [variants]
+        return [[one] for one in variants]
 
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
         """Take the files out of a record that was written here; return them by path."""
@@ -104,6 +116,18 @@ def refuse_own_field(record: dict[str, Any], problems: Problems) -> None:
     """Report a field that is reserved for Assay's notes."""
     if NATIVE in record:
         problems.add(f"/{NATIVE}", f"The field name {NATIVE} is reserved for Assay. Rename the field.")
+
+
+def read_functions(record: dict[str, Any], problems: Problems, warnings: list[Problem]) -> list[Any]:
+    """Return the record's tools. Reports anything but a list of functions, and warns if there are none."""
+    tools = record.get("tools")
+    if tools is None:
+        warnings.append(Problem("/tools", NO_TOOLS))
+        return []
+    if type(tools) is not list or not all(type(tool) is dict for tool in tools):
+        problems.add("/tools", "The tools must be a list of functions.")
+        return []
+    return tools
 
 
 def only_one(items: Sequence[ReadDialogue], format_name: str) -> ReadDialogue:

@@ -23,6 +23,7 @@ from benchmark.core.formats.interface import (
     check_id,
     describe,
     only_one,
+    read_functions,
     require_object,
 )
 from benchmark.core.formats.native_remainder import native, note
@@ -55,12 +56,8 @@ class NeutralFormat(Format):
             problems.add(
                 "/variant_group", "The variant_group contains a NUL character, which cannot be stored. Remove it."
             )
-        tools = record.get("tools")
         warnings: list[Problem] = []
-        if tools is None:
-            warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
-        elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            problems.add("/tools", "The tools must be a list of functions.")
+        tools = read_functions(record, problems, warnings)
         try:
             document = read_document(record["document"])
         except SchemaProblem as problem:
@@ -74,7 +71,7 @@ class NeutralFormat(Format):
         beside = {key: value for key, value in record.items() if key not in _KNOWN}
         if beside:
             note(document, envelope=normalise(beside))
-        return [ReadDialogue(external_id, language, group, document, tools or [], warnings, canonical(document))]
+        return [ReadDialogue(external_id, language, group, document, tools, warnings, canonical(document))]
 
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A neutral record has one dialogue of one language."""

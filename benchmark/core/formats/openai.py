@@ -21,6 +21,7 @@ from benchmark.core.formats.interface import (
     check_id,
     describe,
     only_one,
+    read_functions,
     refuse_own_field,
     require_object,
     settle_document,
@@ -54,12 +55,7 @@ class OpenAIFormat(Format):
         else:
             raw = canonical({key: value for key, value in record.items() if key != CANARY})
             external_id = f"openai-{content_hash(raw)[:16]}"
-        tools = record.get("tools")
-        if tools is None:
-            warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
-            tools = []
-        elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            problems.add("/tools", "The tools must be a list of functions.")
+        tools = read_functions(record, problems, warnings)
         document = MessageReader(messages, problems, warnings).read()
         problems.raise_if_any()
         language = document["language"] or ""

@@ -14,6 +14,7 @@ from benchmark.core.formats.answer_nodes import read_steps, write_nodes
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
+    NO_TOOLS,
     Format,
     Problems,
     ReadDialogue,
@@ -117,7 +118,7 @@ class LanguageReading:
         names = [f"{prefix}tools" for prefix in (self.prefix, *PREFIXES.values())]
         key = next((name for name in names if self.record.get(name) is not None), None)
         if key is None:
-            self.warn(f"/{names[0]}", "The record has no tools, so every call is to an unknown tool.")
+            self.warn(f"/{names[0]}", NO_TOOLS)
             return []
         tools = self.record[key]
         if type(tools) is not list:

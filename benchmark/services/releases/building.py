@@ -132,7 +132,7 @@ class _Building:
         """
         writer = FORMATS[self.release.native_format]
         out = []
-        for items in self._writable(variants):
+        for items in writer.by_record(variants):
             try:
                 record = writer.write(items, full=True, canary=self.release.canary)
             except (ValueError, KeyError) as problem:
@@ -217,16 +217,6 @@ class _Building:
                     **trail,
                 }
                 yield group, item, line
-
-    def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """Return one record for all languages; one each if the format has only one language per record, or if two items
-        are in the same language.
-        """
-        joins = FORMATS[self.release.native_format].joins_languages
-        if joins and len({item.language for item in variants}) == len(variants):
-            yield variants
-        else:
-            yield from ([item] for item in variants)
 
     def _manifest(self, files: Sequence[WrittenFile], formats: dict[str, str]) -> bytes:
         frozen = self.release.frozen
