@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField
+from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Invalid
 from annotator.models import Project, User
@@ -148,7 +148,7 @@ class Plans(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        sent = _read(PlanInputSerializer, request)
+        sent = read_fields(PlanInputSerializer, request)
         known = Slot.objects.filter(project=project, public_id__in=sent["slots"]).values_list("pk", flat=True)
         plan = plans.make_plan(
             actor=actor(request),
@@ -195,7 +195,7 @@ class Pauses(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        sent = _read(PauseInputSerializer, request)
+        sent = read_fields(PauseInputSerializer, request)
         person = None
         if sent["person"]:
             people = User.objects.filter(public_id=sent["person"], memberships__project=project)
@@ -222,13 +222,6 @@ def _administered(request: Request, slug: str) -> Project:
     project = load_project(actor=actor(request), slug=slug)
     require_administrator(actor=actor(request), project=project)
     return project
-
-
-def _read(shape: type[Input], request: Request) -> dict[str, Any]:
-    serializer = shape(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    sent: dict[str, Any] = serializer.validated_data
-    return sent
 
 
 def _slot(row: Row) -> dict[str, Any]:
