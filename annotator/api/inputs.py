@@ -1,9 +1,11 @@
 """Rules for all request bodies: no unknown fields, no numbers in place of texts."""
 
+from functools import cache
 from typing import Any
 
 from django.utils.translation import gettext as _
 from rest_framework import serializers
+from rest_framework.request import Request
 
 
 class Input(serializers.Serializer[Any]):
@@ -16,6 +18,18 @@ class Input(serializers.Serializer[Any]):
                 sentence = _("Unknown field. Use: %(fields)s.") % {"fields": ", ".join(self.fields)}
                 raise serializers.ValidationError({unknown[0][:100]: [sentence]})
         return super().to_internal_value(data)
+
+
+def read_fields(shape: type[Input], request: Request) -> dict[str, Any]:
+    """Return the request's fields. Raises ValidationError (400), which names each wrong field."""
+    sent: dict[str, Any] = _reader(shape).run_validation(request.data)
+    return sent
+
+
+@cache
+def _reader(shape: type[Input]) -> Input:
+    """Return a serializer that reads requests; it keeps no request, so all share one and its fields are built once."""
+    return shape()
 
 
 class StrictCharField(serializers.CharField):

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField
+from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.models import Replay
@@ -63,12 +63,9 @@ class ReplayStart(APIView):
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Run a trajectory through the code of the tools. It runs in the background: poll until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
-        sent = ReplayInputSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
-        revision = requested_revision(request, dialogue, sent.validated_data.get("revision", ""))
-        begun = start_replay(
-            actor=actor(request), dialogue=dialogue, revision=revision, trajectory=sent.validated_data["trajectory"]
-        )
+        sent = read_fields(ReplayInputSerializer, request)
+        revision = requested_revision(request, dialogue, sent.get("revision", ""))
+        begun = start_replay(actor=actor(request), dialogue=dialogue, revision=revision, trajectory=sent["trajectory"])
         return Response(ReplaySerializer(begun).data, status=status.HTTP_202_ACCEPTED)
 
 

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField
+from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.core.validators import Subject, subject_of, subjects_of
@@ -115,9 +115,7 @@ class TrialStart(APIView):
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Try the validators that have no known outcome. It runs in the background: poll until its job has ended."""
         dialogue = requested_dialogue(request, slug, public_id)
-        sent = TrialInputSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
-        fields = sent.validated_data
+        fields = read_fields(TrialInputSerializer, request)
         revision = requested_revision(request, dialogue, fields.get("revision", ""))
         job = start_trials_of(
             actor=actor(request), revision=revision, constraint=fields["constraint"], texts=fields["responses"]

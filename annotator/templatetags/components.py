@@ -135,12 +135,6 @@ register.filter(visible_dom_id)
 
 
 @register.filter
-def at(findings: Iterable[Any], anchor: str) -> list[Any]:
-    """Return the findings at or below an anchor."""
-    return [found for found in findings if found.anchor == anchor or found.anchor.startswith(f"{anchor}/")]
-
-
-@register.filter
 def shown_json(value: Any) -> str:
     """Return a value for a field that takes JSON; empty if there is none, a text unquoted."""
     return "" if value is None else value if isinstance(value, str) else pretty_json(value)
@@ -274,17 +268,6 @@ def pager(previous: str | None = None, following: str | None = None, shown: str 
 def empty(title: str, text: str = "", href: str = "", action: str = "", icon_name: str = "inbox") -> dict[str, Any]:
     """Show an empty list: what that means and what to do."""
     return {"title": title, "text": text, "href": href, "action": action, "icon_name": icon_name}
-
-
-@register.inclusion_tag("components/sort_header.html", takes_context=True)
-def sort_header(context: Context, label: str, key: str, current: str = "", css: str = "") -> dict[str, Any]:
-    """Show a table header that sorts. ``current`` is the current order, with "-" before it if descending."""
-    query = context["request"].GET.copy()
-    for name in ("cursor", "after", "before"):
-        query.pop(name, None)
-    query["order"] = f"-{key}" if current == key else key
-    direction = {key: "ascending", f"-{key}": "descending"}.get(current, "")
-    return {"label": label, "href": f"?{query.urlencode()}", "direction": direction, "css": css}
 
 
 @register.inclusion_tag("components/pipeline.html")

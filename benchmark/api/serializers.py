@@ -7,16 +7,16 @@ from rest_framework import serializers
 
 from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
 from annotator.api.serializers import JobStateSerializer
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch, Release
-from benchmark.services.releases.requests import FORMATS, VERSION
+from benchmark.services.releases.requests import VERSION
 
 
 class ImportInputSerializer(Input):
     """A file of candidates and how to import it."""
 
     file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
-    format = serializers.ChoiceField(choices=list(READERS), help_text="The format of the records.")
+    format = serializers.ChoiceField(choices=list(FORMATS), help_text="The format of the records.")
     dry_run = serializers.BooleanField(default=False, help_text="Read, check and report, but save nothing.")
     revise = serializers.BooleanField(
         default=False, help_text="Save records with known ids and new content as revisions."

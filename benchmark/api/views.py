@@ -10,9 +10,10 @@ from rest_framework import status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer, Serializer
+from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
+from annotator.api.inputs import read_fields
 from annotator.api.pagination import KeyPagination, KeysetPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
@@ -56,7 +57,7 @@ class ImportList(APIView):
         """Start an import. It runs in the background: poll it until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
-        sent = _read(shapes.ImportInputSerializer, request)
+        sent = read_fields(shapes.ImportInputSerializer, request)
         batch = requests.start_import(
             actor=actor(request),
             project=project,
@@ -131,7 +132,7 @@ class ReleaseList(APIView):
         """Freeze the verified dialogues. It runs in the background: poll the release until its job has ended."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
-        sent = _read(shapes.ReleaseInputSerializer, request)
+        sent = read_fields(shapes.ReleaseInputSerializer, request)
         release = releases.start_release(
             actor=actor(request),
             project=project,
@@ -204,9 +205,3 @@ def _page(
 
 def _seen_by(request: Request, project: Project) -> dict[str, bool]:
     return {"oversees": releases.oversees(actor=actor(request), project=project)}
-
-
-def _read(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
-    serializer = shape(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)

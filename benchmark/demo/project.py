@@ -21,7 +21,6 @@ from annotator.services.jobs import jobs
 from benchmark.demo import constrained_cases, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
-from benchmark.models import ImportBatch
 from benchmark.services.imports.requests import start_import
 from benchmark.services.releases.requests import start_release
 from reviews.services.protocols.versions import adopt_preset
@@ -131,19 +130,11 @@ def _make_people() -> dict[str, User]:
     return people
 
 
-def _import_candidates(administrator: User, project: Project, name: str, native_format: str) -> ImportBatch:
-    path = FOLDER / name
+def _import_candidates(administrator: User, project: Project, name: str, native_format: str) -> None:
     batch = start_import(
-        actor=administrator,
-        project=project,
-        path=path,
-        filename=path.name,
-        native_format=native_format,
-        dry_run=False,
-        revise=False,
+        actor=administrator, project=project, path=FOLDER / name, filename=name, native_format=native_format
     )
     jobs.run(batch.job_id)
-    return batch
 
 
 def _records_by_id(name: str) -> dict[str, dict[str, Any]]:

@@ -7,14 +7,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from annotator.models import Dialogue, Project, User
-from annotator.services.dialogues.revisions import check_document
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from benchmark.demo.clock import Clock
 from reviews.models import Claim, Slot, SlotState
 from reviews.services.queue import claims
-from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
-from reviews.services.submission.waivers import live_waivers, waive
+from reviews.services.submission.waivers import waive_all
 
 #: Dialogue → the error type to tag when somebody fixes it.
 ERROR_TYPES = {
@@ -91,17 +89,7 @@ def review(
 ) -> None:
     """Claim the dialogue's slot in a stage and submit a review."""
     claim = claims.claim_slot(actor=person, slot=open_slot(dialogue, stage))
-    names_an_error = verdict == "fix" or (verdict == "reject" and not rulings)
-    kind = ERROR_TYPES.get(dialogue.external_id) if names_an_error else None
-    submit(
-        scenario,
-        claim,
-        verdict,
-        document=document_of(record) if record is not None else None,
-        named_errors=[{"kind": kind, "anchor": "", "note": ""}] if kind else [],
-        reason=reason,
-        rulings=rulings,
-    )
+    submit(scenario, claim, verdict, record=record, reason=reason, rulings=rulings)
 
 
 def submit(
@@ -109,22 +97,34 @@ def submit(
     claim: Claim,
     verdict: str,
     *,
+    record: dict[str, Any] | None = None,
     document: dict[str, Any] | None = None,
     named_errors: list[dict[str, Any]] | None = None,
     reason: str = "",
     rulings: dict[str, Any] | None = None,
 ) -> None:
-    """Work on a claimed slot for a while and submit a review."""
+    """Work on a claimed slot for a while and submit a review.
+
+    A fix is given as a ``record`` or as its ``document``. Without ``named_errors``, tag the dialogue's error type, if
+    the verdict needs one.
+    """
     _work(scenario, claim)
+    person, slot = claim.person, claim.slot
+    if record is not None:
+        document = document_of(record)
+    if named_errors is None:
+        names_an_error = verdict == "fix" or (verdict == "reject" and not rulings)
+        kind = ERROR_TYPES.get(slot.dialogue.external_id) if names_an_error else None
+        named_errors = [{"kind": kind, "anchor": "", "note": ""}] if kind else []
     if verdict in ("approve", "fix"):
-        _waive(claim.person, claim.slot, document or claim.slot.revision.document())
+        waive_all(actor=person, slot=slot, reason="Checked: correct in this dialogue.", document=document)
     submit_review(
-        actor=claim.person,
-        slot=claim.slot,
+        actor=person,
+        slot=slot,
         token=claim.token,
         verdict=verdict,
         document=document,
-        named_errors=named_errors or [],
+        named_errors=named_errors,
         reason=reason,
         rulings=rulings or {},
     )
@@ -143,25 +143,9 @@ def _work(scenario: Scenario, claim: Claim) -> None:
         seconds -= beat
 
 
-def _waive(person: User, slot: Slot, document: dict[str, Any]) -> None:
-    """Waive each open warning."""
-    work = load_slot_work(actor=person, public_id=slot.public_id)
-    known = live_waivers(actor=person, dialogue=slot.dialogue)
-    for finding in check_document(document, slot.revision.toolset_revision, project=slot.project, stage="submit"):
-        if finding.severity == "warning" and (finding.check, finding.anchor, finding.value_hash) not in known:
-            waive(
-                actor=person,
-                work=work,
-                check=finding.check,
-                anchor=finding.anchor,
-                value_hash=finding.value_hash,
-                reason="Checked: correct in this dialogue.",
-            )
-
-
 def open_slot(dialogue: Dialogue, stage: str) -> Slot:
     return Slot.objects.filter(dialogue=dialogue, stage=stage, state=SlotState.OPEN).order_by("index")[0]
 
 
 def document_of(record: dict[str, Any]) -> dict[str, Any]:
-    return READERS["wild"].read(record)[0].document
+    return FORMATS["wild"].read(record)[0].document

@@ -252,16 +252,7 @@ def _cross_check_from_queue(scenario: Scenario) -> None:
 def _cross_check(scenario: Scenario, claim: Claim) -> None:
     second = Review.objects.filter(stage_run=claim.slot.stage_run_id).exists()
     if second and claim.slot.dialogue.external_id in scenario.disagreements:
-        other = _disagreement(scenario, claim.slot.dialogue)
-        kind = ERROR_TYPES[claim.slot.dialogue.external_id]
-        submit(
-            scenario,
-            claim,
-            "fix",
-            document=document_of(other["record"]),
-            named_errors=[{"kind": kind, "anchor": "", "note": ""}],
-            reason=other["reason"],
-        )
+        submit(scenario, claim, "fix", **_disagreement(scenario, claim.slot.dialogue))
     else:
         submit(scenario, claim, "approve")
 
@@ -274,11 +265,11 @@ def _review_gold_item(scenario: Scenario, claim: Claim, item: GoldItem) -> None:
     if habit == 3 and not errors:
         # An unnecessary change.
         answer["tasks"][0]["user_message"] += " Thank you!"
-        submit(scenario, claim, "fix", document=answer, reason="This is more polite.")
+        submit(scenario, claim, "fix", document=answer, named_errors=[], reason="This is more polite.")
     elif not errors or habit == 1:
         submit(scenario, claim, "approve")
     elif habit == 2:
         named_errors = [{"kind": "other", "anchor": error.anchor, "note": "This is wrong."} for error in errors]
         submit(scenario, claim, "escalate", named_errors=named_errors, reason="I am not sure how to fix this.")
     else:
-        submit(scenario, claim, "fix", document=answer, reason="Fixed.")
+        submit(scenario, claim, "fix", document=answer, named_errors=[], reason="Fixed.")

@@ -3,8 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from benchmark.core.formats import READERS
-from benchmark.services.releases.requests import FORMATS
+from benchmark.core.formats import FORMATS
 
 FORMAT_TITLES = {
     "wild": _("wild: WildToolBench sessions"),
@@ -23,7 +22,7 @@ class ImportForm(forms.Form):
         allow_empty_file=True,
     )
     native_format = forms.ChoiceField(
-        label=_("Format"), choices=[(name, FORMAT_TITLES.get(name, name)) for name in READERS]
+        label=_("Format"), choices=[(name, FORMAT_TITLES.get(name, name)) for name in FORMATS]
     )
     dry_run = forms.BooleanField(
         required=False, label=_("Dry run"), help_text=_("Reads, checks and reports everything, but saves nothing.")

@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField
+from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.views import NOT_FOUND, actor
 from annotator.errors import Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import load_project, require_administrator
-from reviews.api.reviews import REFUSALS, read_body
+from reviews.api.reviews import REFUSALS
 from reviews.api.serializers import LengthField
 from reviews.models import Pause, PlanAction, Priority, Slot
 from reviews.services.assignments import lists, plans
@@ -147,7 +147,7 @@ class Plans(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        sent = read_body(PlanInputSerializer, request)
+        sent = read_fields(PlanInputSerializer, request)
         known = Slot.objects.filter(project=project, public_id__in=sent["slots"]).values_list("pk", flat=True)
         plan = plans.make_plan(
             actor=actor(request),
@@ -195,7 +195,7 @@ class Pauses(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
-        sent = read_body(PauseInputSerializer, request)
+        sent = read_fields(PauseInputSerializer, request)
         person = None
         if sent["person"]:
             people = User.objects.filter(public_id=sent["person"], memberships__project=project)

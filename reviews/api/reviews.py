@@ -1,7 +1,6 @@
 """Review work for programs: counts, claim, submit. Uses the same services as the pages."""
 
 from collections.abc import Mapping
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -10,9 +9,9 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
+from annotator.api.inputs import Input, read_fields
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
@@ -62,7 +61,7 @@ class ClaimNext(APIView):
     )
     def post(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        wanted = read_body(shapes.ClaimInputSerializer, request)
+        wanted = read_fields(shapes.ClaimInputSerializer, request)
         claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
         if claim is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -188,26 +187,14 @@ class DialogueReviews(APIView):
         return Response(shapes.ReviewSerializer(rows, many=True).data)
 
 
-def read_body(shape: type[Serializer[Any]], request: Request) -> dict[str, Any]:
-    """Return the request's fields. Raises ValidationError (400), which names each wrong field."""
-    sent: dict[str, Any] = _reader(shape).run_validation(request.data)
-    return sent
-
-
-@cache
-def _reader(shape: type[Serializer[Any]]) -> Serializer[Any]:
-    """Return a serializer that reads requests; it keeps no request, so all share one and its fields are built once."""
-    return shape()
-
-
-def _read_for_claim(shape: type[Serializer[Any]], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:
+def _read_for_claim(shape: type[Input], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:
     """Return the request's fields and the actor's claim on the slot that has the sent token, active or not.
 
     Raises Hidden, before the body is read, for a slot the actor never claimed, and for a token of somebody else or
     none.
     """
     claim = load_claim(actor=actor(request), slot=slot)
-    sent = read_body(shape, request)
+    sent = read_fields(shape, request)
     if sent["token"] != claim.token:
         claim = load_claim(actor=actor(request), slot=slot, token=sent["token"])
     return sent, claim

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotator.models import Dialogue, Project, Role, User
-from benchmark.core.formats import CANARY, WRITERS
+from benchmark.core.formats import CANARY, FORMATS
 from benchmark.services.releases.items import Item
 from reviews.models import Review
 from tests.browser import Problems
@@ -389,7 +389,7 @@ def import_again(
             assert row.head.toolset_revision.content_hash == first.head.toolset_revision.content_hash
             if native_format == "neutral":
                 assert row.head.content_hash == first.head.content_hash
-        written = [WRITERS[native_format].write([Item.of(row, row.head)], full=True) for row in again]
+        written = [FORMATS[native_format].write([Item.of(row, row.head)], full=True) for row in again]
         by_id = {record["id"]: record for record in released}
         assert {record["id"]: record for record in written} == by_id
         assert set(by_id) == set(verified)

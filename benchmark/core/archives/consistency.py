@@ -11,7 +11,7 @@ from typing import Any
 
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.exact_json import dumps, load_stored, loads, same
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY, ReadDialogue
 
 #: Line number and record; None for an invalid record, which the reader of the lines has reported.
@@ -44,9 +44,8 @@ class Follower:
         if not self.native_format:
             yield from map(_row, variants)
             return
-        writer = WRITERS[self.native_format]
-        together = writer.joins_languages and len({one.language for one in variants}) == len(variants)
-        for items in [variants] if together else [[one] for one in variants]:
+        writer = FORMATS[self.native_format]
+        for items in writer.by_record(variants):
             record = writer.write(items, full=True, canary=self.canary)
             self.files(writer.take_files(record))
             yield record
@@ -127,7 +126,7 @@ def _variants(records: Iterable[dict[str, Any]]) -> Iterator[list[ReadDialogue]]
 
 
 def _read_dialogue(record: dict[str, Any]) -> ReadDialogue:
-    (one,) = READERS["neutral"].read(record)
+    (one,) = FORMATS["neutral"].read(record)
     # Compare it as it is stored: writers repeat some values as texts, with their order of keys.
     one.document = load_stored(one.text)
     return one

@@ -27,8 +27,8 @@ from benchmark.core.files.gzips import Readable
 from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.record_lines import LineError, parse_record, split_lines, too_long
 from benchmark.core.files.safe_paths import is_safe_path
-from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
-from benchmark.core.formats import CANARY, READERS, guess_format
+from benchmark.core.files.zips import MemberStream, open_member, open_zip, refusal, shown_name
+from benchmark.core.formats import CANARY, FORMATS, guess_format
 
 MAX_PROBLEMS = 200
 _MAX_MANIFEST = 64 << 20
@@ -131,7 +131,7 @@ class _Verification:
         expected = manifest.counts.get("items")
         if expected is not None and expected != len(self.items):
             self._say(f"The manifest counts {expected} items, but {ITEMS} lists {len(self.items)}.")
-        if manifest.format in READERS and manifest.format not in self.dialogues.values():
+        if manifest.format in FORMATS and manifest.format not in self.dialogues.values():
             self._say(f"The manifest names the format {manifest.format}, but no file has records of it.")
         self._sums(manifest)
 
@@ -161,7 +161,7 @@ class _Verification:
                 self._say(f"{shown_name(info.filename)} is outside the release's folder.")
         try:
             with open_member(self.archive, self.members[MANIFEST], self.budget) as source:
-                content = _read_all(source, _MAX_MANIFEST)
+                content = _read_whole(source)
             return read_manifest(parse_record(content))
         except (SourceError, LineError) as error:
             self._say(f"{MANIFEST}: {error}")
@@ -213,7 +213,7 @@ class _Verification:
             if record.get(CANARY) != manifest.canary:
                 self._say(f"{where}: the record does not contain the release's canary.")
             kind = kind or guess_format(record)
-            if kind in READERS:
+            if kind in FORMATS:
                 self.dialogues[file.path] = kind
                 self._dialogue(record, where, kind)
         return count
@@ -254,7 +254,7 @@ class _Verification:
         if kind == "neutral":
             self._document(record, where)
         try:
-            READERS[kind].read(record)
+            FORMATS[kind].read(record)
         except SchemaProblem as problem:
             error = problem.problems[0]
             self._say(f"{where} cannot be read as {kind}, at {error.pointer or '/'}: {error.message}")
@@ -329,7 +329,7 @@ class _Verification:
         due = sum_lines((file.path, file.sha256) for file in manifest.files if file.path != SUMS)
         try:
             with open_member(self.archive, info, Budget(self.limits)) as source:
-                if _read_all(source, _MAX_MANIFEST) != due:
+                if _read_whole(source) != due:
                     self._say(f"{SUMS} and the manifest differ for at least one file.")
         except SourceError:
             pass  # Already reported.
@@ -354,7 +354,7 @@ class _Hashed:
         self.bytes = 0
         self.marked = False
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         data = self._source.read(size)
         self.digest.update(data)
         self.bytes += len(data)
@@ -365,11 +365,8 @@ class _Hashed:
         return data
 
 
-def _read_all(source: Readable, limit: int) -> bytes:
-    pieces, size = [], 0
-    while piece := source.read(_PIECE):
-        size += len(piece)
-        if size > limit:
-            raise SourceError("It is too large for a manifest.")
-        pieces.append(piece)
-    return b"".join(pieces)
+def _read_whole(source: MemberStream) -> bytes:
+    content = source.read(_MAX_MANIFEST + 1)
+    if len(content) > _MAX_MANIFEST:
+        raise SourceError("It is too large for a manifest.")
+    return content

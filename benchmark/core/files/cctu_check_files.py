@@ -145,13 +145,10 @@ class CheckFiles:
 
     def _text(self, info: zipfile.ZipInfo) -> str:
         with open_member(self._archive, info, self._budget) as member:
-            pieces, size = [], 0
-            while piece := member.read(1 << 16):
-                size += len(piece)
-                if size > MAX_FILE:
-                    raise CheckFileError(f"{info.filename} is larger than 1 MiB, the limit for a check file.")
-                pieces.append(piece)
+            content = member.read(MAX_FILE + 1)
+        if len(content) > MAX_FILE:
+            raise CheckFileError(f"{info.filename} is larger than 1 MiB, the limit for a check file.")
         try:
-            return b"".join(pieces).decode()
+            return content.decode()
         except UnicodeDecodeError:
             raise CheckFileError(f"{info.filename} is not UTF-8. Save it as UTF-8.") from None

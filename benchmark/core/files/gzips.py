@@ -13,7 +13,7 @@ _WITH_HEADER = 16 + zlib.MAX_WBITS
 class Readable(Protocol):
     """A source of lines."""
 
-    def read(self, size: int = -1, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes: ...
 
 
 class GzipStream:
@@ -31,20 +31,19 @@ class GzipStream:
         self._more = False
         self._done = False
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """Return at most ``size`` bytes; nothing at the end."""
-        limit = size if size > 0 else _PIECE * 16
         while not self._done:
             if not self._pending and not self._more and not self._fill():
                 break
             if not self._begun and not self._begin():
                 break
             try:
-                data = self._decoder.decompress(self._pending, limit)
+                data = self._decoder.decompress(self._pending, size)
             except zlib.error as error:
                 raise SourceError(f"The gzip content is damaged ({error}). Download or copy the file again.") from None
             self._pending = self._decoder.unconsumed_tail
-            self._more = len(data) == limit
+            self._more = len(data) == size
             if self._decoder.eof:
                 self._pending = self._decoder.unused_data
                 self._decoder = zlib.decompressobj(_WITH_HEADER)

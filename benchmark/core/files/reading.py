@@ -315,7 +315,7 @@ class _Behind:
         self._head = head
         self._source = source
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         if self._head:
             head, self._head = self._head, b""
             return head
@@ -329,7 +329,7 @@ class _Counted:
         self._source = source
         self._budget = budget
 
-    def read(self, size: int = -1, /) -> bytes:
+    def read(self, size: int, /) -> bytes:
         data = self._source.read(size)
         self._budget.packed += len(data)
         self._budget.count(len(data))

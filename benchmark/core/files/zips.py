@@ -121,13 +121,8 @@ class MemberStream:
         self._source = source
         self._budget = budget
 
-    def read(self, size: int = -1) -> bytes:
-        """Return at most ``size`` bytes (a whole, limited, file if negative)."""
-        if size < 0:
-            pieces = []
-            while piece := self.read(1 << 18):
-                pieces.append(piece)
-            return b"".join(pieces)
+    def read(self, size: int, /) -> bytes:
+        """Return ``size`` bytes; fewer only at the end."""
         try:
             data = self._source.read(size)
         except ZIP_ERRORS as error:

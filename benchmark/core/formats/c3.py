@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 from annotator.core.schema import Problem
 from benchmark.core.formats.interface import (
-    DialogueLike,
     Problems,
     ReadDialogue,
     check_id,
@@ -94,7 +93,7 @@ class C3Format(TaskListFormat):
             return dialogues
         return super().read(record)
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         if not full and all(native(item.document).get("spelling") == "wild" for item in items):
             return _WILD.write(items, canary=canary)
         return super().write(items, full=full, canary=canary)
@@ -130,7 +129,7 @@ class C3Format(TaskListFormat):
 
     def plain(
         self,
-        variants: dict[str, DialogueLike],
+        variants: dict[str, ReadDialogue],
         *,
         full: bool = False,
         answers: dict[str, list[Any]] | None = None,
@@ -160,7 +159,7 @@ class C3Format(TaskListFormat):
             record["task"] = []
         return record
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
         problems = []
         for item in by_language(items).values():
             document = item.document

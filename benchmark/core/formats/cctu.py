@@ -19,8 +19,7 @@ from benchmark.core.formats.cctu_writing import FILE, NO_FILES, plain_fields, wr
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
-    DialogueLike,
-    FormatDefaults,
+    Format,
     ReadDialogue,
     only_one,
     quote,
@@ -32,22 +31,22 @@ from benchmark.core.formats.native_remainder import native, restore, unknown
 _ASKED_FOR = {"codes": "{}", "unsolved_set": "{}", "data_source": "", "answer": ""}
 
 
-class CctuFormat(FormatDefaults):
+class CctuFormat(Format):
     name: ClassVar[str] = "cctu"
     kinds: ClassVar[frozenset[str]] = frozenset({"constrained"})
     holds_all: ClassVar[bool] = False
     file_name: ClassVar[str] = "input_data.jsonl"
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """See ``interface.Reader``. A constraint that cannot be understood is kept, with a warning that names it."""
+        """See ``interface.Format``. A constraint that cannot be understood is kept, with a warning that names it."""
         require_object(record)
         if "constraints_list" not in record:
             refuse_other_format(record, self.name)
             raise SchemaProblem([Problem("/constraints_list", "The record has no constraints_list.")])
         return [RecordReader(record).read()]
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A record has one dialogue of one language, including the texts of its files."""
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Format``. A record has one dialogue of one language, including the texts of its files."""
         item = only_one(items, self.name)
         if item.document["kind"] not in self.kinds:
             raise ValueError("cctu can only represent constrained dialogues.")
@@ -77,11 +76,11 @@ class CctuFormat(FormatDefaults):
         return record | unknown(item.document)
 
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """See ``interface.Writer``: the files that check the constraints, by path."""
+        """See ``interface.Format``: the files that check the constraints, by path."""
         return paths_of(str(record["id"]), record.pop(CHECK_CODE)) if record.get(CHECK_CODE) else {}
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``. The published checker loads one file for each constraint it knows."""
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """See ``interface.Format``. The published checker loads one file for each constraint it knows."""
         problems = []
         for item in items:
             for constraint in item.document["constraints"]:

@@ -23,6 +23,7 @@ from benchmark.core.formats.cctu_writing import (
 )
 from benchmark.core.formats.interface import (
     CANARY,
+    NO_TOOLS,
     Problems,
     ReadDialogue,
     check_id,
@@ -140,7 +141,7 @@ class RecordReader:
     def _tools(self) -> list[Any]:
         tools = self.record.get("tools")
         if tools is None:
-            self._warn("/tools", "The record has no tools, so every call is to an unknown tool.")
+            self._warn("/tools", NO_TOOLS)
             return []
         if type(tools) is str:
             before = len(self.problems.found)

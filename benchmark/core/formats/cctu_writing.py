@@ -8,7 +8,7 @@ from annotator.core.schema import SchemaProblem
 from annotator.core.schema.canonical import normalise
 from annotator.core.validators import FORMS
 from benchmark.core.files.cctu_check_files import is_file_name
-from benchmark.core.formats.interface import DialogueLike
+from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.native_remainder import native
 
 SCENARIOS = {
@@ -28,7 +28,7 @@ LOOSE = "loose"
 NO_FILES = "no_files"
 
 
-def plain_fields(item: DialogueLike) -> dict[str, Any]:
+def plain_fields(item: ReadDialogue) -> dict[str, Any]:
     """Return the record as written without an original, flat: see ``ENTRY`` and ``FILE``."""
     document = item.document
     orders = native(document).get("orders")

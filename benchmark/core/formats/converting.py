@@ -15,7 +15,7 @@ from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads, same
 from annotator.core.schema.layout import lay_out, on_one_line
 from benchmark.core.files.reading import RawLine, parse_line
-from benchmark.core.formats import CANARY, READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import CANARY, FORMATS, ReadDialogue
 from benchmark.core.formats.labels import wild_policy_word
 from benchmark.core.formats.native_remainder import NATIVE, native
 from benchmark.core.formats.openai_writing import round_of, turns_of
@@ -51,7 +51,7 @@ class Converter:
         self.target = target
         self.apart = apart
         self.untouched = source == target or {source, target} <= _ALIKE
-        self._reader, self._writer = READERS[source], WRITERS[target]
+        self._reader, self._writer = FORMATS[source], FORMATS[target]
 
     def convert(self, raw: RawLine) -> Converted:
         """Convert a line."""
@@ -64,26 +64,21 @@ class Converter:
             name = item.data.get("id")
             return Converted(str(name)[:200] if isinstance(name, str | int) else "", [], {}, problem.problems, [])
         out = Converted(dialogues[0].external_id, [], {}, [], [])
-        for variants in self._together(dialogues):
+        for variants in self._writer.by_record(dialogues):
             try:
                 self._write(variants, item.data, raw.content, out)
             except (ValueError, KeyError) as problem:
                 out.problems.append(Problem("", f"It cannot be written as {self.target}: {problem}"))
         return out
 
-    def _together(self, dialogues: list[ReadDialogue]) -> list[list[ReadDialogue]]:
-        if self._writer.joins_languages and len({one.language for one in dialogues}) == len(dialogues):
-            return [dialogues]
-        return [[one] for one in dialogues]
-
-    def _write(self, variants: list[ReadDialogue], data: dict[str, Any], content: bytes, out: Converted) -> None:
+    def _write(self, variants: Sequence[ReadDialogue], data: dict[str, Any], content: bytes, out: Converted) -> None:
         kinds = {one.document["kind"] for one in variants}
         if not kinds <= self._writer.kinds:
             raise ValueError(f"the format cannot represent {kinds.pop()} dialogues.")
         canary = data.get(CANARY)
         canary = canary if isinstance(canary, str) else None
         record = self._writer.write(variants, full=not self.untouched, canary=canary)
-        again = READERS[self.target].read(loads(dumps(record)))
+        again = FORMATS[self.target].read(loads(dumps(record)))
         if self.apart:
             out.files |= self._writer.take_files(record)
         out.lines.append(self._line(record, data, content, variants, again))

@@ -1,8 +1,9 @@
-"""The interface of every format: a reader from native records to dialogues, a writer back, and their types."""
+"""The interface of every format, from native records to dialogues and back, and what formats share."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeVar
 
 import orjson
 
@@ -14,6 +15,7 @@ from benchmark.core.formats.native_remainder import NATIVE
 #: The longest external id that can be stored, including the ``:zh`` of a language variant.
 MAX_ID = 200
 CANARY = "canary"
+NO_TOOLS = "The record has no tools, so every call is to an unknown tool."
 
 
 @dataclass(slots=True)
@@ -34,69 +36,49 @@ class ReadDialogue:
     text: str = ""
 
 
-class DialogueLike(Protocol):
-    """What a writer needs to know about a dialogue."""
-
-    @property
-    def external_id(self) -> str: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def variant_group(self) -> str: ...
-    @property
-    def document(self) -> dict[str, Any]: ...
-    @property
-    def tools(self) -> list[Any]: ...
+_Dialogue = TypeVar("_Dialogue", bound=ReadDialogue)
 
 
-class Reader(Protocol):
-    """Reads one native record."""
-
-    def read(self, record: Any) -> list[ReadDialogue]:
-        """Return the record's dialogues, one per language, English first."""
-        ...
-
-
-class Writer(Protocol):
-    """Writes one native record.
+class Format(ABC):
+    """Reads and writes native records.
 
     ``kinds``: the kinds of documents. ``holds_all``: whether each of these can be written; if not, ``write`` must be
     tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``: the name of the file
     of records in a release; empty for the format's own name.
     """
 
-    kinds: ClassVar[frozenset[str]]
-    holds_all: ClassVar[bool]
-    joins_languages: ClassVar[bool]
-    file_name: ClassVar[str]
-
-    def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """Take the files out of a record that was written here; return them by path."""
-        ...
-
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """Return the native record of the language variants of one dialogue.
-
-        An unchanged dialogue gives the record it was read from. ``full`` asks for every field that the published
-        evaluators read, whether or not the record had it. Raises ValueError if ``items`` do not belong together.
-        """
-        ...
-
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """Return what a published evaluator can't process in the record; pointers into the documents."""
-        ...
-
-
-class FormatDefaults:
-    """Defaults of most formats: multi-turn dialogues, one language per record, no additional files."""
-
+    name: ClassVar[str]
     kinds: ClassVar[frozenset[str]] = frozenset({"multi_turn"})
     holds_all: ClassVar[bool] = True
     joins_languages: ClassVar[bool] = False
     file_name: ClassVar[str] = ""
 
+    @abstractmethod
+    def read(self, record: Any) -> list[ReadDialogue]:
+        """Return the record's dialogues, one per language, English first."""
+
+    @abstractmethod
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """Return the native record of the language variants of one dialogue.
+
+        An unchanged dialogue gives the record it was read from. ``full`` asks for every field that the published
+        evaluators read, whether or not the record had it. Raises ValueError if ``items`` do not belong together.
+        """
+
+    @abstractmethod
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """Return what a published evaluator can't process in the record; pointers into the documents."""
+
+    def by_record(self, variants: Sequence[_Dialogue]) -> list[Sequence[_Dialogue]]:
+        """Return the language variants of one dialogue by the record they go into: one each if the format has only one
+        language per record, or if two are in the same language.
+        """
+        if self.joins_languages and len({one.language for one in variants}) == len(variants):
+            return [variants]
+        return [[one] for one in variants]
+
     def take_files(self, record: dict[str, Any]) -> dict[str, bytes]:
-        """See ``Writer``."""
+        """Take the files out of a record that was written here; return them by path."""
         return {}
 
 
@@ -136,7 +118,19 @@ def refuse_own_field(record: dict[str, Any], problems: Problems) -> None:
         problems.add(f"/{NATIVE}", f"The field name {NATIVE} is reserved for Assay. Rename the field.")
 
 
-def only_one(items: Sequence[DialogueLike], format_name: str) -> DialogueLike:
+def read_functions(record: dict[str, Any], problems: Problems, warnings: list[Problem]) -> list[Any]:
+    """Return the record's tools. Reports anything but a list of functions, and warns if there are none."""
+    tools = record.get("tools")
+    if tools is None:
+        warnings.append(Problem("/tools", NO_TOOLS))
+        return []
+    if type(tools) is not list or not all(type(tool) is dict for tool in tools):
+        problems.add("/tools", "The tools must be a list of functions.")
+        return []
+    return tools
+
+
+def only_one(items: Sequence[ReadDialogue], format_name: str) -> ReadDialogue:
     """Return the dialogue of a record that has one in one language. Raises ValueError if there are several."""
     if len(items) != 1:
         raise ValueError(f"A record of {format_name} has one dialogue. Write language variants one by one.")

@@ -17,13 +17,13 @@ from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     MAX_ID,
-    DialogueLike,
-    FormatDefaults,
+    Format,
     Problems,
     ReadDialogue,
     check_id,
     describe,
     only_one,
+    read_functions,
     require_object,
 )
 from benchmark.core.formats.native_remainder import native, note
@@ -32,12 +32,12 @@ VERSION = 1
 _KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", CANARY))
 
 
-class NeutralFormat(FormatDefaults):
+class NeutralFormat(Format):
     name = "neutral"
     kinds = frozenset({"multi_turn", "constrained"})
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """See ``interface.Reader``."""
+        """See ``interface.Format``."""
         require_object(record)
         if "document" not in record:
             refuse_other_format(record, self.name)
@@ -56,12 +56,8 @@ class NeutralFormat(FormatDefaults):
             problems.add(
                 "/variant_group", "The variant_group contains a NUL character, which cannot be stored. Remove it."
             )
-        tools = record.get("tools")
         warnings: list[Problem] = []
-        if tools is None:
-            warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
-        elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            problems.add("/tools", "The tools must be a list of functions.")
+        tools = read_functions(record, problems, warnings)
         try:
             document = read_document(record["document"])
         except SchemaProblem as problem:
@@ -75,10 +71,10 @@ class NeutralFormat(FormatDefaults):
         beside = {key: value for key, value in record.items() if key not in _KNOWN}
         if beside:
             note(document, envelope=normalise(beside))
-        return [ReadDialogue(external_id, language, group, document, tools or [], warnings, canonical(document))]
+        return [ReadDialogue(external_id, language, group, document, tools, warnings, canonical(document))]
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A neutral record has one dialogue of one language."""
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Format``. A neutral record has one dialogue of one language."""
         item = only_one(items, self.name)
         record = {
             "assay": VERSION,
@@ -96,6 +92,6 @@ class NeutralFormat(FormatDefaults):
             record[CANARY] = canary
         return record
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``. Nothing is lost in this format."""
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """See ``interface.Format``. Nothing is lost in this format."""
         return []

@@ -15,13 +15,13 @@ from annotator.core.schema.exact_json import same
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
-    DialogueLike,
-    FormatDefaults,
+    Format,
     Problems,
     ReadDialogue,
     check_id,
     describe,
     only_one,
+    read_functions,
     refuse_own_field,
     require_object,
     settle_document,
@@ -34,11 +34,11 @@ from benchmark.core.formats.openai_writing import plain_fields
 _KNOWN = frozenset(("id", "messages", "tools"))
 
 
-class OpenAIFormat(FormatDefaults):
+class OpenAIFormat(Format):
     name = "openai"
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """See ``interface.Reader``."""
+        """See ``interface.Format``."""
         require_object(record)
         messages = record.get("messages")
         if type(messages) is not list or any(type(message) is str for message in messages):
@@ -55,12 +55,7 @@ class OpenAIFormat(FormatDefaults):
         else:
             raw = canonical({key: value for key, value in record.items() if key != CANARY})
             external_id = f"openai-{content_hash(raw)[:16]}"
-        tools = record.get("tools")
-        if tools is None:
-            warnings.append(Problem("/tools", "The record has no tools, so every call is to an unknown tool."))
-            tools = []
-        elif type(tools) is not list or not all(type(tool) is dict for tool in tools):
-            problems.add("/tools", "The tools must be a list of functions.")
+        tools = read_functions(record, problems, warnings)
         document = MessageReader(messages, problems, warnings).read()
         problems.raise_if_any()
         language = document["language"] or ""
@@ -73,8 +68,8 @@ class OpenAIFormat(FormatDefaults):
         settle_document(dialogue, record)
         return [dialogue]
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``. A record of this format has one dialogue of one language."""
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Format``. A record of this format has one dialogue of one language."""
         item = only_one(items, self.name)
         record = plain_fields(item)
         if full:
@@ -91,8 +86,8 @@ class OpenAIFormat(FormatDefaults):
             record[CANARY] = canary
         return record
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``: what these messages cannot represent, and what the API refuses."""
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
+        """See ``interface.Format``: what these messages cannot represent, and what the API refuses."""
         problems = []
         for item in items:
             for task in item.document["tasks"]:

@@ -27,7 +27,6 @@ class MessageReader:
         self.tasks: list[dict[str, Any]] = []
         self.context: list[dict[str, str]] = []
         self.env_info: str | None = None
-        self.text_at: int | None = None
         #: Calls of the current task that wait for an observation: id in the file (or none) and step.
         self.waiting: list[tuple[Any, dict[str, Any]]] = []
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from annotator.core.schema.layout import lay_out
-from benchmark.core.formats.interface import DialogueLike
+from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.messages import batches_of
 from benchmark.core.formats.native_remainder import native
 from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, dump
@@ -20,7 +20,7 @@ class Written(NamedTuple):
     call: dict[str, Any] | None = None
 
 
-def plain_fields(item: DialogueLike) -> dict[str, Any]:
+def plain_fields(item: ReadDialogue) -> dict[str, Any]:
     """Return a record with only the document's own content."""
     messages = [written.message for written in write_messages(item.document)]
     return {"id": item.external_id, "messages": messages, "tools": item.tools}

@@ -8,15 +8,15 @@ the record's words. When somebody corrects that value, the copy is wrong and mus
 import copy
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import dumps, loads, same, with_kept_decimals
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.case_copies import forget_copies
 from benchmark.core.formats.cctu_reading import SYSTEM
 from benchmark.core.formats.cctu_writing import plain_fields as cctu_plain
+from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
 from benchmark.core.formats.native_remainder import NATIVE, laid_out, native
 from benchmark.core.formats.openai_remainder import carry_over
@@ -36,20 +36,6 @@ _NODE = {
 #: Shorter texts appear in many places by chance.
 _MIN_LENGTH = 3
 _STEPS = 100_000_000
-
-
-@dataclass
-class _Item:
-    """The parts of a dialogue that its plain form needs, including id and tools, which are not in a document."""
-
-    document: dict[str, Any]
-    external_id: str = ""
-    variant_group: str = ""
-    tools: list[Any] = field(default_factory=list)
-
-    @property
-    def language(self) -> str:
-        return self.document.get("language") or ""
 
 
 def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +177,7 @@ def _carry_case_messages(document: dict[str, Any], before: dict[str, Any]) -> No
     entry = kept.get("messages") if isinstance(kept, dict) else None
     if not isinstance(kept, dict) or not isinstance(entry, list) or len(entry) != 2:
         return
-    old, new = (cctu_plain(_Item(one))["messages"] for one in (before, document))
+    old, new = (cctu_plain(_alone(one))["messages"] for one in (before, document))
     if same(old, new) or value_hash(old) != entry[1]:
         return
     gone = set(_leaves(old)) - set(_leaves(new))
@@ -268,14 +254,19 @@ def _read(text: str) -> Any:
 
 
 def _plain(document: dict[str, Any]) -> dict[str, Any]:
-    item = _Item(document)
+    item = _alone(document)
     if document["kind"] == "constrained":
         return cctu_plain(item)
     name = native(document).get("format")
-    written = WRITERS.get(name) if type(name) is str else None
+    written = FORMATS.get(name) if type(name) is str else None
     if isinstance(written, TaskListFormat):
         return written.plain({document["language"] or "en": item})
     return openai_plain(item)
+
+
+def _alone(document: dict[str, Any]) -> ReadDialogue:
+    """Return a dialogue for a writer, without id and tools, which are not in a document."""
+    return ReadDialogue("", document.get("language") or "", "", document, [])
 
 
 def _values(document: dict[str, Any]) -> set[str]:

@@ -3,7 +3,7 @@
 Fields of the English variant begin with ``english_``; those without are Chinese, or shared by both.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,8 +14,8 @@ from benchmark.core.formats.answer_nodes import read_steps, write_nodes
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
-    DialogueLike,
-    FormatDefaults,
+    NO_TOOLS,
+    Format,
     Problems,
     ReadDialogue,
     check_id,
@@ -118,7 +118,7 @@ class LanguageReading:
         names = [f"{prefix}tools" for prefix in (self.prefix, *PREFIXES.values())]
         key = next((name for name in names if self.record.get(name) is not None), None)
         if key is None:
-            self.warn(f"/{names[0]}", "The record has no tools, so every call is to an unknown tool.")
+            self.warn(f"/{names[0]}", NO_TOOLS)
             return []
         tools = self.record[key]
         if type(tools) is not list:
@@ -130,10 +130,9 @@ class LanguageReading:
         return tools
 
 
-class TaskListFormat(FormatDefaults, ABC):
-    """Reader and writer of one format of task lists."""
+class TaskListFormat(Format):
+    """One format of task lists."""
 
-    name: ClassVar[str]
     joins_languages: ClassVar[bool] = True
     #: The field with the user messages, without its prefix; it shows which languages a record has.
     tasks_field: ClassVar[str]
@@ -143,7 +142,7 @@ class TaskListFormat(FormatDefaults, ABC):
     own: ClassVar[frozenset[str]]
 
     def read(self, record: Any) -> list[ReadDialogue]:
-        """See ``interface.Reader``."""
+        """See ``interface.Format``."""
         require_object(record)
         languages = self.languages(record)
         if not languages:
@@ -174,8 +173,8 @@ class TaskListFormat(FormatDefaults, ABC):
             settle_document(dialogue, record)
         return dialogues
 
-    def write(self, items: Sequence[DialogueLike], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
-        """See ``interface.Writer``."""
+    def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
+        """See ``interface.Format``."""
         variants = by_language(items)
         record = self.plain(variants, full=full)
         for key, value in _beside(variants).items():
@@ -216,7 +215,7 @@ class TaskListFormat(FormatDefaults, ABC):
     @abstractmethod
     def plain(
         self,
-        variants: dict[str, DialogueLike],
+        variants: dict[str, ReadDialogue],
         *,
         full: bool = False,
         answers: dict[str, list[Any]] | None = None,
@@ -225,10 +224,6 @@ class TaskListFormat(FormatDefaults, ABC):
 
         ``answers`` are answer lists by language that need not be written again.
         """
-
-    @abstractmethod
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
-        """See ``interface.Writer``."""
 
     def _keep_the_rest(self, record: dict[str, Any], dialogues: list[ReadDialogue]) -> None:
         """Store in the documents everything that writing them would not reproduce."""
@@ -270,9 +265,9 @@ class TaskListFormat(FormatDefaults, ABC):
         return not (key in self.own if english else key.startswith(PREFIXES[ENGLISH]))
 
 
-def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
+def by_language(items: Sequence[ReadDialogue]) -> dict[str, ReadDialogue]:
     """Return the language variants of one dialogue, English first. Raises ValueError for any other dialogues."""
-    variants: dict[str, DialogueLike] = {}
+    variants: dict[str, ReadDialogue] = {}
     for item in items:
         language = language_of(item)
         if language in variants:
@@ -283,7 +278,7 @@ def by_language(items: Sequence[DialogueLike]) -> dict[str, DialogueLike]:
     return {language: variants[language] for language in PREFIXES if language in variants}
 
 
-def language_of(item: DialogueLike) -> str:
+def language_of(item: ReadDialogue) -> str:
     """Return ``en`` or ``zh``: as stated by the dialogue, or else by its characters."""
     language = item.language or item.document.get("language")
     if language in PREFIXES:
@@ -291,7 +286,7 @@ def language_of(item: DialogueLike) -> str:
     return guess_language(task["user_message"] for task in item.document["tasks"]) or ENGLISH
 
 
-def record_id(variants: dict[str, DialogueLike]) -> str:
+def record_id(variants: dict[str, ReadDialogue]) -> str:
     """Return the id of the record of these variants."""
     items = list(variants.values())
     return items[0].external_id if len(items) == 1 else items[0].variant_group or items[0].external_id
@@ -307,7 +302,7 @@ def put_shared(record: dict[str, Any], key: str, values: dict[str, Any]) -> None
         record[key] = first
 
 
-def _beside(variants: dict[str, DialogueLike]) -> dict[str, Any]:
+def _beside(variants: dict[str, ReadDialogue]) -> dict[str, Any]:
     """Return the fields that the format does not know, if the languages agree on them.
 
     A shared one is in both variants, and an edit removes it from the one whose words it repeats: written from the
@@ -372,7 +367,7 @@ def new_document(language: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def evaluator_problems(item: DialogueLike) -> list[Problem]:
+def evaluator_problems(item: ReadDialogue) -> list[Problem]:
     """Return what the published evaluators of all three formats can't process."""
     problems = []
     for task in item.document["tasks"]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from annotator.core.schema import Problem
-from benchmark.core.formats.interface import DialogueLike, Problems, describe, quote
+from benchmark.core.formats.interface import Problems, ReadDialogue, describe, quote
 from benchmark.core.formats.labels import (
     WILD_INFORMATION,
     WILD_INFORMATION_WORDS,
@@ -61,7 +61,7 @@ class WildFormat(TaskListFormat):
 
     def plain(
         self,
-        variants: dict[str, DialogueLike],
+        variants: dict[str, ReadDialogue],
         *,
         full: bool = False,
         answers: dict[str, list[Any]] | None = None,
@@ -82,7 +82,7 @@ class WildFormat(TaskListFormat):
             put_shared(record, "first_task_turn_subtype", labels)
         return record
 
-    def problems(self, items: Sequence[DialogueLike]) -> list[Problem]:
+    def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
         problems = []
         for item in by_language(items).values():
             problems += evaluator_problems(item)

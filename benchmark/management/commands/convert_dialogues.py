@@ -11,7 +11,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop, require_different_files
 from benchmark.core.archives.archive import DeterministicZip
 from benchmark.core.files.reading import RecordError, read_lines
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.converting import Converted, Converter
 from benchmark.services.stored_files import written_whole
 
@@ -34,9 +34,9 @@ class Command(SentenceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
         parser.add_argument(
-            "--from", dest="source", required=True, choices=sorted(READERS), help="the format of the records"
+            "--from", dest="source", required=True, choices=sorted(FORMATS), help="the format of the records"
         )
-        parser.add_argument("--to", dest="target", required=True, choices=sorted(WRITERS), help="the format to write")
+        parser.add_argument("--to", dest="target", required=True, choices=sorted(FORMATS), help="the format to write")
         parser.add_argument("--out", type=Path, metavar="F", help="output file: JSON lines (.jsonl), or .zip")
         parser.add_argument("--losses", type=Path, metavar="F", help="write losses to this file, one per line")
 
@@ -109,7 +109,7 @@ class Command(SentenceCommand):
                 yield _Records(file)
             return
         with DeterministicZip(out.absolute()) as archive:
-            member = archive.begin(WRITERS[converter.target].file_name or f"{converter.target}.jsonl")
+            member = archive.begin(FORMATS[converter.target].file_name or f"{converter.target}.jsonl")
             records = _Records(member)
             yield records
             archive.end(member)

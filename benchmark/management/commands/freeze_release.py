@@ -8,10 +8,11 @@ from django.core.management.base import CommandParser
 
 from annotator.core.wording import counted
 from annotator.models import Job, JobState, Project
+from benchmark.core.formats import FORMATS
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.releases.freezing import what_differs
-from benchmark.services.releases.requests import FORMATS, archive_name, find_release, start_release
+from benchmark.services.releases.requests import archive_name, find_release, start_release
 from benchmark.services.releases.runner import hand_out
 
 #: Left-out dialogues listed on standard error; the release's page and the command's report have all of them.

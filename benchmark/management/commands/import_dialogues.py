@@ -10,7 +10,7 @@ from django.db import transaction
 from annotator.core.wording import counted
 from annotator.management.base import require_different_files
 from annotator.models import Job, JobState, Project
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
 from benchmark.management.new_projects import let_in, new_project
 from benchmark.models import ImportBatch
@@ -30,7 +30,7 @@ class Command(PipelineCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--format", required=True, choices=sorted(READERS), help="the format of the records")
+        parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="the format of the records")
         parser.add_argument(
             "--create-project",
             action="store_true",

@@ -19,7 +19,7 @@ from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, read_tools
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
-from benchmark.core.formats import CANARY, READERS, ReadDialogue, guess_format
+from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format
 
 #: Seconds of computing time allowed for one record. Published records take a hundredth of a second.
 MAX_SECONDS = 5.0
@@ -99,7 +99,7 @@ class Preparer:
     def __init__(self, setup: Setup, *, seconds: float = MAX_SECONDS) -> None:
         """``seconds``: the computing time allowed for each record."""
         self._seconds = seconds
-        self._reader = READERS[setup.native_format]
+        self._reader = FORMATS[setup.native_format]
         self._settings = setup.checks
         self._marks = CleanMarks(self._settings)
         self._forget()

@@ -14,7 +14,7 @@ from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
 from benchmark.core.files.reading import EXTENSIONS
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.report import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
@@ -45,10 +45,10 @@ def start_import(
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
-    if native_format not in READERS:
+    if native_format not in FORMATS:
         raise Invalid(
             _("There is no format “%(name)s”. Choose one of: %(formats)s.")
-            % {"name": native_format, "formats": ", ".join(READERS)}
+            % {"name": native_format, "formats": ", ".join(FORMATS)}
         )
     if reopen and not revise:
         raise Invalid(_("To reopen dialogues, choose “revise” as well."))

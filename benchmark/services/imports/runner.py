@@ -18,7 +18,7 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Lost, Running, job_kind, start_job
 from annotator.services.jobs.outages import DATABASE
 from benchmark.core.files.reading import RawLine, RecordError, read_lines
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch
 from benchmark.services.imports.classification import Sorter
 from benchmark.services.imports.discarding import discard_all, discard_slice
@@ -216,7 +216,7 @@ class ImportRun:
                         parameters={"import": self.batch.public_id},
                         wake_worker=self.running.job.parameters.get("wake_worker", True),
                     )
-                    if "constrained" in WRITERS[self.batch.native_format].kinds:
+                    if "constrained" in FORMATS[self.batch.native_format].kinds:
                         start_import_trials(
                             batch=self.batch, wake_worker=self.running.job.parameters.get("wake_worker", True)
                         )

@@ -24,7 +24,7 @@ from benchmark.core.archives.archive import DeterministicZip, WrittenFile
 from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
 from benchmark.core.archives.table import TABLE
 from benchmark.core.files.limits import Limits
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import Release, ReleaseItem
@@ -58,7 +58,7 @@ def _numbered(name: str) -> list[str | int]:
 
 def native_file(release: Release) -> str:
     """Return the name of the file of native records."""
-    return WRITERS[release.native_format].file_name or f"{release.native_format}.jsonl"
+    return FORMATS[release.native_format].file_name or f"{release.native_format}.jsonl"
 
 
 def build_archive(release: Release, path: Path, *, progress: Progress = lambda done: None) -> None:
@@ -130,9 +130,9 @@ class _Building:
         """Return the native records of one dialogue, as lines. ``left`` collects, by id, its fields that
         are in none.
         """
-        writer = WRITERS[self.release.native_format]
+        writer = FORMATS[self.release.native_format]
         out = []
-        for items in self._writable(variants):
+        for items in writer.by_record(variants):
             try:
                 record = writer.write(items, full=True, canary=self.release.canary)
             except (ValueError, KeyError) as problem:
@@ -217,16 +217,6 @@ class _Building:
                     **trail,
                 }
                 yield group, item, line
-
-    def _writable(self, variants: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """Return one record for all languages; one each if the format has only one language per record, or if two items
-        are in the same language.
-        """
-        joins = WRITERS[self.release.native_format].joins_languages
-        if joins and len({item.language for item in variants}) == len(variants):
-            yield variants
-        else:
-            yield from ([item] for item in variants)
 
     def _manifest(self, files: Sequence[WrittenFile], formats: dict[str, str]) -> bytes:
         frozen = self.release.frozen

@@ -24,7 +24,7 @@ from annotator.services.dialogues.revisions import check_document, check_setting
 from annotator.services.dialogues.trials import facts_of
 from annotator.services.dialogues.variants import Variant, read_variants
 from annotator.services.jobs.jobs import Running
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
@@ -139,7 +139,7 @@ class _Freezing:
         self.items = 0
         self.left_out = 0
         self._titles = stage_titles(self.project)
-        self._writer = WRITERS[release.native_format]
+        self._writer = FORMATS[release.native_format]
         self._marks = CleanMarks(check_settings(self.project))
         #: Whether the format can represent every document that can have a mark.
         self._trusting = self._writer.holds_all and "multi_turn" in self._writer.kinds
@@ -214,15 +214,12 @@ class _Freezing:
                 ).order_by("number")
                 for definition in [load_text(version.definition)]
             ],
-            "draws": [
-                {
-                    "stage": draw.stage, "number": draw.number, "fraction": draw.fraction,
-                    "algorithm": draw.algorithm, "seed": draw.seed, "population_hash": draw.population_hash,
-                    "population_size": draw.population_size, "sample_size": draw.sample_size,
-                    "strata": draw.strata,
-                }
-                for draw in Draw.objects.filter(project=self.project).order_by("stage", "number")
-            ],
+            "draws": list(
+                Draw.objects.filter(project=self.project).order_by("stage", "number").values(
+                    "stage", "number", "fraction", "algorithm", "seed", "population_hash", "population_size",
+                    "sample_size", "strata",
+                )
+            ),
         }  # fmt: skip
 
     def _populations(self) -> list[list[Any]]:

@@ -14,27 +14,21 @@ from annotator.core.schema.layout import lay_out
 from annotator.models import Dialogue, Revision
 from benchmark.core.archives.table import write_row
 from benchmark.core.files.cctu_check_files import CHECK_CODE
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.cctu_writing import LOOSE, numbered
 from benchmark.core.formats.native_remainder import NATIVE, native, unknown
 from benchmark.models import NativeLine
 
 #: Under this key, an item's line names the fields of its document that no native record of the release has.
 NOT_NATIVE = "not_in_native_record"
-_NEUTRAL = WRITERS["neutral"]
+_NEUTRAL = FORMATS["neutral"]
 
 
-@dataclass(slots=True, frozen=True)
-class Item:
-    """One dialogue at its verified revision (a ``benchmark.core.formats.DialogueLike``)."""
+@dataclass(slots=True, kw_only=True)
+class Item(ReadDialogue):
+    """One dialogue at its verified revision. ``text`` is the document as it is stored."""
 
-    external_id: str
-    language: str
-    variant_group: str
-    document: dict[str, Any]
-    tools: list[Any]
-    #: Both as they are stored, in JSON: the document's canonical text, and the list of tools.
-    text: str
+    #: The list of tools in JSON, as it is stored.
     tools_text: bytes
     #: The line it was imported from; empty if that is not in the release's format.
     line: str = ""
@@ -122,13 +116,13 @@ def released_as(native_format: str, groups: Iterable[Sequence[int]]) -> dict[int
 
 
 def _read_back(native_format: str, items: list[Item]) -> list[str]:
-    writer, reader = WRITERS[native_format], READERS[native_format]
+    form = FORMATS[native_format]
     try:
-        record = writer.write(items, full=True)
+        record = form.write(items, full=True)
         # With its layout, since some fields repeat others as text, in the same order of keys.
         line = next((item.line for item in items if item.line), "")
         record = loads(lay_out(record, line) if line else dumps(record))
-        return [content_hash(dialogue.text) for dialogue in reader.read(record)]
+        return [content_hash(dialogue.text) for dialogue in form.read(record)]
     except (SchemaProblem, ValueError, KeyError):
         return []
 

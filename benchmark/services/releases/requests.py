@@ -14,14 +14,12 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
 
 _LOG = logging.getLogger(__name__)
 
-#: Formats a release can be written in.
-FORMATS = tuple(WRITERS)
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 

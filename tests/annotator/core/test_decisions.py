@@ -26,7 +26,7 @@ from annotator.core.decision_tree import (
 from annotator.core.graph import TOO_MANY, Count, Obstacle, Topology
 from annotator.core.schema import read_document
 from annotator.templatetags.components import counted
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from tests.paper_example import call, slides_document, trajectory
 
 
@@ -414,7 +414,7 @@ def test_the_ten_calls_of_a_real_task(shared_data: Path) -> None:
     """
     lines = (shared_data / "wild" / "candidates.jsonl").read_text().splitlines()
     (line,) = (line for line in lines if '"wild_tool_bench_9_t3"' in line)
-    (dialogue,) = READERS["wild"].read(json.loads(line))
+    (dialogue,) = FORMATS["wild"].read(json.loads(line))
     (task,) = dialogue.document["tasks"]
     why = read_task(task)
     assert isinstance(why, Blocked)

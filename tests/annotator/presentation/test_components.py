@@ -127,10 +127,6 @@ def test_a_field_that_may_stay_empty_says_so():
     assert render("{% field form.note %}", form=_Form()).count("optional") == 1
 
 
-def test_sorting_keeps_the_filter_and_drops_the_cursor():
-    assert 'href="?status=open&amp;order=-id"' in render('{% sort_header "Dialogue" "id" "id" %}')
-
-
 def test_shares_fill_the_bar():
     text = render("{% proportions rows 'Dialogues' %}", rows=[("a", 1, "good"), ("b", 3, "bad"), ("c", 0, "info")])
     assert re.findall(r'width="([\d.]+)"', text) == ["25.000", "75.000", "0.000"]

@@ -9,7 +9,7 @@ from annotator.core.editing import apply
 from annotator.core.provenance import trace
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.presentation.graph import view_graph
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from tests.annotator.document_cases import answer, call, clarification, document, on, task, trip
 
 NO_TOOLS = CompiledToolset.of('{"tools":[]}')
@@ -144,7 +144,7 @@ def test_dangling_and_doubled_edges_do_not_stand_in_the_way():
 def test_a_real_task_nobody_has_annotated_takes_its_five_chains_of_two(shared_data):
     with (shared_data / "wild" / "candidates.jsonl").open(encoding="utf-8") as lines:
         record = next(record for record in map(json.loads, lines) if record["id"] == "wild_tool_bench_9_t3")
-    data = READERS["wild"].read(record)[0].document
+    data = FORMATS["wild"].read(record)[0].document
     task_id = data["tasks"][-1]["id"]
     graph = view_graph(data, task_id)
     assert len(graph.open_steps) == len(graph.nodes) == 11

@@ -31,7 +31,7 @@ from benchmark.core.archives.table import TABLE, write_row
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.files.limits import Limits
 from benchmark.core.files.safe_paths import is_safe_path
-from benchmark.core.formats import WRITERS
+from benchmark.core.formats import FORMATS
 from tests.benchmark.formats.format_records import read, wild_record
 
 CANARY = "assay-canary-0123456789"
@@ -63,9 +63,9 @@ def release_members(root: str = "") -> Members:
     ]
     members = {
         "README.md": f"# Data card\n\n{CANARY}\n".encode(),
-        "dialogues.jsonl": lines([WRITERS["neutral"].write([item], canary=CANARY) for item in items]),
+        "dialogues.jsonl": lines([FORMATS["neutral"].write([item], canary=CANARY) for item in items]),
         ITEMS: lines(listed),
-        "wild.jsonl": lines([WRITERS["wild"].write([item], full=True, canary=CANARY) for item in items]),
+        "wild.jsonl": lines([FORMATS["wild"].write([item], full=True, canary=CANARY) for item in items]),
         TABLE: b"".join(
             write_row(
                 item.external_id, item.language, item.variant_group, "multi_turn", item.text,

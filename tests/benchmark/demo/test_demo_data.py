@@ -19,7 +19,7 @@ from annotator.core.sandbox import Call, Expected, Limits, shared_sandbox
 from annotator.core.schema import SchemaProblem, canonical
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.validators.trial import judged, subjects_of
-from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import FORMATS, ReadDialogue
 from tests.annotator.core.checks.check_cases import alike
 
 DEMO = Path(__file__).resolve().parents[3] / "benchmark" / "demo" / "data"
@@ -81,7 +81,7 @@ def dependency_problems(record: dict[str, Any]) -> set[str]:
 
 
 def read(record: dict[str, Any]) -> ReadDialogue:
-    [dialogue] = READERS["wild"].read(record)
+    [dialogue] = FORMATS["wild"].read(record)
     return dialogue
 
 
@@ -212,13 +212,13 @@ def test_reading_and_writing_gives_the_record_again(record: dict[str, Any]) -> N
     assert not dialogue.warnings
     assert dialogue.external_id == record["id"]
     assert dialogue.language == ("zh" if "tasks" in record else "en")
-    assert WRITERS["wild"].write([dialogue]) == record
+    assert FORMATS["wild"].write([dialogue]) == record
 
 
 def test_the_unreadable_record_is_refused_where_the_key_says() -> None:
     [record] = [record for record in lines("fresh.jsonl") if record["id"] == UNREADABLE]
     with pytest.raises(SchemaProblem) as refused:
-        READERS["wild"].read(record)
+        FORMATS["wild"].read(record)
     assert {item["place"] for item in KNOWN_ERRORS[UNREADABLE]} <= {
         problem.pointer for problem in refused.value.problems
     }
@@ -303,7 +303,7 @@ def test_the_guideline_covers_what_annotators_ask() -> None:
 
 # --- constrained cases ------------------------------------------------------------------------------------------------
 
-CASES = {record["id"]: READERS["cctu"].read(record)[0] for record in lines("cases.jsonl")}
+CASES = {record["id"]: FORMATS["cctu"].read(record)[0] for record in lines("cases.jsonl")}
 #: What a check sees without running anything, in the cases with one fault each.
 INVALID = {
     "quay-01": "constraint.contradiction",
@@ -329,7 +329,7 @@ def test_cases_cover_every_scenario_and_category_and_come_back_as_they_were() ->
     assert len({validator["form"] for validator in validators if validator["form"]}) >= 5
     assert sum(validator["code"] is not None for validator in validators) >= 5
     for case in CASES.values():
-        [again] = READERS["cctu"].read(WRITERS["cctu"].write([case]))
+        [again] = FORMATS["cctu"].read(FORMATS["cctu"].write([case]))
         assert (again.text, again.tools) == (case.text, case.tools)
 
 

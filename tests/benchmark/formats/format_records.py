@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotator.core.schema import SchemaProblem, canonical
 from benchmark.core.files.reading import RawLine, RawRecord, RecordError, parse_line, read_lines
-from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import FORMATS, ReadDialogue
 
 
 def read_records(stream: BinaryIO, filename: str, **options: Any) -> Iterator[RawRecord | RecordError]:
@@ -163,12 +163,12 @@ def openai_record() -> dict[str, Any]:
 
 
 def read(name: str, record: Any) -> list[ReadDialogue]:
-    return READERS[name].read(copy.deepcopy(record))
+    return FORMATS[name].read(copy.deepcopy(record))
 
 
 def rewrite(name: str, record: Any) -> dict[str, Any]:
     """A record read and written again untouched."""
-    return WRITERS[name].write(read(name, record))
+    return FORMATS[name].write(read(name, record))
 
 
 def same(left: Any, right: Any) -> bool:
@@ -179,7 +179,7 @@ def same(left: Any, right: Any) -> bool:
 def problems_of(name: str, record: Any) -> dict[str, str]:
     """Pointer → sentence of everything the reader refuses."""
     try:
-        READERS[name].read(record)
+        FORMATS[name].read(record)
     except SchemaProblem as problem:
         return {error.pointer: error.message for error in problem.problems}
     return {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.messages import task_blocks
 from tests.benchmark.formats.format_records import (
     CHINESE,
@@ -84,11 +84,11 @@ def test_a_follow_up_without_its_kind_is_not_labelled() -> None:
     record = {**c3_record(), "turn_subtypes": []}
     dialogues = read("c3", record)
     assert [t["information"] for t in dialogues[0].document["tasks"]] == ["explicit", None, None, "explicit"]
-    assert same(WRITERS["c3"].write(dialogues), record)
+    assert same(FORMATS["c3"].write(dialogues), record)
     for dialogue in dialogues:
         dialogue.document["tasks"][1]["information"] = "long_range_dependency"
         dialogue.document["tasks"][2]["information"] = "explicit"
-    written = WRITERS["c3"].write(dialogues)
+    written = FORMATS["c3"].write(dialogues)
     assert written["turn_type"] == [False, True, False, False]
     assert written["turn_subtypes"] == ["长期记忆"]
 
@@ -100,20 +100,20 @@ def test_env_info_may_be_one_a_task() -> None:
     document = dialogues[0].document
     assert document["env_info"] == "2024-07-12"
     assert [task["env_info"] for task in document["tasks"]] == [None, None, "2024-07-13", "2024-07-13"]
-    assert same(WRITERS["c3"].write(dialogues), record)
+    assert same(FORMATS["c3"].write(dialogues), record)
     for dialogue in dialogues:
         for task in dialogue.document["tasks"]:
             task["env_info"] = None
-    assert WRITERS["c3"].write(dialogues)["env_info"] == "2024-07-12 星期五"
+    assert FORMATS["c3"].write(dialogues)["env_info"] == "2024-07-12 星期五"
 
 
 def test_a_wrong_weekday_is_kept_until_the_date_changes() -> None:
     record = {**c3_record(), "env_info": "2024-07-12 星期一"}
     dialogues = read("c3", record)
-    assert same(WRITERS["c3"].write(dialogues), record)
+    assert same(FORMATS["c3"].write(dialogues), record)
     for dialogue in dialogues:
         dialogue.document["env_info"] = "2024-07-13"
-    assert WRITERS["c3"].write(dialogues)["env_info"] == "2024-07-13 星期六"
+    assert FORMATS["c3"].write(dialogues)["env_info"] == "2024-07-13 星期六"
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_messages_come_back_in_their_own_style_and_never_stale(separator: str, u
     record = c3_record()
     record["english_messages"] = flat_messages(MESSAGES, separator, user, assistant)
     dialogues = read("c3", record)
-    assert same(WRITERS["c3"].write(dialogues), record)
+    assert same(FORMATS["c3"].write(dialogues), record)
     for dialogue in dialogues:
         dialogue.document["tasks"][0]["user_message"] = "Weather in Nara?"
         dialogue.document["tasks"][2]["steps"][0]["question"] = "Which one?"
-    messages = WRITERS["c3"].write(dialogues)["english_messages"]
+    messages = FORMATS["c3"].write(dialogues)["english_messages"]
     changed = [(old, new) for old, new in zip(record["english_messages"], messages, strict=True) if old != new]
     assert changed == [
         ({"role": "user", "content": f"{user}{MESSAGES[0]}"}, {"role": "user", "content": f"{user}Weather in Nara?"}),
@@ -147,10 +147,10 @@ def test_messages_that_say_something_else_are_kept_only_while_untouched() -> Non
     record = c3_record()
     record["english_messages"][1]["content"] = "Other words than the answer has."
     dialogues = read("c3", record)
-    assert same(WRITERS["c3"].write(dialogues), record)
-    assert WRITERS["c3"].write(dialogues, full=True)["english_messages"] == flat_messages(MESSAGES)
+    assert same(FORMATS["c3"].write(dialogues), record)
+    assert FORMATS["c3"].write(dialogues, full=True)["english_messages"] == flat_messages(MESSAGES)
     dialogues[0].document["tasks"][3]["user_message"] = "Thank you!"
-    written = WRITERS["c3"].write(dialogues)["english_messages"]
+    written = FORMATS["c3"].write(dialogues)["english_messages"]
     assert written == flat_messages([*MESSAGES[:3], "Thank you!"])
 
 
@@ -187,7 +187,7 @@ def test_what_stands_before_the_first_task_is_the_dialogue_so_far() -> None:
         {"role": "user", "content": "Hello"},
         {"role": "assistant", "content": "Hello!"},
     ]
-    assert same(WRITERS["c3"].write(dialogues), record)
+    assert same(FORMATS["c3"].write(dialogues), record)
     assert sent_for(dialogues[0].document, 0)[-1] == {"role": "user", "content": MESSAGES[0]}
 
 
@@ -196,15 +196,15 @@ def test_a_record_without_messages_stays_without_unless_all_is_asked_for() -> No
     for key in ("english_messages", "messages", "task_ids"):
         del record[key]
     dialogues = read("c3", record)
-    assert same(WRITERS["c3"].write(dialogues), record)
-    full = WRITERS["c3"].write(dialogues, full=True)
+    assert same(FORMATS["c3"].write(dialogues), record)
+    full = FORMATS["c3"].write(dialogues, full=True)
     assert (full["english_messages"], full["messages"]) == (flat_messages(MESSAGES), flat_messages(CHINESE))
     assert full["task_ids"] == [0, 0, 0, 0]
 
 
 def test_messages_with_the_calls_of_each_task() -> None:
     dialogues = read("c3", c3_record())
-    full = WRITERS["c3"].write(dialogues, full=True)
+    full = FORMATS["c3"].write(dialogues, full=True)
     with_calls = full["english_messages_with_calls"]
     assert with_calls[:4] == [
         {"role": "user", "content": "Weather in Kyoto?"},
@@ -220,17 +220,17 @@ def test_messages_with_the_calls_of_each_task() -> None:
     ]
     second = with_calls[5:11]
     assert [len(message.get("tool_calls", ())) for message in second] == [0, 2, 0, 1, 0, 0]
-    again = READERS["c3"].read(full)
-    assert same(WRITERS["c3"].write(again), full)
+    again = FORMATS["c3"].read(full)
+    assert same(FORMATS["c3"].write(again), full)
 
 
 def test_the_two_spellings_are_the_same_record(shared_data: Path) -> None:
     for record in json_lines(shared_data / "c3" / "paper_cases.jsonl"):
         dialogues = read("c3", record)
-        assert same(WRITERS["c3"].write(dialogues), record)
-        full = WRITERS["c3"].write(dialogues, full=True)
+        assert same(FORMATS["c3"].write(dialogues), record)
+        full = FORMATS["c3"].write(dialogues, full=True)
         assert set(full) >= FIELDS
-        (again,) = READERS["mmtb"].read(full)
+        (again,) = FORMATS["mmtb"].read(full)
         assert again.tools == dialogues[0].tools
         assert again.document["env_info"] == dialogues[0].document["env_info"]
         for old, new in zip(dialogues[0].document["tasks"], again.document["tasks"], strict=True):
@@ -241,8 +241,8 @@ def test_the_two_spellings_are_the_same_record(shared_data: Path) -> None:
 @pytest.mark.parametrize("name", ["c3", "mmtb"])
 def test_a_full_record_reads_back_to_the_same_document(name: str) -> None:
     dialogues = read(name, c3_record())
-    full = WRITERS[name].write(dialogues, full=True)
-    again = READERS[name].read(full)
+    full = FORMATS[name].write(dialogues, full=True)
+    again = FORMATS[name].read(full)
     for old, new in zip(dialogues, again, strict=True):
         old_notes, new_notes = old.document.pop("extra"), new.document.pop("extra")
         assert new.document == old.document
@@ -298,12 +298,12 @@ def test_the_published_evaluators_can_load_a_full_export(shared_data: Path) -> N
     records = json_lines(shared_data / "c3" / "paper_cases.jsonl")
     for record in [*records, wild_record()]:
         dialogues = read("wild", record)
-        assert WRITERS["c3"].problems(dialogues) == []
-        entries = published_entries(WRITERS["c3"].write(dialogues, full=True), "english_")
+        assert FORMATS["c3"].problems(dialogues) == []
+        entries = published_entries(FORMATS["c3"].write(dialogues, full=True), "english_")
         for index, (sent, date) in enumerate(entries):
             assert sent == sent_for(dialogues[0].document, index)
             assert date == "2024-07-12"
-    both = WRITERS["c3"].write(read("c3", c3_record()), full=True)
+    both = FORMATS["c3"].write(read("c3", c3_record()), full=True)
     assert len(published_entries(both, "english_")) == len(published_entries(both, "")) == 4
 
 
@@ -312,21 +312,21 @@ def test_what_a_published_evaluator_would_stumble_at() -> None:
     dialogue.document["env_info"] = "a Friday"
     dialogue.document["context"] = [{"role": "assistant", "content": "Hello"}]
     dialogue.document["tasks"][0]["policy"] = None
-    found = {problem.pointer for problem in WRITERS["c3"].problems([dialogue])}
+    found = {problem.pointer for problem in FORMATS["c3"].problems([dialogue])}
     assert found == {"/env_info", "/context", "/tasks/t1/policy"}
     dialogue.document["env_info"] = None
-    assert "/env_info" in {problem.pointer for problem in WRITERS["c3"].problems([dialogue])}
+    assert "/env_info" in {problem.pointer for problem in FORMATS["c3"].problems([dialogue])}
 
 
 def test_variants_that_differ_in_a_shared_field_keep_their_own() -> None:
     dialogues = read("c3", c3_record())
     dialogues[1].document["env_info"] = "2024-01-01"
     dialogues[1].document["tasks"][3]["policy"] = "clarify"
-    written = WRITERS["c3"].write(dialogues)
+    written = FORMATS["c3"].write(dialogues)
     assert written["env_info"] == "2024-01-01 星期一"
     assert written["english_env_info"] == c3_record()["env_info"]
     assert (written["type"][3], written["english_type"][3]) == ("反", "拒")
-    again = READERS["c3"].read(written)
+    again = FORMATS["c3"].read(written)
     assert [item.document for item in again] == [item.document for item in dialogues]
 
 
@@ -385,11 +385,11 @@ def test_a_record_in_the_names_of_wild_is_said_to_be_one(name: str) -> None:
 def test_what_a_release_leaves_out_for_want_of_tasks_or_words_is_said() -> None:
     record = c3_record()
     del record["task"], record["turn_subtypes"]
-    (dialogue,) = READERS["c3"].read(record)
+    (dialogue,) = FORMATS["c3"].read(record)
     said = {warning.pointer: warning.message for warning in dialogue.warnings}
     assert set(said) == {"/tools", "/messages", "/answer_list", "/turn_type/1", "/turn_type/2"}
     assert all("release leaves it out" in message for message in said.values())
-    assert same(WRITERS["c3"].write([dialogue]), record)
-    assert READERS["c3"].read(WRITERS["c3"].write([dialogue], full=True))[0].warnings == []
+    assert same(FORMATS["c3"].write([dialogue]), record)
+    assert FORMATS["c3"].read(FORMATS["c3"].write([dialogue], full=True))[0].warnings == []
     english, _ = read("c3", {**c3_record(), "turn_subtypes": [None, "长期记忆"]})
     assert [one.pointer for one in english.warnings if "hides something" in one.message] == ["/turn_subtypes/0"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from annotator.core.schema import SchemaProblem, canonical, load_text, read_document, value_hash
 from benchmark.core.files.cctu_check_files import mark, paths_of, unmark
 from benchmark.core.files.reading import RawRecord, RecordError
-from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.outdated_remainder import forget_outdated
 from benchmark.services.releases.items import Item
 from tests.annotator.case_documents import CODE, call, case
@@ -26,7 +26,7 @@ CANARY = "Benchmark data. Canary 1234"
 
 
 def read(data: Any) -> ReadDialogue:
-    (dialogue,) = READERS["cctu"].read(data)
+    (dialogue,) = FORMATS["cctu"].read(data)
     assert read_document(dialogue.document) == dialogue.document
     assert dialogue.text == canonical(dialogue.document)
     return dialogue
@@ -39,7 +39,7 @@ def stored(dialogue: ReadDialogue) -> ReadDialogue:
 
 
 def written(dialogue: ReadDialogue, **options: Any) -> dict[str, Any]:
-    return WRITERS["cctu"].write([stored(dialogue)], **options)
+    return FORMATS["cctu"].write([stored(dialogue)], **options)
 
 
 def told(data: Any) -> dict[str, str]:
@@ -48,7 +48,7 @@ def told(data: Any) -> dict[str, str]:
 
 def problems(data: Any) -> dict[str, str]:
     with pytest.raises(SchemaProblem) as raised:
-        READERS["cctu"].read(data)
+        FORMATS["cctu"].read(data)
     return {problem.pointer: problem.message for problem in raised.value.problems}
 
 
@@ -110,7 +110,7 @@ def test_what_a_release_adds_is_taken_out_again(data: dict[str, Any]) -> None:
 
 def test_files_are_handed_out_by_path() -> None:
     data = written(read(whole()))
-    paths = WRITERS["cctu"].take_files(data)
+    paths = FORMATS["cctu"].take_files(data)
     assert data == record()
     assert paths["check_code/7/check_constraint_4.py"] == CODE.encode()
     assert len(paths) == 5
@@ -147,7 +147,7 @@ def test_every_constraint_of_native_cases_is_judged(shared_data: Path) -> None:
     for line in (folder / "input_data.jsonl").read_text().splitlines():
         data = json.loads(line)
         beside = (folder / "check_code" / str(data["id"])).iterdir()
-        (dialogue,) = READERS["cctu"].read(data | {"check_code": {file.name: file.read_text() for file in beside}})
+        (dialogue,) = FORMATS["cctu"].read(data | {"check_code": {file.name: file.read_text() for file in beside}})
         said += [warning.message for warning in dialogue.warnings]
         for constraint in dialogue.document["constraints"]:
             validator = constraint["validator"]
@@ -161,7 +161,7 @@ def test_an_edit_gives_up_its_own_original_and_no_other() -> None:
     dialogue = stored(read(data))
     dialogue.document["constraints"][0]["parameters"] = {"min_callTimes": 0, "max_callTimes": 3}
     dialogue.document["constraints"][1]["text"] = "Ferry first."
-    result = WRITERS["cctu"].write([dialogue])
+    result = FORMATS["cctu"].write([dialogue])
     assert json.loads(result["check_code"]["check_constraint_0.json"])["max_callTimes"] == 3
     assert result["constraints_list"][1] == ["Tool", "Tool Order", "Ferry first."]
     assert result["constraints_list"][2] == ["Response", None, None]
@@ -187,7 +187,7 @@ def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
     relabelled |= {"dimension": "resource", "category": "interaction rounds", "text": "Two rounds."}
     order["text"], unknown["text"] = "Gull first.", "Spend nothing."
     rest = forget_outdated(document, dialogue.document)
-    assert WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"] == [
+    assert FORMATS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"] == [
         ["resource", "interaction rounds", "Two rounds.", {"weight": 2}],
         ["Tool", "Tool Order", "Gull first."],
         ["Resource", "Budget", "Spend nothing."],
@@ -195,14 +195,14 @@ def test_an_edited_constraint_keeps_what_its_entry_says_beside() -> None:
     order["text"] = dialogue.document["constraints"][1]["text"]
     order["parameters"] = {"order_constraints": []}
     rest = forget_outdated(document, dialogue.document)
-    written_again = WRITERS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"]
+    written_again = FORMATS["cctu"].write([replace(dialogue, document=rest)])["constraints_list"]
     assert written_again[1] == data["constraints_list"][1]
 
 
 def test_a_constraint_taken_out_takes_its_files_along() -> None:
     dialogue = stored(read(whole()))
     del dialogue.document["constraints"][0]
-    result = WRITERS["cctu"].write([dialogue])
+    result = FORMATS["cctu"].write([dialogue])
     assert [entry[1] for entry in result["constraints_list"]] == ["Tool Order", "Round", "Length", "Punctuation"]
     assert result["check_code"]["check_constraint_3.py"] == CODE
     again = read(result).document
@@ -215,9 +215,9 @@ def test_a_file_of_no_constraint_does_not_become_that_of_one_added_since() -> No
     dialogue = stored(read(data))
     added = copy.deepcopy(dialogue.document["constraints"][2]) | {"id": "c9"}
     dialogue.document["constraints"].append(added)
-    result = WRITERS["cctu"].write([dialogue])
+    result = FORMATS["cctu"].write([dialogue])
     assert set(result["check_code"]) == {*files(), "check_constraint_5.json", "check_constraint_6.py"}
-    item = Item("7", "en", "", dialogue.document, dialogue.tools, "", b"")
+    item = Item("7", "en", "", dialogue.document, dialogue.tools, tools_text=b"")
     assert item.not_in(result) == ["/extra/@native/loose/check_constraint_5.py"]
     assert read(result).document["constraints"][5]["validator"] is None
 
@@ -233,7 +233,7 @@ def test_what_the_layout_has_no_place_for_comes_back_too() -> None:
         "good": ["Yes."], "bad": ["Yes"],
     }  # fmt: skip
     document = read_document(document)
-    result = WRITERS["cctu"].write([replace(stored(dialogue), document=document)], full=True, canary=CANARY)
+    result = FORMATS["cctu"].write([replace(stored(dialogue), document=document)], full=True, canary=CANARY)
     assert "def validate_content(response)" in result["check_code"]["check_constraint_4.py"]
     again = read(result).document
     for key in ("reference_trajectory", "user_query", "unsolved_set"):
@@ -279,7 +279,7 @@ def test_an_id_that_names_no_folder_cannot_be_written() -> None:
 def test_a_dialogue_of_tasks_cannot_be_written() -> None:
     document = read_document({"kind": "multi_turn", "tasks": [{"id": "t1", "user_message": "Hi"}]})
     with pytest.raises(ValueError, match="can only represent constrained dialogues"):
-        WRITERS["cctu"].write([ReadDialogue("1", "en", "", document, [])])
+        FORMATS["cctu"].write([ReadDialogue("1", "en", "", document, [])])
 
 
 texts = st.dictionaries(st.sampled_from(["min_round", "b", "c"]), st.integers() | st.text(max_size=5), max_size=3)
@@ -339,9 +339,9 @@ def test_files_without_a_record_are_named() -> None:
 
 @pytest.mark.parametrize("none", [{}, None])
 def test_a_record_that_says_that_it_has_no_files_is_read_without(none: dict[str, str] | None) -> None:
-    (dialogue,) = READERS["cctu"].read(record(check_code=none))
+    (dialogue,) = FORMATS["cctu"].read(record(check_code=none))
     dialogue.document["constraints"][0]["parameters"] = {"min_callTimes": 1, "max_callTimes": 2}
-    assert list(WRITERS["cctu"].write([dialogue])["check_code"]) == ["check_constraint_0.json"]
+    assert list(FORMATS["cctu"].write([dialogue])["check_code"]) == ["check_constraint_0.json"]
     beside = {"check_code/7/check_constraint_0.json": b"{}"}
     found, error = archive({"input_data.jsonl": json.dumps(record("7", check_code=none)).encode()} | beside)
     assert isinstance(found, RawRecord)
@@ -405,7 +405,7 @@ def test_paths_are_in_order() -> None:
 
 def test_a_call_of_the_trajectory_keeps_its_observation() -> None:
     document = case(reference_trajectory=[{"id": "r1", "calls": [call("s1", "find_ferry", [1, None], harbour="x")]}])
-    result = WRITERS["cctu"].write([ReadDialogue("1", "en", "", document, [])])
+    result = FORMATS["cctu"].write([ReadDialogue("1", "en", "", document, [])])
     assert read(result).document["reference_trajectory"] == document["reference_trajectory"]
 
 
@@ -418,7 +418,7 @@ def test_notes_of_files_that_are_no_texts_do_not_stop_a_release(odd: Any) -> Non
     known = value_hash(json.dumps(dialogue.document["constraints"][0]["parameters"], sort_keys=True))
     kept = {f"file:{constraint}.json": [odd, known], f"file:{constraint}.py": [odd, None]}
     notes |= {"kept": notes.get("kept", {}) | kept, "loose": {"more.txt": odd, "../x": "x", "a/b": "x"}}
-    again = WRITERS["cctu"].write([dialogue], full=True, canary=CANARY)
+    again = FORMATS["cctu"].write([dialogue], full=True, canary=CANARY)
     assert again["check_code"].keys() == plain["check_code"].keys()
     assert all(type(text) is str for text in again["check_code"].values())
 
@@ -426,10 +426,10 @@ def test_notes_of_files_that_are_no_texts_do_not_stop_a_release(odd: Any) -> Non
 @pytest.mark.parametrize("odd", [0, "", [], False, ["x"]])
 def test_files_that_are_no_object_are_refused_and_not_dropped(odd: Any) -> None:
     with pytest.raises(SchemaProblem, match="must be an object of file names"):
-        READERS["cctu"].read(whole() | {"check_code": odd})
+        FORMATS["cctu"].read(whole() | {"check_code": odd})
 
 
 @pytest.mark.parametrize("name", ["../x.py", "a/b.json", "", "a\nb", "x" * 101])
 def test_a_file_whose_name_no_archive_can_hold_is_refused(name: str) -> None:
     with pytest.raises(SchemaProblem, match="is not a valid file name"):
-        READERS["cctu"].read(whole() | {"check_code": {name: "x"}})
+        FORMATS["cctu"].read(whole() | {"check_code": {name: "x"}})

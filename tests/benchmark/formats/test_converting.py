@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmark.core.files.reading import RawLine
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.converting import Converter
 from tests.benchmark.formats import cctu_records
 from tests.benchmark.formats.format_records import (
@@ -29,7 +29,7 @@ from tests.benchmark.formats.format_records import (
 )
 
 LENIENT = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
-NEUTRAL = WRITERS["neutral"].write(read("wild", wild_record()))
+NEUTRAL = FORMATS["neutral"].write(read("wild", wild_record()))
 RECORDS = {
     "wild": wild_record(),
     "c3": c3_record(),
@@ -104,8 +104,8 @@ def test_any_record_in_any_style_comes_back_sign_for_sign(name: str, records: An
     assert (done.lines, done.problems, done.losses) == ([text], [], [])
 
 
-@pytest.mark.parametrize("source", list(READERS))
-@pytest.mark.parametrize("target", list(WRITERS))
+@pytest.mark.parametrize("source", list(FORMATS))
+@pytest.mark.parametrize("target", list(FORMATS))
 def test_what_is_written_in_another_format_is_read_there(tmp_path: Path, source: str, target: str) -> None:
     file, out, losses = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "losses.jsonl"
     file.write_text(json.dumps(RECORDS[source]) + "\n")
@@ -125,7 +125,7 @@ def test_what_is_written_in_another_format_is_read_there(tmp_path: Path, source:
     records = [json.loads(row) for row in out.read_text().splitlines()]
     assert len(records) == written
     for record in records:
-        READERS[target].read(record)
+        FORMATS[target].read(record)
 
 
 def test_what_a_format_has_no_place_for_is_told_with_its_place(tmp_path: Path) -> None:
@@ -164,12 +164,12 @@ def test_what_stands_beside_the_steps_is_told_too(tmp_path: Path) -> None:
     }
     assert convert(trace, "openai", "neutral").counts == (1, 1, 0, 0)
     # Dependencies of a task list say it, where calls could not be made in fewer turns.
-    [dialogue] = READERS["openai"].read({"id": "t", "messages": messages, "tools": []})
+    [dialogue] = FORMATS["openai"].read({"id": "t", "messages": messages, "tools": []})
     for needs, silent in (([], True), ([{"id": "s0", "kind": "parameter"}], False)):
         for step in dialogue.document["tasks"][0]["steps"]:
             step["depends_on"] = needs if step["id"] == "s1" else []
         neutral = tmp_path / "neutral.jsonl"
-        neutral.write_text(json.dumps(WRITERS["neutral"].write([dialogue])))
+        neutral.write_text(json.dumps(FORMATS["neutral"].write([dialogue])))
         convert(neutral, "neutral", "wild", "--losses", losses)
         assert ("which calls were made in parallel" not in losses.read_text()) is silent
     # Nobody has drawn the graph that would say what the label says.
@@ -192,7 +192,7 @@ def test_numbers_go_from_format_to_format_as_they_are(tmp_path: Path) -> None:
     for source, target in (("wild", "neutral"), ("neutral", "openai"), ("openai", "c3"), ("c3", "wild")):
         out = tmp_path / f"{target}.jsonl"
         assert convert(file, source, target, "--out", out).code == 0
-        (dialogue, *_) = READERS[target].read(json.loads(out.read_text().splitlines()[0]))
+        (dialogue, *_) = FORMATS[target].read(json.loads(out.read_text().splitlines()[0]))
         found = dialogue.document["tasks"][0]["steps"][0]["arguments"]
         assert {key: repr(value) for key, value in found.items()} == {key: repr(arguments[key]) for key in arguments}
         file = out

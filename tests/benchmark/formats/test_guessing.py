@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from benchmark.core.formats import READERS, WRITERS, guess_format
+from benchmark.core.formats import FORMATS, guess_format
 from tests.benchmark.formats.format_records import c3_record, json_lines, openai_record, problems_of, read, wild_record
 
-NEUTRAL = WRITERS["neutral"].write(read("wild", wild_record()))
+NEUTRAL = FORMATS["neutral"].write(read("wild", wild_record()))
 ONLY_CHINESE_C3 = {key: value for key, value in c3_record().items() if not key.startswith("english_")}
 CCTU = {"id": "1", "messages": [{"role": "user", "content": "x"}], "tools": "[]", "constraints_list": []}
 ASYNC = {"id": "1", "question": "x", "ground_truth": ["f(a='b')"]}
@@ -32,7 +32,7 @@ def test_a_record_is_recognised_by_its_fields(record: Any, name: str | None) -> 
     assert guess_format(record) == name
 
 
-@pytest.mark.parametrize("chosen", list(READERS))
+@pytest.mark.parametrize("chosen", list(FORMATS))
 @pytest.mark.parametrize("true", [*RECORDS, "cctu"])
 def test_the_probable_format_is_named(chosen: str, true: str) -> None:
     record = CCTU if true == "cctu" else RECORDS[true]
@@ -45,7 +45,7 @@ def test_the_probable_format_is_named(chosen: str, true: str) -> None:
         assert problems[""].endswith(f"Choose the format {true}.")
 
 
-@pytest.mark.parametrize("chosen", list(READERS))
+@pytest.mark.parametrize("chosen", list(FORMATS))
 @pytest.mark.parametrize(
     ("record", "words"),
     [
@@ -62,11 +62,11 @@ def test_files_that_no_format_reads_are_sent_to_none_that_does_not_exist(chosen:
     (message,) = problems_of(chosen, record).values()
     assert words in message
     assert "can’t read" in message
-    assert {word for word in ("openai", "neutral") if word in message} <= READERS.keys() & WRITERS.keys()
+    assert {word for word in ("openai", "neutral") if word in message} <= FORMATS.keys() & FORMATS.keys()
     assert "Choose the format" not in message
 
 
-@pytest.mark.parametrize("chosen", list(READERS))
+@pytest.mark.parametrize("chosen", list(FORMATS))
 def test_a_record_of_no_known_format_is_told_what_is_missing(chosen: str) -> None:
     (message,) = problems_of(chosen, {"id": "1", "text": "x"}).values()
     assert message.endswith(".")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotator.core.schema import canonical
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from tests.benchmark.formats.format_records import WEATHER, problems_of, read, same, wild_record
 
 
@@ -17,7 +17,7 @@ def record(**changes: Any) -> dict[str, Any]:
     task["chosen"] = "m1"
     task["steps"][2]["depends_on"][1]["kind"] = "logical"
     task["steps"][0]["inferable"] = {"/city": "the capital"}
-    return {**WRITERS["neutral"].write([dialogue]), **changes}
+    return {**FORMATS["neutral"].write([dialogue]), **changes}
 
 
 def test_the_envelope() -> None:
@@ -31,30 +31,30 @@ def test_the_envelope() -> None:
 
 
 def test_nothing_is_lost() -> None:
-    (dialogue,) = READERS["neutral"].read(record())
+    (dialogue,) = FORMATS["neutral"].read(record())
     assert canonical(dialogue.document) == canonical(record()["document"]) == dialogue.text
-    assert same(WRITERS["neutral"].write([dialogue]), record())
+    assert same(FORMATS["neutral"].write([dialogue]), record())
 
 
 def test_a_bare_envelope_is_enough() -> None:
     document = {"kind": "multi_turn", "tasks": [{"id": "t1", "user_message": "Hello"}]}
-    (dialogue,) = READERS["neutral"].read({"id": "x", "document": document})
+    (dialogue,) = FORMATS["neutral"].read({"id": "x", "document": document})
     assert (dialogue.external_id, dialogue.language, dialogue.variant_group) == ("x", "", "")
     assert dialogue.document["tasks"][0]["steps"] == []
     assert [warning.pointer for warning in dialogue.warnings] == ["/tools"]
 
 
 def test_unknown_fields_of_the_envelope_are_kept() -> None:
-    (dialogue,) = READERS["neutral"].read(record(batch=3, note=None))
-    written = WRITERS["neutral"].write([dialogue])
+    (dialogue,) = FORMATS["neutral"].read(record(batch=3, note=None))
+    written = FORMATS["neutral"].write([dialogue])
     assert (written["batch"], written["note"]) == (3, None)
-    assert READERS["neutral"].read(written) == [dialogue]
+    assert FORMATS["neutral"].read(written) == [dialogue]
 
 
 def test_a_record_holds_one_dialogue() -> None:
-    (dialogue,) = READERS["neutral"].read(record())
+    (dialogue,) = FORMATS["neutral"].read(record())
     with pytest.raises(ValueError, match="one by one"):
-        WRITERS["neutral"].write([dialogue, dialogue])
+        FORMATS["neutral"].write([dialogue, dialogue])
 
 
 @pytest.mark.parametrize(

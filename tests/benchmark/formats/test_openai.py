@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotator.core.schema import canonical, load_text
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.benchmark.formats.format_records import openai_record, problems_of, read, rewrite, same, wild_record
 
@@ -78,7 +78,7 @@ def test_numbers_in_a_text_keep_every_digit_and_their_spelling() -> None:
     assert repr(call["arguments"]) == repr(call["observation"]) == repr(value)
     call["arguments"]["price"] = 2
     dialogue.document["tasks"][0]["user_message"] = "y"
-    (_, said, returned, _) = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    (_, said, returned, _) = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert said["tool_calls"][0]["function"]["arguments"] == written.replace("1.50", "2")
     assert returned["content"] == written
 
@@ -97,11 +97,11 @@ def test_a_refusal_is_the_answer_that_people_see_and_goes_out_as_one(message: di
     assert dialogue.document["tasks"][0]["steps"][0]["text"] == text
     assert same(rewrite("openai", record), record)
     dialogue.document["tasks"][0]["user_message"] = "y"
-    (_, written) = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    (_, written) = FORMATS["openai"].write([dialogue], full=True)["messages"]
     if "refusal" in message:
         assert written == {"role": "assistant", **message}
     dialogue.document["tasks"][0]["steps"][0]["text"] = "Here you are."
-    assert WRITERS["openai"].write([dialogue], full=True)["messages"][1]["content"] == "Here you are."
+    assert FORMATS["openai"].write([dialogue], full=True)["messages"][1]["content"] == "Here you are."
 
 
 def test_a_refusal_that_is_no_text_is_a_fault() -> None:
@@ -122,14 +122,14 @@ def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "Rain."}], "annotations": []},
     )
     (dialogue,) = read("openai", record)
-    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    written = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert written == record["messages"]
     # What the API needs is there, though the record omitted it.
     bare = copy.deepcopy(record)
     del bare["messages"][3]["content"], bare["messages"][4]["tool_call_id"], bare["messages"][5]["tool_call_id"]
     bare["messages"][3]["tool_calls"][0]["function"]["arguments"] = {"city": "Oslo"}
     (dialogue,) = read("openai", bare)
-    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    written = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert written[3] == call | {"tool_calls": written[3]["tool_calls"]}
     assert written[3]["tool_calls"][0]["function"]["arguments"] == '{"city":"Oslo"}'
     assert [one.get("tool_call_id") for one in written[4:6]] == ["c1", "c2"]
@@ -137,10 +137,10 @@ def test_a_release_holds_what_stands_beside_and_between_the_messages() -> None:
     odd = copy.deepcopy(dialogue)
     for messages in ("x", [1], [{"role": "user", "content": {}, "tool_calls": "abc"}]):
         odd.document["extra"]["@native"]["kept"]["messages"][0] = messages
-        assert [one["role"] for one in WRITERS["openai"].write([odd], full=True)["messages"]][:2] == ["system", "user"]
+        assert [one["role"] for one in FORMATS["openai"].write([odd], full=True)["messages"]][:2] == ["system", "user"]
     # All of it is given up where nobody can tell what was edited.
     dialogue.document["tasks"][0]["steps"][-1]["text"] = "Sun."
-    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    written = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert written[-1] == assistant("Sun.")
     assert "reasoning_content" not in written[2]
 
@@ -160,12 +160,12 @@ def test_what_stands_within_calls_and_parts_of_a_text_is_released() -> None:
         ],
         "tools": [],
     }
-    (dialogue,) = READERS["openai"].read(record)
-    assert same(WRITERS["openai"].write([dialogue], full=True), record)
+    (dialogue,) = FORMATS["openai"].read(record)
+    assert same(FORMATS["openai"].write([dialogue], full=True), record)
     after = copy.deepcopy(dialogue.document)
     after["tasks"][0]["steps"][0]["name"] = "g"
     dialogue.document = forget_outdated(after, dialogue.document)
-    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    written = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert written[1]["tool_calls"][0]["function"] == {"name": "g", "arguments": "{}"}
     assert written[2] == tool("c", "Hello")
     assert same([written[0], *written[3:]], [record["messages"][0], *record["messages"][3:]])
@@ -186,25 +186,25 @@ def compact_trace() -> dict[str, Any]:
 def test_what_stands_beside_compact_json_is_released_in_the_order_it_came_in() -> None:
     """Documents are stored with their keys sorted."""
     record = compact_trace()
-    (dialogue,) = READERS["openai"].read(record)
+    (dialogue,) = FORMATS["openai"].read(record)
     dialogue.document = load_text(canonical(dialogue.document))
-    assert same(WRITERS["openai"].write([dialogue], full=True)["messages"], record["messages"])
+    assert same(FORMATS["openai"].write([dialogue], full=True)["messages"], record["messages"])
     after = copy.deepcopy(dialogue.document)
     after["tasks"][0]["steps"][1]["text"] = "Sun."
     dialogue.document = forget_outdated(after, dialogue.document)
-    written = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    written = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert written == [*record["messages"][:3], assistant("Sun.")]
 
 
 def test_a_result_in_the_dialogue_so_far_can_be_edited_and_released() -> None:
     so_far = [{"role": "assistant", "content": "Hm."}, tool("x", "[1]") | {"name": "f"}]
     rest = [user("Oslo?"), assistant(None, ("x", "{}")), tool("x", "1"), assistant("Rain.")]
-    (dialogue,) = READERS["openai"].read(trace(*so_far, *rest))
-    assert WRITERS["openai"].write([dialogue], full=True)["messages"][:2] == so_far
+    (dialogue,) = FORMATS["openai"].read(trace(*so_far, *rest))
+    assert FORMATS["openai"].write([dialogue], full=True)["messages"][:2] == so_far
     after = copy.deepcopy(dialogue.document)
     after["context"][0]["content"] = "Well."
     dialogue.document = forget_outdated(after, dialogue.document)
-    released = WRITERS["openai"].write([dialogue], full=True)["messages"]
+    released = FORMATS["openai"].write([dialogue], full=True)["messages"]
     assert released[:2] == [{"role": "assistant", "content": "Well."}, so_far[1]]
 
 
@@ -294,25 +294,25 @@ def test_edits_are_written() -> None:
     (dialogue,) = read("openai", openai_record())
     steps = dialogue.document["tasks"][0]["steps"]
     steps[0]["arguments"] = {"city": "Tromsø"}
-    messages = WRITERS["openai"].write([dialogue])["messages"]
+    messages = FORMATS["openai"].write([dialogue])["messages"]
     assert json.loads(messages[2]["tool_calls"][0]["function"]["arguments"]) == {"city": "Tromsø"}
 
 
 def test_dialogues_of_other_formats_become_traces() -> None:
     dialogues = read("wild", wild_record())
-    written = WRITERS["openai"].write(dialogues)
+    written = FORMATS["openai"].write(dialogues)
     parallel = [message for message in written["messages"] if len(message.get("tool_calls", ())) == 2]
     assert len(parallel) == 1
-    (again,) = READERS["openai"].read(written)
+    (again,) = FORMATS["openai"].read(written)
     # The question and its reply look like two requests: the format cannot say otherwise.
     assert len(again.document["tasks"]) == 5
-    assert [p.pointer for p in WRITERS["openai"].problems(dialogues)] == ["/tasks/t3/steps/s0"]
+    assert [p.pointer for p in FORMATS["openai"].problems(dialogues)] == ["/tasks/t3/steps/s0"]
 
 
 def test_a_record_holds_one_dialogue() -> None:
     dialogues = read("openai", openai_record())
     with pytest.raises(ValueError, match="one by one"):
-        WRITERS["openai"].write(dialogues * 2)
+        FORMATS["openai"].write(dialogues * 2)
 
 
 CALLING = assistant(None, ("a", "{}"))

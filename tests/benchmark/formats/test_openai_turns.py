@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotator.core.schema import canonical, load_text, read_document
 from annotator.core.schema.exact_json import same
-from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.benchmark.formats.format_records import openai_record, read, wild_record
 
@@ -19,7 +19,7 @@ LENIENT = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 def released(document: Document, *, full: bool = True) -> list[Document]:
     item = ReadDialogue("t", "en", "", load_text(canonical(document)), [], [])
-    messages: list[Document] = WRITERS["openai"].write([item], full=full)["messages"]
+    messages: list[Document] = FORMATS["openai"].write([item], full=full)["messages"]
     return messages
 
 
@@ -59,7 +59,7 @@ def two_turns(*ids: str) -> list[Document]:
 
 
 def document_of(messages: list[Document]) -> Document:
-    [dialogue] = READERS["openai"].read({"id": "t", "messages": copy.deepcopy(messages), "tools": []})
+    [dialogue] = FORMATS["openai"].read({"id": "t", "messages": copy.deepcopy(messages), "tools": []})
     return dialogue.document
 
 
@@ -134,7 +134,7 @@ def test_an_answer_comes_after_all_calls_though_it_needs_none() -> None:
     nodes[1]["dependency_list"], nodes[2]["dependency_list"], nodes[3]["dependency_list"] = [0], [1], []
     dialogues = read("wild", record)
     for name, field in (("openai", "messages"), ("c3", "english_messages_with_calls")):
-        texts = [one["content"] for one in WRITERS[name].write(dialogues, full=True)[field] if type(one) is dict]
+        texts = [one["content"] for one in FORMATS[name].write(dialogues, full=True)[field] if type(one) is dict]
         at = texts.index("Rain, rain and snow.")
         assert texts[at + 1] == record["english_tasks"][2], name
 

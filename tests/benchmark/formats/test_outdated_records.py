@@ -12,7 +12,7 @@ from annotator.core.schema import read_document
 from annotator.models import Revision
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.files.reading import RawLine
-from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.converting import Converter
 from benchmark.core.formats.labels import WILD_INFORMATION
 from benchmark.core.formats.native_remainder import NATIVE
@@ -84,12 +84,12 @@ def repaired(document: Document) -> Document:
     ],
 )
 def test_a_corrected_value_is_written_nowhere(name: str, record: Callable[[], Document]) -> None:
-    dialogue = READERS[name].read(record())[0]
+    dialogue = FORMATS[name].read(record())[0]
     after = forget_outdated(repaired(dialogue.document), dialogue.document)
     read_document(after)
     item = ReadDialogue(dialogue.external_id, dialogue.language, "", after, dialogue.tools, [])
     for writer in (name, "neutral"):
-        text = json.dumps(WRITERS[writer].write([item]))
+        text = json.dumps(FORMATS[writer].write([item]))
         assert WRONG not in text
         assert ERROR not in text
         assert "bank desk" in text
@@ -125,12 +125,12 @@ def spoken_beside() -> tuple[Document, list[Document]]:
 
 def said_after(edit: Callable[[Document], None], start: Document | None = None) -> tuple[Document, list[Document]]:
     """The document that an edit makes of the trace, and the messages of its record."""
-    [dialogue] = READERS["openai"].read(spoken_beside()[0])
+    [dialogue] = FORMATS["openai"].read(spoken_beside()[0])
     before = start or dialogue.document
     document = copy.deepcopy(before)
     edit(document)
     document = forget_outdated(read_document(document), before)
-    return document, WRITERS["openai"].write([ReadDialogue("trace-2", "en", "", document, [], [])])["messages"]
+    return document, FORMATS["openai"].write([ReadDialogue("trace-2", "en", "", document, [], [])])["messages"]
 
 
 class TestWhatStandsBesideMessages:
@@ -186,7 +186,7 @@ class TestWhatStandsBesideMessages:
         assert said[len(messages)] == {"role": "user", "content": "Once more."}
 
     def test_a_remainder_of_another_dialogue_is_given_up(self) -> None:
-        [dialogue] = READERS["openai"].read(spoken_beside()[0])
+        [dialogue] = FORMATS["openai"].read(spoken_beside()[0])
         odd = copy.deepcopy(dialogue.document)
         kept = odd["extra"]["@native"]["kept"]["messages"]
         for entry in ([kept[0][:3], kept[1]], [["x"], kept[1]], [kept[0], "0"], "x"):
@@ -199,11 +199,11 @@ class TestWhatStandsBesideMessages:
         record, messages = spoken_beside()
         messages[8]["content"] = json.dumps([f"row {n}" for n in range(20_000)])
         messages[12]["reasoning"] = "The rows say all. " * 5_000
-        [dialogue] = READERS["openai"].read(record)
+        [dialogue] = FORMATS["openai"].read(record)
         document = copy.deepcopy(dialogue.document)
         document["tasks"][0]["steps"][2]["observation"] = []
         after = forget_outdated(document, dialogue.document)
-        messages = WRITERS["openai"].write([ReadDialogue("trace-2", "en", "", after, [], [])])["messages"]
+        messages = FORMATS["openai"].write([ReadDialogue("trace-2", "en", "", after, [], [])])["messages"]
         assert "reasoning" not in messages[-1]
 
 
@@ -211,7 +211,7 @@ class TestWhatStandsBesideMessages:
 def test_what_speaks_of_another_place_stays(record: Callable[[], Document]) -> None:
     raw = record()
     name = "openai" if "messages" in raw else "wild"
-    [dialogue] = READERS[name].read(raw)
+    [dialogue] = FORMATS[name].read(raw)
     edited = copy.deepcopy(dialogue.document)
     edited["tasks"][0]["steps"][-1]["text"] = "Something else entirely."
     after = forget_outdated(edited, dialogue.document)
@@ -221,7 +221,7 @@ def test_what_speaks_of_another_place_stays(record: Callable[[], Document]) -> N
 
 def test_a_corrected_label_takes_its_copies_along() -> None:
     raw = wild_record() | {"label_of_task_2": "mixed multi-tool", "hidden_in_task_3": "Coreferential Reference"}
-    [dialogue] = READERS["wild"].read(raw)
+    [dialogue] = FORMATS["wild"].read(raw)
     edited = copy.deepcopy(dialogue.document)
     edited["tasks"][1] |= {"policy": "single_tool", "information": "explicit"}
     edited["tasks"][2]["information"] = "explicit"
@@ -233,7 +233,7 @@ def test_a_corrected_label_takes_its_copies_along() -> None:
 
 def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
     raw = cctu_record(answer=174052, data_source="an odd scenario") | {"told": ["174052"], "source": "harbour desk"}
-    [dialogue] = READERS["cctu"].read(raw)
+    [dialogue] = FORMATS["cctu"].read(raw)
     kept = dialogue.document["extra"]["@native"]["kept"]
     edited = copy.deepcopy(dialogue.document)
     edited["answer"] = "At 17:40."
@@ -242,7 +242,7 @@ def test_a_corrected_answer_of_a_case_gives_up_its_own_original_alone() -> None:
     assert "data_source" in kept
     item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
     for writer in ("cctu", "neutral"):
-        text = json.dumps(WRITERS[writer].write([item]))
+        text = json.dumps(FORMATS[writer].write([item]))
         assert "174052" not in text
         assert "harbour desk" in text
 
@@ -257,7 +257,7 @@ def test_edited_words_of_a_constraint_take_the_copies_in_its_parameters_along() 
         "check_constraint_0.json": json.dumps(limits | copies | beside, indent=2),
         "check_constraint_2.json": json.dumps(other),
     }
-    [dialogue] = READERS["cctu"].read(raw)
+    [dialogue] = FORMATS["cctu"].read(raw)
     before = dialogue.document
 
     def files_after(edit: Callable[[Document], Any]) -> list[Document]:
@@ -268,7 +268,7 @@ def test_edited_words_of_a_constraint_take_the_copies_in_its_parameters_along() 
         ]
         after = forget_outdated(edited, before)
         read_document(after)
-        files = WRITERS["cctu"].write([ReadDialogue("7", "en", "", after, dialogue.tools, [])])["check_code"]
+        files = FORMATS["cctu"].write([ReadDialogue("7", "en", "", after, dialogue.tools, [])])["check_code"]
         held = [json.loads(files[f"check_constraint_{n}.json"]) for n in (0, 2)]
         in_variant = after["constraints"][0]["variants"][0]["parameters"]
         assert in_variant == held[0] | {"max_callTimes": 2}
@@ -289,12 +289,12 @@ def test_an_edited_query_leaves_the_other_messages_of_a_case() -> None:
     others = [{"role": "user", "content": "Is there a boat?"}, {"role": "assistant", "content": "Two."}]
     outdated = {"role": "assistant", "content": f"You asked: {query['content']}"}
     raw = cctu_record(messages=[prompt | {"role": "developer"}, *others, outdated, query | {"name": "anna"}])
-    [dialogue] = READERS["cctu"].read(raw)
+    [dialogue] = FORMATS["cctu"].read(raw)
 
     def said_after(before: Document, **edited: Any) -> tuple[Document, list[Document]]:
         after = forget_outdated(before | edited, before)
         item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
-        written: list[Document] = WRITERS["cctu"].write([item], full=True)["messages"]
+        written: list[Document] = FORMATS["cctu"].write([item], full=True)["messages"]
         return after, written
 
     asked, written = said_after(dialogue.document, user_query="When today?")
@@ -316,14 +316,14 @@ def test_an_edited_message_of_the_dialogue_so_far_leaves_what_the_others_hold() 
         {"role": "tool", "content": "rain", "tool_call_id": "c"},
         {"role": "assistant", "content": "It rains.", "reasoning": "They asked: and in Bonn?"},
     ]
-    [dialogue] = READERS["wild"].read(wild_record() | {"context": before, "first_task_turn_subtype": "Explicit"})
+    [dialogue] = FORMATS["wild"].read(wild_record() | {"context": before, "first_task_turn_subtype": "Explicit"})
 
     def said_after(edit: Callable[[list[Document]], None]) -> list[Document]:
         after = copy.deepcopy(dialogue.document)
         edit(after["context"])
         after = forget_outdated(after, dialogue.document)
         item = ReadDialogue("7", "en", "", after, dialogue.tools, [])
-        written: list[Document] = WRITERS["wild"].write([item], full=True)["context"]
+        written: list[Document] = FORMATS["wild"].write([item], full=True)["context"]
         return written
 
     assert said_after(lambda context: None) == before
@@ -354,7 +354,7 @@ def notes_of(value: Any, within: bool = False) -> Iterator[tuple[Any, Any]]:
     ],
 )
 def test_notes_of_another_shape_stop_neither_an_edit_nor_a_release(name: str, record: Document) -> None:
-    document = READERS[name].read(record)[0].document
+    document = FORMATS[name].read(record)[0].document
     places = list(notes_of(document))
     for holder, key in places:
         as_it_was = holder[key]
@@ -369,13 +369,13 @@ def test_notes_of_another_shape_stop_neither_an_edit_nor_a_release(name: str, re
                 edited["tasks"][0]["user_message"] = "Something else."
             forget_outdated(edited, document)
             line = json.dumps({"id": "x", "document": document, "tools": []}).encode()
-            for target in WRITERS:
+            for target in FORMATS:
                 Converter("neutral", target).convert(RawLine(1, "", line, len(line), True))
         holder[key] = as_it_was
 
 
 def test_a_variant_keeps_nothing_of_the_other_language() -> None:
-    english, chinese = READERS["c3"].read(wild_like(c3_record()))
+    english, chinese = FORMATS["c3"].read(wild_like(c3_record()))
     assert WRONG in json.dumps(english.document)
     assert WRONG not in json.dumps(chinese.document)
 
@@ -395,7 +395,7 @@ def imported_before(name: str, record: Document) -> ReadDialogue:
             return [with_digits(item) for item in value]
         return value.replace(ROUNDED, EXACT) if isinstance(value, str) else value
 
-    [dialogue] = READERS[name].read(record)
+    [dialogue] = FORMATS[name].read(record)
     dialogue.document = with_digits(dialogue.document)
     assert EXACT in json.dumps(dialogue.document)
     return dialogue
@@ -412,12 +412,12 @@ def test_digits_that_earlier_imports_rounded_are_said_as_they_were_rounded() -> 
     after = forget_outdated(edited, trace.document)
     for document in (trace.document, after):
         trace.document = document
-        written = WRITERS["openai"].write([trace], full=True)
+        written = FORMATS["openai"].write([trace], full=True)
         assert written["messages"][1]["tool_calls"][0]["function"]["arguments"].startswith(
             f'{{"cents":  {ROUNDED}, "n"'
         )
-    assert WRITERS["cctu"].write([case], full=True)["tools"] == f'[{{"name":"f","at":{ROUNDED}}}]'
-    READERS["cctu"].read(WRITERS["cctu"].write([case], full=True))
+    assert FORMATS["cctu"].write([case], full=True)["tools"] == f'[{{"name":"f","at":{ROUNDED}}}]'
+    FORMATS["cctu"].read(FORMATS["cctu"].write([case], full=True))
     # A field about the rounded number also refers to it in the text of a record.
     edited["tasks"][0]["steps"][0]["arguments"] = {"cents": 3}
     assert "expected" not in forget_outdated(edited, trace.document)["extra"]
@@ -429,11 +429,11 @@ def bilingual_with_fields() -> Document:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_field_that_both_languages_share_is_not_written_for_the_one_that_kept_it(full: bool) -> None:
-    english, chinese = READERS["wild"].read(bilingual_with_fields())
+    english, chinese = FORMATS["wild"].read(bilingual_with_fields())
     edited = copy.deepcopy(chinese.document)
     edited["tasks"][0]["user_message"] = "奈良天气怎么样？"
     chinese.document = forget_outdated(edited, chinese.document)
-    record = WRITERS["wild"].write([english, chinese], full=full)
+    record = FORMATS["wild"].write([english, chinese], full=full)
     assert CHINESE[0] not in json.dumps(record, ensure_ascii=False)
     assert (record["english_query"], record["source"]) == (MESSAGES[0], "bank desk")
 
@@ -442,11 +442,11 @@ def test_a_field_that_both_languages_share_is_not_written_for_the_one_that_kept_
 def test_calls_of_a_shared_dialogue_so_far_stay_where_one_language_edits_it(full: bool) -> None:
     called = {"role": "assistant", "content": "One moment.", "tool_calls": [{"function": {"name": "look"}}]}
     record = bilingual_wild_record() | {"context": [{"role": "user", "content": "Hello"}, called]}
-    english, chinese = READERS["wild"].read(record)
+    english, chinese = FORMATS["wild"].read(record)
     edited = copy.deepcopy(english.document)
     edited["context"][0]["content"] = "Good morning"
     english.document = forget_outdated(edited, english.document)
-    written = WRITERS["wild"].write([english, chinese], full=full)
+    written = FORMATS["wild"].write([english, chinese], full=full)
     assert written["context"] == record["context"]
     assert written["english_context"] == [{"role": "user", "content": "Good morning"}, called]
 
@@ -473,7 +473,7 @@ def test_a_release_names_the_fields_that_its_native_records_do_not_hold(team: Te
 def test_a_version_that_corrects_a_value_holds_no_copy_of_it() -> None:
     team = make_team()
     adopt_c3(team)
-    [read] = READERS["openai"].read(openai_record())
+    [read] = FORMATS["openai"].read(openai_record())
     [dialogue] = begin(team.project, [make_dialogue(team.project, read.document)])
     document = repaired(read.document)
     claim_and_submit(team.annotator, dialogue, "reject", document=document, reason="Not worth it.")
@@ -484,7 +484,7 @@ def test_a_version_that_corrects_a_value_holds_no_copy_of_it() -> None:
 
 
 def test_a_settled_label_keeps_no_word_of_the_other_side() -> None:
-    [before] = READERS["wild"].read(wild_record())
+    [before] = FORMATS["wild"].read(wild_record())
     settled = copy.deepcopy(before.document)
     task = settled["tasks"][2]
     told = task["native_information"]

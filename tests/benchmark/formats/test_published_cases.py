@@ -20,7 +20,7 @@ from annotator.core.schema.toolsets import CompiledToolset
 from annotator.models import Dialogue
 from annotator.presentation.document import present
 from annotator.services.jobs import jobs
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from reviews.views.workspace.operations import operation_of
 from tests.annotator.case_documents import tool
 from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, report_of
@@ -115,7 +115,7 @@ def test_all_are_imported_and_what_lost_its_label_is_named(published: list[dict[
 def test_all_go_through_their_pages_and_forms_unchanged(published: list[dict[str, Any]]) -> None:
     shown = 0
     for data in published:
-        (dialogue,) = READERS["cctu"].read(deepcopy(data))
+        (dialogue,) = FORMATS["cctu"].read(deepcopy(data))
         toolset = CompiledToolset.of_tools(dialogue.tools)
         page = render_to_string(
             "components/case.html", {"view": present(dialogue.document, []), "links": "", "language": ""}
@@ -139,5 +139,5 @@ def test_all_go_through_their_pages_and_forms_unchanged(published: list[dict[str
         assert canonical(document) == canonical(dialogue.document)
         # As the database gives it back: keys sorted.
         dialogue.document = load_text(canonical(document))
-        assert WRITERS["cctu"].write([dialogue]) == data
+        assert FORMATS["cctu"].write([dialogue]) == data
     assert shown == 613

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from annotator.core.schema import canonical, content_hash, read_document
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from tests.benchmark.formats.format_records import (
     bilingual_wild_record,
     c3_record,
@@ -56,9 +56,9 @@ def test_a_released_record_is_the_same_content_as_before(shared_data: Path) -> N
     """Imported again, a full record has the hash of the revision it was written from."""
     for record in [*json_lines(shared_data / "c3" / "paper_cases.jsonl"), wild_record()]:
         (dialogue,) = read("wild", record)
-        written = WRITERS["wild"].write([dialogue], full=True, canary="assay-canary")
+        written = FORMATS["wild"].write([dialogue], full=True, canary="assay-canary")
         assert same({key: value for key, value in written.items() if key != "canary"}, record)
-        (again,) = READERS["wild"].read(written)
+        (again,) = FORMATS["wild"].read(written)
         assert content_hash(again.text) == content_hash(dialogue.text)
 
 
@@ -78,9 +78,9 @@ def test_a_trace_comes_back_equal() -> None:
 
 def check_round_trip(name: str, record: dict[str, Any]) -> None:
     first = read(name, record)
-    written = WRITERS[name].write(first)
+    written = FORMATS[name].write(first)
     assert same(written, record)
-    again = READERS[name].read(written)
+    again = FORMATS[name].read(written)
     assert again == first
     for dialogue in first:
         assert read_document(dialogue.document) == dialogue.document
@@ -115,10 +115,10 @@ def test_any_trace_comes_back_equal(record: dict[str, Any]) -> None:
 @LENIENT
 def test_a_neutral_record_keeps_the_content_hash(record: dict[str, Any]) -> None:
     for dialogue in read("wild", record):
-        written = WRITERS["neutral"].write([dialogue])
-        (again,) = READERS["neutral"].read(written)
+        written = FORMATS["neutral"].write([dialogue])
+        (again,) = FORMATS["neutral"].read(written)
         assert content_hash(again.text) == content_hash(dialogue.text)
-        assert same(WRITERS["neutral"].write([again]), written)
+        assert same(FORMATS["neutral"].write([again]), written)
 
 
 @given(wild_records())
@@ -127,7 +127,7 @@ def test_a_full_export_reads_back_to_the_same_steps(record: dict[str, Any]) -> N
     """A full record is written without the original's peculiarities; what it means stays."""
     for name in ("wild", "c3"):
         first = read("wild", record)
-        again = READERS[name].read(WRITERS[name].write(first, full=True))
+        again = FORMATS[name].read(FORMATS[name].write(first, full=True))
         assert [meaning(item.document) for item in again] == [meaning(item.document) for item in first]
 
 

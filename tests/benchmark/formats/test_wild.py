@@ -8,7 +8,7 @@ import pytest
 
 from annotator.core.schema import exact_json
 from annotator.core.schema.reading import load_text
-from benchmark.core.formats import READERS, WRITERS, ReadDialogue
+from benchmark.core.formats import FORMATS, ReadDialogue
 from tests.benchmark.formats.format_records import (
     WEATHER,
     answer,
@@ -84,7 +84,7 @@ def test_annotating_a_candidate_adds_idx_observation_and_dependencies(shared_dat
         step["depends_on"] = needs(*above)
     steps[0]["observation"] = {"aqi": 40}
     steps[-1]["text"] = "The air is good."
-    written = WRITERS["wild"].write([dialogue])
+    written = FORMATS["wild"].write([dialogue])
     nodes = written["english_answer_list"][0]
     assert [item["idx"] for item in nodes] == [0, 1, 2, 3, 4]
     assert [item["dependency_list"] for item in nodes] == [[], [0], [1], [1], [2, 3]]
@@ -92,7 +92,7 @@ def test_annotating_a_candidate_adds_idx_observation_and_dependencies(shared_dat
     assert [item["action"] for item in nodes] == [item["action"] for item in record["english_answer_list"][0]]
     untouched = {key: value for key, value in written.items() if key != "english_answer_list"}
     assert same(untouched, {key: record[key] for key in untouched})
-    (again,) = READERS["wild"].read(written)
+    (again,) = FORMATS["wild"].read(written)
     assert again.document == dialogue.document
 
 
@@ -103,7 +103,7 @@ def test_idx_follows_the_order_on_export() -> None:
     new = {**copy.deepcopy(third), "id": "s4", "depends_on": needs("s1")}
     task["steps"] = [second, new, third, final]
     third["depends_on"] = needs("s1", "s4")
-    nodes = WRITERS["wild"].write([dialogue])["english_answer_list"][1]
+    nodes = FORMATS["wild"].write([dialogue])["english_answer_list"][1]
     assert [item["action"]["arguments"].get("city") for item in nodes] == ["Bergen", "Narvik", "Narvik", None]
     assert [item["idx"] for item in nodes] == [0, 1, 2, 3]
     assert [item["dependency_list"] for item in nodes] == [[], [0], [0, 1], [2]]
@@ -120,11 +120,11 @@ def test_numbers_of_the_file_are_kept_until_the_steps_change() -> None:
     (dialogue,) = read("wild", record)
     task = dialogue.document["tasks"][0]
     assert [step["id"] for step in task["steps"]] == ["s10", "s20", "s30"]
-    assert same(WRITERS["wild"].write([dialogue]), record)
+    assert same(FORMATS["wild"].write([dialogue]), record)
     del task["steps"][0]
     task["steps"][0]["depends_on"] = []
     task["steps"][1]["depends_on"] = needs("s20")
-    nodes = WRITERS["wild"].write([dialogue])["english_answer_list"][0]
+    nodes = FORMATS["wild"].write([dialogue])["english_answer_list"][0]
     assert [(item["idx"], item["dependency_list"]) for item in nodes] == [(0, []), (1, [0])]
 
 
@@ -134,10 +134,10 @@ def test_a_dangling_dependency_stays_dangling() -> None:
     (dialogue,) = read("wild", record)
     steps = dialogue.document["tasks"][0]["steps"]
     assert steps[1]["depends_on"] == needs("s0", "s7")
-    assert same(WRITERS["wild"].write([dialogue]), record)
+    assert same(FORMATS["wild"].write([dialogue]), record)
     # s1 is gone, so position 1 is another node's: the number must not come to mean it.
     steps[1]["id"], steps[1]["depends_on"] = "s5", needs("s1")
-    written = WRITERS["wild"].write([dialogue])["english_answer_list"][0]
+    written = FORMATS["wild"].write([dialogue])["english_answer_list"][0]
     assert written[1]["idx"] == 1
     assert written[1]["dependency_list"] not in ([0], [1])
 
@@ -146,21 +146,21 @@ def test_the_topology_of_an_annotated_task_comes_from_its_graph() -> None:
     (dialogue,) = read("wild", wild_record())
     steps = dialogue.document["tasks"][1]["steps"]
     steps[2]["depends_on"] = []
-    assert WRITERS["wild"].write([dialogue])["english_task_types"][1] == "Parallel Multi-Tool"
+    assert FORMATS["wild"].write([dialogue])["english_task_types"][1] == "Parallel Multi-Tool"
     steps[1]["depends_on"], steps[2]["depends_on"] = needs("s0"), needs("s1")
-    assert WRITERS["wild"].write([dialogue])["english_task_types"][1] == "Sequential Multi-Tool"
+    assert FORMATS["wild"].write([dialogue])["english_task_types"][1] == "Sequential Multi-Tool"
 
 
 def test_a_label_that_the_graph_denies_is_kept_until_the_graph_is_edited() -> None:
     record = wild_record()
     record["english_task_types"][1] = "Parallel Multi-Tool"
     (dialogue,) = read("wild", record)
-    assert same(WRITERS["wild"].write([dialogue]), record)
-    full = WRITERS["wild"].write([dialogue], full=True)
+    assert same(FORMATS["wild"].write([dialogue]), record)
+    full = FORMATS["wild"].write([dialogue], full=True)
     assert full["english_task_types"][1] == "Mixed Multi-Tool"
     dialogue.document["tasks"][1]["steps"][1]["depends_on"] = needs("s0")
     dialogue.document["tasks"][1]["steps"][2]["depends_on"] = needs("s1")
-    assert WRITERS["wild"].write([dialogue])["english_task_types"][1] == "Sequential Multi-Tool"
+    assert FORMATS["wild"].write([dialogue])["english_task_types"][1] == "Sequential Multi-Tool"
 
 
 def test_the_label_stands_in_while_the_graph_is_not_annotated() -> None:
@@ -168,9 +168,9 @@ def test_the_label_stands_in_while_the_graph_is_not_annotated() -> None:
     for item in record["english_answer_list"][1]:
         del item["dependency_list"], item["idx"]
     (dialogue,) = read("wild", record)
-    assert WRITERS["wild"].write([dialogue])["english_task_types"][1] == "Mixed Multi-Tool"
+    assert FORMATS["wild"].write([dialogue])["english_task_types"][1] == "Mixed Multi-Tool"
     dialogue.document["tasks"][0]["policy"] = "multi_tool"
-    assert WRITERS["wild"].write([dialogue])["english_task_types"][0] == "Multi-Tool"
+    assert FORMATS["wild"].write([dialogue])["english_task_types"][0] == "Multi-Tool"
 
 
 def test_labels_that_were_edited_are_written() -> None:
@@ -179,7 +179,7 @@ def test_labels_that_were_edited_are_written() -> None:
     tasks[3]["policy"] = "clarify"
     tasks[1]["information"] = "long_range_dependency"
     tasks[2]["information"] = None
-    written = WRITERS["wild"].write([dialogue])
+    written = FORMATS["wild"].write([dialogue])
     assert written["english_task_types"][3] == "Clarify"
     assert written["english_turn_subtypes"] == ["Long-Range Dependency", None, "Long-Range Dependency"]
 
@@ -190,22 +190,22 @@ def test_both_languages_make_two_dialogues_of_one_group() -> None:
     assert (chinese.external_id, chinese.language) == ("wild_tool_bench_7:zh", "zh")
     assert english.variant_group == chinese.variant_group == "wild_tool_bench_7"
     assert chinese.document["tasks"][0]["user_message"] == "京都天气怎么样？"
-    assert same(WRITERS["wild"].write([chinese, english]), bilingual_wild_record())
+    assert same(FORMATS["wild"].write([chinese, english]), bilingual_wild_record())
 
 
 def test_one_variant_alone_keeps_its_own_id() -> None:
     english, chinese = read("wild", bilingual_wild_record())
-    assert same(WRITERS["wild"].write([english]), wild_record())
-    alone = WRITERS["wild"].write([chinese])
+    assert same(FORMATS["wild"].write([english]), wild_record())
+    alone = FORMATS["wild"].write([chinese])
     assert (alone["id"], "english_tasks" in alone) == ("wild_tool_bench_7:zh", False)
 
 
 def test_two_dialogues_of_one_language_are_no_record() -> None:
     (dialogue,) = read("wild", wild_record())
     with pytest.raises(ValueError, match="same language"):
-        WRITERS["wild"].write([dialogue, dialogue])
+        FORMATS["wild"].write([dialogue, dialogue])
     with pytest.raises(ValueError, match="at least one"):
-        WRITERS["wild"].write([])
+        FORMATS["wild"].write([])
 
 
 def test_a_chinese_record_without_prefixes() -> None:
@@ -228,7 +228,7 @@ def test_unknown_fields_are_kept_where_they_were() -> None:
     first = dialogue.document["tasks"][0]["steps"][0]
     assert first["extra"] == {"cost": 0.5, "action": {"thought": "look it up"}}
     first["arguments"] = {"city": "Nara"}
-    written = WRITERS["wild"].write([dialogue])
+    written = FORMATS["wild"].write([dialogue])
     assert written["english_answer_list"][0][0]["action"] == {
         "name": "getWeather",
         "arguments": {"city": "Nara"},
@@ -241,7 +241,7 @@ def test_what_stands_beside_the_name_of_a_call_without_arguments_is_released() -
     record = wild_record()
     record["english_answer_list"][0][0]["action"] = {"name": "getWeather", "thought": "look it up"}
     (dialogue,) = read("wild", record)
-    action = WRITERS["wild"].write([dialogue], full=True)["english_answer_list"][0][0]["action"]
+    action = FORMATS["wild"].write([dialogue], full=True)["english_answer_list"][0][0]["action"]
     assert action == {"name": "getWeather", "thought": "look it up", "arguments": {}}
     assert same(rewrite("wild", record), record)
 
@@ -250,10 +250,10 @@ def test_absent_fields_stay_absent_until_they_are_filled() -> None:
     record = wild_record()
     del record["english_task_types"], record["english_turn_subtypes"], record["english_env_info"]
     (dialogue,) = read("wild", record)
-    assert same(WRITERS["wild"].write([dialogue]), record)
-    assert set(WRITERS["wild"].write([dialogue], full=True)) == set(wild_record())
+    assert same(FORMATS["wild"].write([dialogue]), record)
+    assert set(FORMATS["wild"].write([dialogue], full=True)) == set(wild_record())
     dialogue.document["tasks"][0]["policy"] = "chat"
-    written = WRITERS["wild"].write([dialogue])
+    written = FORMATS["wild"].write([dialogue])
     assert written["english_task_types"] == ["Chat", None, None, None]
     assert "english_turn_subtypes" not in written
 
@@ -265,28 +265,28 @@ def test_arguments_in_a_text_are_read_where_they_are_an_object() -> None:
     (dialogue,) = read("wild", record)
     assert dialogue.document["tasks"][0]["steps"][0]["arguments"] == {"city": "Kyoto"}
     assert dialogue.document["tasks"][1]["steps"][0]["arguments"] == "city: Oslo"
-    assert same(WRITERS["wild"].write([dialogue]), record)
-    full = WRITERS["wild"].write([dialogue], full=True)
+    assert same(FORMATS["wild"].write([dialogue]), record)
+    full = FORMATS["wild"].write([dialogue], full=True)
     assert full["english_answer_list"][0][0]["action"]["arguments"] == {"city": "Kyoto"}
 
 
 @pytest.mark.parametrize("name", ["wild", "c3", "neutral", "openai"])
 def test_the_canary_is_written_and_taken_off_again(name: str) -> None:
     (dialogue,) = read("openai", openai_record()) if name == "openai" else read("wild", wild_record())
-    plain = WRITERS[name].write([dialogue], full=True)
-    marked = WRITERS[name].write([dialogue], full=True, canary="assay:canary:1")
+    plain = FORMATS[name].write([dialogue], full=True)
+    marked = FORMATS[name].write([dialogue], full=True, canary="assay:canary:1")
     assert marked == {**plain, "canary": "assay:canary:1"}
-    assert READERS[name].read(marked) == READERS[name].read(plain)
+    assert FORMATS[name].read(marked) == FORMATS[name].read(plain)
 
 
 def test_what_a_published_evaluator_would_stumble_at() -> None:
     (dialogue,) = read("wild", wild_record())
-    assert WRITERS["wild"].problems([dialogue]) == []
+    assert FORMATS["wild"].problems([dialogue]) == []
     task = dialogue.document["tasks"][2]
     task["steps"][0]["user_reply"] = None
     task["steps"][1]["depends_on"] = None
     del task["steps"][2]
-    found = {problem.pointer for problem in WRITERS["wild"].problems([dialogue])}
+    found = {problem.pointer for problem in FORMATS["wild"].problems([dialogue])}
     assert found == {"/tasks/t3/steps", "/tasks/t3/steps/s0/user_reply", "/tasks/t3/steps/s1/depends_on"}
 
 
@@ -299,9 +299,9 @@ def test_numbers_keep_their_kind_and_all_their_digits() -> None:
     (dialogue,) = read("wild", record)
     stored = load_text(dialogue.text)
     assert repr(stored["tasks"][0]["steps"][0]["arguments"]) == repr(dict(sorted(arguments.items())))
-    (again,) = READERS["wild"].read(WRITERS["wild"].write([dialogue]))
+    (again,) = FORMATS["wild"].read(FORMATS["wild"].write([dialogue]))
     assert again.text == dialogue.text
-    assert exact_json.same(WRITERS["wild"].write([dialogue]), record)
+    assert exact_json.same(FORMATS["wild"].write([dialogue]), record)
 
 
 def test_a_record_without_tools_is_read_with_a_warning() -> None:
@@ -310,7 +310,7 @@ def test_a_record_without_tools_is_read_with_a_warning() -> None:
     (dialogue,) = read("wild", record)
     assert dialogue.tools == []
     assert [warning.pointer for warning in dialogue.warnings] == ["/english_tools"]
-    assert same(WRITERS["wild"].write([dialogue]), record)
+    assert same(FORMATS["wild"].write([dialogue]), record)
 
 
 def test_labels_of_one_language_hold_for_the_other_in_the_record() -> None:
@@ -335,18 +335,18 @@ def test_labels_of_one_language_hold_for_the_other_in_the_record() -> None:
 def test_notes_of_unknown_origin_do_no_harm(extra: dict[str, Any]) -> None:
     """A neutral file may bring any ``extra`` at all."""
     (plain,) = read("wild", wild_record())
-    record = WRITERS["neutral"].write([plain])
+    record = FORMATS["neutral"].write([plain])
     for part in (record["document"], record["document"]["tasks"][0], record["document"]["tasks"][0]["steps"][0]):
         part["extra"] = copy.deepcopy(extra)
-    (dialogue,) = READERS["neutral"].read(record)
+    (dialogue,) = FORMATS["neutral"].read(record)
     expected = {k: v for k, v in wild_record().items() if k != "english_answer_list"}
     for name in ("wild", "c3", "openai"):
-        WRITERS[name].write([dialogue], full=True)
-    written = WRITERS["wild"].write([dialogue])
+        FORMATS[name].write([dialogue], full=True)
+    written = FORMATS["wild"].write([dialogue])
     assert {key: written[key] for key in expected} == expected
 
 
 def test_read_dialogue_is_what_writers_take() -> None:
     (dialogue,) = read("wild", wild_record())
     other = ReadDialogue("other", "en", "", dialogue.document, [])
-    assert WRITERS["wild"].write([other])["id"] == "other"
+    assert FORMATS["wild"].write([other])["id"] == "other"

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from annotator.models import Dialogue
 from annotator.services.dialogues.revisions import lock_dialogue, revise
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from benchmark.core.formats.native_remainder import native
 from benchmark.models import ImportBatch
 from reviews.models import Cycle
@@ -33,7 +33,7 @@ def record_of(name: str) -> dict[str, Any]:
 
 def kept_of(name: str, record: dict[str, Any]) -> list[bool]:
     """Whether anything is kept of each language beside its document."""
-    return [bool(native(one.document)) for one in READERS[name].read(record)]
+    return [bool(native(one.document)) for one in FORMATS[name].read(record)]
 
 
 def edit(team: Team, dialogue: Dialogue, **fields: Any) -> None:
@@ -82,7 +82,7 @@ def test_languages_that_came_one_by_one_are_known_when_they_come_in_one_record(
     team: Team, run_import: RunImport, name: str
 ) -> None:
     record = record_of(name)
-    english, chinese = READERS[name].read(record)
+    english, chinese = FORMATS[name].read(record)
     run_import(
         [
             candidate(one.external_id, document=one.document, tools=one.tools, language=one.language, variant_group="g")

@@ -31,7 +31,7 @@ from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
 from annotator.views.request_limits import BUFFERED
 from benchmark.core.archives.verifying import verify_archive
-from benchmark.core.formats import READERS, WRITERS
+from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch, LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services import stored_files
 from benchmark.services.releases import building, freezing, requests, runner
@@ -373,10 +373,10 @@ def test_released_records_are_laid_out_as_the_lines_they_came_from(
     odd = '{"n": 123456789012345678901, "hours" : 40.0,"zero": -0.0, "share": 1.50, "many":1E2, "sky": "clear"}'
     texts = {}
     for name in ("plain", "fixed"):
-        (read,) = READERS["neutral"].read({"id": name, "document": make_document(name), "tools": WEATHER_TOOLS})
+        (read,) = FORMATS["neutral"].read({"id": name, "document": make_document(name), "tools": WEATHER_TOOLS})
         call = read.document["tasks"][0]["steps"][0]
         call["observation"] = {"was": call["observation"], "odd": "@"}
-        record = dict(reversed(WRITERS["wild"].write([read], full=True).items()))
+        record = dict(reversed(FORMATS["wild"].write([read], full=True).items()))
         texts[name] = json.dumps(record).replace('"@"', odd)
     file = "\r\n".join(texts.values()).encode()
     assert counters(run_import(content=file, native_format="wild"))[:2] == (2, 2)
@@ -469,7 +469,7 @@ def test_a_release_says_in_which_formats_it_can_be_read(team: Team, run_import: 
 def test_a_release_laid_out_as_its_records_came_changes_nothing_either(team: Team, run_import: RunImport) -> None:
     """Messages repeat observations as text, whose order of keys is that of the line."""
     drafted = make_dialogue(team.project, external_id="a")
-    record = WRITERS["c3"].write([Item.of(drafted, drafted.head)]) | {"id": "b"}
+    record = FORMATS["c3"].write([Item.of(drafted, drafted.head)]) | {"id": "b"}
     record["english_answer_list"][0][0]["observation"] = {"sky": "clear", "degrees": 18}
     run_import([record], native_format="c3")
     dialogue = Dialogue.objects.get(external_id="b")

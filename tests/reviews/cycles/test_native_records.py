@@ -14,7 +14,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Revision
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import lock_dialogue, revise
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 from reviews.models import Review, StageRun
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
@@ -39,7 +39,7 @@ def item(team: Team) -> Dialogue:
     """The demo's dialogue about a railway, of a record with labels of its own, in the cross-check."""
     [raw] = [one for one in map(json.loads, DEMO.read_text().splitlines()) if one["id"] == "rail-travel-01"]
     raw["told"] = {"words of the desk": raw["english_tasks"][3]}
-    [read] = READERS["wild"].read(raw)
+    [read] = FORMATS["wild"].read(raw)
     dialogue = make_dialogue(team.project, read.document, toolset=make_toolset(team.project, read.tools, "rail"))
     begin(team.project, [dialogue])
     for _ in range(2):

@@ -11,7 +11,7 @@ from annotator.core.checks import Finding, Stage, run_checks
 from annotator.core.schema import canonical
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.schema.violations import find_violations
-from benchmark.core.formats import READERS
+from benchmark.core.formats import FORMATS
 
 #: What a candidate still lacks, by design.
 UNFINISHED = {
@@ -26,7 +26,7 @@ PUBLISHED = "graph.published_evaluator"
 
 def read(file: Path) -> Iterator[tuple[str, dict[str, Any], CompiledToolset]]:
     for line in file.read_text().splitlines():
-        for item in READERS["wild"].read(json.loads(line)):
+        for item in FORMATS["wild"].read(json.loads(line)):
             yield item.external_id, item.document, CompiledToolset.of(canonical({"tools": item.tools}))
 
 
