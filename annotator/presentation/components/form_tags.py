@@ -5,11 +5,12 @@ from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput
-from django.forms.utils import flatatt
+from django.template.context import Context
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
 from annotator.presentation.components.anchors import dom_id
+from annotator.presentation.components.jinja import macros
 from annotator.presentation.components.labels import label_of
 
 register = template.Library()
@@ -187,26 +188,43 @@ def autosave(url: str, target: str, anchor: str | None = None, swap: str = "oute
 
     ``when="sent"``: only its button saves it, however long the person pauses (a comment, a choice of what to add).
     """
-    return flatatt(
-        {
-            "method": "post",
-            "action": url,
-            "novalidate": True,
-            "autocomplete": "off",
-            "data-autosave": when,
-            "hx-post": url,
-            "hx-trigger": "submit",
-            "hx-target": target,
-            "hx-swap": swap,
-            "data-anchor": anchor,
-        }
+    return macros("forms").autosave(url, target, anchor, swap, when)
+
+
+@register.simple_block_tag(takes_context=True)
+def edit(
+    context: Context,
+    content: str,
+    op: str = "",
+    anchor: str | None = None,
+    *,
+    saves: str | None = None,
+    when: str = "",
+    url: str = "",
+    button: Any = None,
+    css: str = "",
+    form_id: str = "",
+    **hidden: Any,
+) -> str:
+    """Wrap a form of the workspace, which changes the draft: ``{% edit "set" anchor saves="" at=at %}``.
+
+    ``op``, ``anchor`` and ``hidden`` are its hidden inputs; those that are None are left out. ``saves``: what is typed
+    goes to the place with this path below the anchor (blank: the anchor itself). Such a form has by default a
+    ``button`` for browsers without scripts, the class "form" and an id made from its place. ``when``: see ``autosave``.
+    ``url``: by default that of edits.
+    """
+    place = None if saves is None else f"{anchor}{saves}"
+    return macros("forms").edit(
+        url or context["edit_url"],
+        place,
+        when,
+        context["csrf_token"],
+        {"op": op or None, "anchor": anchor, **hidden},
+        css or ("" if place is None else "form"),
+        form_id or ("" if place is None else f"f{dom_id(place)}"),
+        place is not None if button is None else button,
+        caller=lambda: content,
     )
-
-
-@register.inclusion_tag("components/save_button.html")
-def save_button() -> dict[str, Any]:
-    """Show the button of a form that saves itself, for browsers without scripts."""
-    return {}
 
 
 @register.inclusion_tag("components/tiles.html")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.forms.fields import Field, field_at
@@ -28,6 +29,24 @@ from reviews.core.protocols.drafting import Draft
 _SCHEMA = Protocol.model_json_schema()
 #: The outcomes a table can name; the stage itself asks for confirmation.
 _OUTCOMES = {key: words for key, words in OUTCOMES.items() if key != Outcome.CONFIRM}
+#: The labels of the buttons that move a row up and down, and remove it.
+_BUTTONS = {
+    "stage": (
+        gettext_lazy("Move stage %(number)s up"),
+        gettext_lazy("Move stage %(number)s down"),
+        gettext_lazy("Remove stage %(number)s"),
+    ),
+    "row": (
+        gettext_lazy("Move row %(number)s up"),
+        gettext_lazy("Move row %(number)s down"),
+        gettext_lazy("Remove row %(number)s"),
+    ),
+    "question": (
+        gettext_lazy("Move question %(number)s up"),
+        gettext_lazy("Move question %(number)s down"),
+        gettext_lazy("Remove question %(number)s"),
+    ),
+}
 
 
 class Complaints:
@@ -87,7 +106,6 @@ class _Maker:
 
     def stage(self, place: int) -> dict[str, Any]:
         at, stage = f"/stages/{place}", self.draft["stages"][place]
-        many = len(self.draft["stages"])
         anchor = f"stage-{place + 1}"
         eligible = stage["eligible"]
         outcomes = [self.rule(f"{at}/outcomes", row, rule) for row, rule in enumerate(stage["outcomes"])]
@@ -101,8 +119,7 @@ class _Maker:
             "anchor": anchor,
             "title": stage["title"],
             "key": stage["key"],
-            "first": place == 0,
-            "last": place == many - 1,
+            "buttons": self.buttons("stage", at, place, len(self.draft["stages"])),
             "fields": [
                 self.field(f"{at}/title"),
                 self.field(f"{at}/kind", words=STAGE_KINDS),
@@ -130,6 +147,7 @@ class _Maker:
             "outcomes_error": self.complaints.at(f"{at}/outcomes", f"outcomes-{place + 1}"),
             "outcomes_open": any(row["error"] for row in outcomes),
             "items": items,
+            "items_anchor": f"checklist-{place + 1}",
             "items_error": self.complaints.at(f"{at}/checklist/items", f"checklist-{place + 1}"),
             "items_open": any(row["text"].error for row in items),
             "version": stage["checklist"].get("version", 1),
@@ -157,12 +175,8 @@ class _Maker:
 
     def rule(self, at: str, row: int, rule: Mapping[str, Any]) -> dict[str, Any]:
         here = f"{at}/{row}"
-        rows = len(self.value(at))
         return {
-            "at": here,
-            "number": row + 1,
-            "first": row == 0,
-            "last": row == rows - 1,
+            "buttons": self.buttons("row", here, row, len(self.value(at))),
             "verdicts": [
                 self.field(
                     f"{here}/verdicts/{n}",
@@ -179,10 +193,7 @@ class _Maker:
     def item(self, at: str, row: int, rows: int) -> dict[str, Any]:
         here = f"{at}/{row}"
         return {
-            "at": here,
-            "number": row + 1,
-            "first": row == 0,
-            "last": row == rows - 1,
+            "buttons": self.buttons("question", here, row, rows),
             "text": self.field(f"{here}/text", _("Question %(number)s") % {"number": row + 1}),
             "per_task": self.field(f"{here}/per_task"),
         }
@@ -201,6 +212,15 @@ class _Maker:
             "retired": self.field(f"{here}/retired"),
             "error": self.complaints.at(here, dom_id(f"{here}/label")),
         }
+
+    def buttons(self, what: str, at: str, row: int, rows: int) -> list[tuple[str, str, str, bool]]:
+        """Return (value, icon, label, whether it is disabled) of the buttons of one of so many rows."""
+        up, down, remove = (str(label) % {"number": row + 1} for label in _BUTTONS[what])
+        return [
+            (f"up:{at}", "arrow-up", up, row == 0),
+            (f"down:{at}", "arrow-down", down, row == rows - 1),
+            (f"remove:{at}", "trash", remove, False),
+        ]
 
     # --- fields ---
 

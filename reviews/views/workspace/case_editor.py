@@ -60,6 +60,7 @@ def _constraint(bench: Workbench, selected: ConstraintView) -> dict[str, Any]:
             {
                 "anchor": f"{selected.anchor}/variants/{n}",
                 "number": n + 1,
+                "form_id": f"f-variant-{n + 1}",
                 "prefix": f"v{n}:",
                 "first": first_tools(
                     variant["first"], tools, _("Variant %(number)s, called first") % {"number": n + 1}

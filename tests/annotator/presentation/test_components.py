@@ -172,3 +172,18 @@ def test_a_form_that_saves_itself_escapes_its_addresses() -> None:
     source = '<form {% autosave url "#x" anchor %}>'
     assert "<b>" not in render(source, url="<b>", anchor='"<b>')
     assert "data-anchor" not in render(source, url="/x/", anchor=None)
+
+
+def test_a_form_of_the_workspace_says_what_it_edits() -> None:
+    context = {"edit_url": "/edit/", "csrf_token": "secret", "anchor": "/<b>"}
+    page = render('{% edit "set" anchor saves="/c" at=None value="" by=-1 %}<p>{% endedit %}', **context)
+    for part in ('action="/edit/"', 'data-anchor="/&lt;b&gt;/c"', 'class="form"', "needs-no-script", "<p>"):
+        assert part in page
+    token, *inputs = re.findall(r'<input type="hidden" name="(\w+)" value="(.*?)">', page)
+    assert token == ("csrfmiddlewaretoken", "secret")
+    assert inputs == [("op", "set"), ("anchor", "/&lt;b&gt;"), ("value", ""), ("by", "-1")]
+    page = render('{% edit url="/undo/" at="/" css="row" %}<p>{% endedit %}', **context)
+    for part in ('action="/undo/"', 'class="row"'):
+        assert part in page
+    for part in ("data-anchor", "id=", 'name="op"', 'name="anchor"', "needs-no-script"):
+        assert part not in page
