@@ -64,7 +64,7 @@ MARKED = re.compile(
 EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.S)
 # Tags whose quoted texts are names and values.
 NAMING = re.compile(r"\{%\s*(?:load|url|static|extends|page_url|if|elif|kbd|cycle|constant|now)\b")
-QUOTED = re.compile(r"""(?P<before>(?:\b_\(|\bdate:|\btime:)?)(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
+QUOTED = re.compile(r"""(?P<before>(?:\b_\(|\bcss=|\bdate:|\btime:)?)(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)')""")
 WORDS = re.compile(r"(?=.*[a-z])(?:[A-Z]|.*\s\w|.*\w\s)", re.S)
 SENTENCE = re.compile(r"[A-Z][\w’]* [\w“]")
 BADGE = re.compile(r"""\{%\s*badge\s+["']""")

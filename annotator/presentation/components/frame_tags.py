@@ -1,10 +1,13 @@
-"""The tags of ``{% load components %}`` that draw the frame of what a template writes: a table."""
+"""The tags of ``{% load components %}`` that draw the frame of what a template writes: tables and notices."""
 
 from django import template
 
 from annotator.presentation.components.jinja import macros
 
 register = template.Library()
+
+#: Tone → icon of a notice; the others have an i.
+_NOTICE_ICONS = {"good": "check", "bad": "error", "warn": "warning"}
 
 
 @register.simple_block_tag
@@ -30,3 +33,16 @@ def th(*labels: str, css: str = "", hidden: bool = False) -> str:
     ``hidden``: only screen readers show it.
     """
     return macros("frames").th(labels, css, hidden)
+
+
+@register.simple_block_tag
+def notice(
+    content: str, tone: str, *, icon: str | None = None, role: str = "", css: str = "", dismissible: bool = False
+) -> str:
+    """Wrap what a notice says: ``{% notice "warn" role="alert" %}``. ``tone``: good, info, warn or bad.
+
+    ``icon``: instead of that of the tone; blank for none. ``role``: alert or status, if screen readers should read it
+    out. ``css``: classes of what is beside the icon. ``dismissible``: with a button that closes it.
+    """
+    icon_name = _NOTICE_ICONS.get(tone, "info") if icon is None else icon
+    return macros("frames").notice(tone, icon_name, role, css, dismissible, caller=lambda: content)
