@@ -13,6 +13,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 from django.conf import global_settings
+from django.contrib.messages import constants as levels
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse
 from django.utils.translation import gettext_noop as _
@@ -123,6 +124,14 @@ MIDDLEWARE = [
 ROOT_URLCONF = "annotator.config.urls"
 WSGI_APPLICATION = "annotator.config.wsgi.application"
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+# The tone in which a page shows a message.
+MESSAGE_TAGS = {
+    levels.DEBUG: "info",
+    levels.INFO: "info",
+    levels.SUCCESS: "good",
+    levels.WARNING: "warn",
+    levels.ERROR: "bad",
+}
 
 TEMPLATES = [
     {

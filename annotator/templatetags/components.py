@@ -25,6 +25,7 @@ from annotator.presentation.components.anchors import dom_id, visible_dom_id
 from annotator.presentation.components.constant_tag import register as constant_tag
 from annotator.presentation.components.form_tags import plain_name
 from annotator.presentation.components.form_tags import register as form_tags
+from annotator.presentation.components.frame_tags import register as frame_tags
 from annotator.presentation.components.jinja import macros, render
 from annotator.presentation.components.json_text import Piece, pretty_json
 from annotator.presentation.components.labels import label_of
@@ -32,7 +33,7 @@ from annotator.presentation.markdown import render_markdown
 from annotator.services.jobs.jobs import kind_title
 
 register = template.Library()
-register.tags |= constant_tag.tags | form_tags.tags
+register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags
 
 _TONES = ("info", "good", "special", "warn", "neutral")
 

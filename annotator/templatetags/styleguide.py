@@ -176,7 +176,7 @@ def samples() -> dict[str, Any]:
         "after": "Two flights match your dates. TP433 is the cheapest at 187 €, refundable. Do you want me to book it?",
         "chinese_before": "帮我查一下明天从北京到上海的高铁票。",
         "chinese_after": "帮我查一下后天上午从北京到上海的高铁票。",
-        "filter_options": [("", "Any"), ("in_review", "In review"), ("verified", "Verified")],
+        "filter_options": [("in_review", "In review"), ("verified", "Verified")],
         "cabins": [("", "(absent)"), ("economy", "economy"), ("business", "business")],
         "filters": '{\n  "max_price": 420,\n  "airlines": ["AF", "TP"]\n}',
         "reasons": [("", "Choose…"), ("wrong_value", "Wrong value"), ("hallucination", "Value without a source")],

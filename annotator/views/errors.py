@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotator.errors import Busy
 from annotator.services.jobs.outages import NoRoom, outage
@@ -18,6 +19,20 @@ from annotator.views.uploads import TakesNoFile
 #: Seconds after which to try again after an outage.
 RETRY_AFTER = 10
 
+#: Status → title of its page.
+_TITLES = {
+    400: gettext_lazy("Invalid request"),
+    403: gettext_lazy("Not allowed"),
+    404: gettext_lazy("Page not found"),
+    405: gettext_lazy("Can’t open this address"),
+    409: gettext_lazy("Not possible right now"),
+    410: gettext_lazy("Your claim has ended"),
+    413: gettext_lazy("Too large"),
+    422: gettext_lazy("Invalid input"),
+    500: gettext_lazy("Something went wrong"),
+    503: gettext_lazy("Temporarily unavailable"),
+}
+
 
 def refuse(
     request: HttpRequest, status: int, sentence: str, code: str, details: dict[str, Any] | None = None
@@ -25,8 +40,8 @@ def refuse(
     """Return a refusal as a page, as a notice for htmx, or as JSON under ``/api/``."""
     if _is_api(request):
         return JsonResponse({"error": code, "sentence": sentence, "details": details or {}}, status=status)
-    template = "components/refusal.html" if getattr(request, "htmx", False) else f"{status}.html"
-    return render(request, template, {"sentence": sentence, "back": _way_back(request)}, status=status)
+    template = "components/refusal.html" if getattr(request, "htmx", False) else "error.html"
+    return render(request, template, _page(status, sentence, _way_back(request)), status=status)
 
 
 def refuse_for_now(request: HttpRequest, busy: Busy) -> HttpResponse:
@@ -34,6 +49,13 @@ def refuse_for_now(request: HttpRequest, busy: Busy) -> HttpResponse:
     answer = refuse(request, busy.status, busy.sentence, busy.code)
     answer["Retry-After"] = str(RETRY_AFTER)
     return answer
+
+
+def _page(status: int, sentence: str, back: str = "") -> dict[str, Any]:
+    """Return the context of ``error.html``. ``back``: the page to go back to."""
+    # The usual layout asks the database, which may be what failed.
+    layout = "bare.html" if status >= 500 else "base.html"
+    return {"layout": layout, "status": status, "title": _TITLES[status], "sentence": sentence, "back": back}
 
 
 def _is_api(request: HttpRequest) -> bool:
@@ -116,7 +138,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
             "server."
         )
         return JsonResponse({"error": "failed", "sentence": sentence, "details": {}}, status=500)
-    return HttpResponse(render_to_string("500.html"), status=500)
+    sentence = _(
+        "An unexpected error occurred and was logged. Your saved work is safe. Go back and try again. If it happens "
+        "again, contact the operator of this server."
+    )
+    return HttpResponse(render_to_string("error.html", _page(500, sentence)), status=500)
 
 
 def _unavailable(request: HttpRequest, sentence: str) -> HttpResponse:
@@ -124,7 +150,7 @@ def _unavailable(request: HttpRequest, sentence: str) -> HttpResponse:
     if _is_api(request):
         answer = JsonResponse({"error": "unavailable", "sentence": sentence, "details": {}}, status=503)
     else:
-        template = "components/refusal.html" if request.headers.get("HX-Request") else "503.html"
-        answer = HttpResponse(render_to_string(template, {"sentence": sentence, "back": ""}), status=503)
+        template = "components/refusal.html" if request.headers.get("HX-Request") else "error.html"
+        answer = HttpResponse(render_to_string(template, _page(503, sentence)), status=503)
     answer["Retry-After"] = str(RETRY_AFTER)
     return answer

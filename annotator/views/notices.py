@@ -34,11 +34,11 @@ def notice_list(request: PageRequest) -> HttpResponse:
             ngettext("Marked %(count)d notice as read.", "Marked %(count)d notices as read.", count) % {"count": count},
         )
         return redirect("notice-list")
-    unread = one_of(request.GET, "show", ["unread"]) == "unread"
+    show = one_of(request.GET, "show", ["unread"])
     kind = one_of(request.GET, "kind", NoticeKind.values)
     page = notices.list_notices(
         actor=request.user,
-        unread=unread,
+        unread=show == "unread",
         kind=kind,
         before=request.GET.get("before"),
         after=request.GET.get("after"),
@@ -47,7 +47,8 @@ def notice_list(request: PageRequest) -> HttpResponse:
         "notices": page.rows,
         "older": _link(request, "after", page.after),
         "newer": _link(request, "before", page.before),
-        "only_unread": unread,
+        "show": show,
+        "shows": [("unread", _("Unread"))],
         "kind": kind,
         "kinds": NoticeKind.choices,
         "through": cursor_of(page.rows[0]) if page.rows else "",

@@ -79,11 +79,12 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "actions": [
             (value, label, value == chosen.get("action", PlanAction.values[0])) for value, label in PlanAction.choices
         ],
-        "priorities": [(value, label, str(value) == chosen.get("to_priority")) for value, label in Priority.choices],
+        "priorities": Priority.choices,
         "refused": refused,
         "chosen": {
             "slots": chosen.getlist("slot"),
             "to": chosen.getlist("to"),
+            "priority": chosen.get("to_priority", ""),
             "reason": chosen.get("reason", ""),
             "all": "all" in chosen,
         },

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
@@ -237,13 +238,16 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
         "reviews/dialogues/revision_diff.html",
         {
             "dialogue": dialogue,
-            "revisions": revisions,
-            "before": before,
-            "after": after,
-            "sides": [("a", _("From"), before), ("b", _("To"), after)],
+            "revisions": [(one.public_id, _revision_title(one)) for one in revisions],
+            "sides": [("a", _("From"), before.public_id), ("b", _("To"), after.public_id)],
             "changes": describe_changes(before.document(), after.document()),
         },
     )
+
+
+def _revision_title(revision: Revision) -> str:
+    name = capfirst(revision_name(revision))
+    return f"{name}, {revision.author}" if revision.author else name
 
 
 def _link(request: PageRequest, **cursor: str | None) -> str | None:

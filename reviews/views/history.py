@@ -1,5 +1,6 @@
 """The history page of a project."""
 
+from collections.abc import Iterator
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotator.models import Role, User
+from annotator.models import Project, Role, User
 from annotator.services.database.keyset import KeyPage
 from annotator.services.integrity.history_checks import last_check, start_check
 from annotator.views.pages import PageRequest, project_page, takes
@@ -49,7 +50,6 @@ def history_list(request: PageRequest) -> HttpResponse:
     )
     is_admin = Role.ADMINISTRATOR in request.roles
     query = urlencode({"kind" if name == "family" else name: value for name, value in filters.active.items()})
-    people = User.objects.filter(memberships__project=project).distinct().order_by("display_name", "username")
     context = {
         "lines": page.rows,
         "older": _link(query, "after", page.after),
@@ -61,7 +61,7 @@ def history_list(request: PageRequest) -> HttpResponse:
         ],
         "wrong": wrong,
         "query": query,
-        "people": people,
+        "people": _people(project),
         "families": [
             (title, [(key, _(label)) for key, label in family.items()])
             for title, family in ((_("Settings"), history.SETTINGS), (_("Dialogues"), history.ITEMS))
@@ -85,6 +85,13 @@ def history_export(request: PageRequest) -> HttpResponseBase:
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     response["Content-Disposition"] = f'attachment; filename="history-{request.project.slug}.jsonl"'
     return response
+
+
+def _people(project: Project) -> Iterator[tuple[str, str]]:
+    """Yield (key, name) of everybody whose events can be chosen."""
+    yield "program", "Assay"
+    for person in User.objects.filter(memberships__project=project).distinct().order_by("display_name", "username"):
+        yield person.public_id, str(person)
 
 
 def _link(query: str, name: str, cursor: str | None) -> str | None:

@@ -3,11 +3,13 @@
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotator.errors import DomainError, Hidden, Invalid
+from annotator.models import Guideline
 from annotator.presentation.dialogue import POLICY_LABELS
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
@@ -58,7 +60,7 @@ def outdated_work(request: PageRequest) -> HttpResponse:
     context = {
         "newest": newest,
         "number": number,
-        "versions": project.guidelines.defer("text").order_by("-number")[:50],
+        "versions": [_version(one) for one in project.guidelines.defer("text").order_by("-number")[:50]],
         "policies": [(key, _(label), key in chosen["policies"]) for key, label in POLICY_LABELS.items()],
         "error_types": [(one.key, one.label, one.key in chosen["error_types"]) for one in taxonomy],
         "reason": data.get("reason", ""),
@@ -69,6 +71,12 @@ def outdated_work(request: PageRequest) -> HttpResponse:
         "moving": outdated.preview_send_back(actor=actor, project=project, change=change_sent) if change_sent else None,
     }
     return render(request, "reviews/project/outdated.html", context, status=status)
+
+
+def _version(guideline: Guideline) -> tuple[int, str]:
+    """Return the number of a guideline's version, and what it is called in a list."""
+    note = f": {Truncator(guideline.note).chars(50)}" if guideline.note else ""
+    return guideline.number, f"{guideline.number}{note}"
 
 
 def _of_change(request: PageRequest) -> HttpResponse:

@@ -131,7 +131,7 @@ def test_text_not_marked_for_translation_is_found(template, text):
         '<input type="text" name="first name" value="Ann">',
         '<a class="Big button" href="{% url "Home page" %}" data-key="g p">{% icon "arrow" %}</a>',
         '{% empty _("No comments yet") %}{% badge _("rejected") "bad" %}{{ a|default:_("Nobody") }}',
-        '{% include "components/error_page.html" with tone="good" text="" %}',
+        '{% include "components/notice_row.html" with tone="good" text="" %}',
         '{{ day|date:"j F Y" }}{{ names|join:", " }}{% if a == "Old one" %}{% kbd "Ctrl+Enter" %}{% endif %}',
         "<title>{{ name }} · Assay</title>",
     ],

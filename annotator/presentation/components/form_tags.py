@@ -64,10 +64,12 @@ def input(
     error: str = "",
     note: str = "",
     options: Iterable[tuple[Any, Any]] = (),
+    blank: str = "",
     required: bool = False,
     checked: bool = False,
     key: str = "",
     rows: int = 3,
+    most: int | None = None,
     minimum: Any = "",
     maximum: Any = "",
     language: str = "",
@@ -81,11 +83,13 @@ def input(
     """Show a field that belongs to no Django form.
 
     ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
-    of a select. ``key``: a shortcut that focuses it, described by ``key_label`` (default: the label). ``id``: by
-    default made from the name. ``mode``: the keyboard of a phone. ``size``: a class. ``code``: the label is a name in
-    the code. ``bare``: only the input, with its label for screen readers.
+    of a select; ``blank``: the label of a first option without a value. ``key``: a shortcut that focuses it, described
+    by ``key_label`` (default: the label). ``id``: by default made from the name. ``mode``: the keyboard of a phone.
+    ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code. ``bare``:
+    only the input, with its label for screen readers.
     """
     element = id or f"f-{plain_name(name)}"
+    choices = [("", blank), *options] if blank else options
     described = [part for part, there in ((f"{element}-hint", hint), (f"{element}-error", error)) if there]
     return {
         "name": name,
@@ -96,11 +100,12 @@ def input(
         "hint": hint,
         "error": error,
         "note": note,
-        "options": [(str(one), text, str(one) == str(value)) for one, text in options],
+        "options": [(str(one), text, str(one) == str(value)) for one, text in choices],
         "required": required,
         "checked": checked,
         "key": key,
         "rows": rows,
+        "most": most,
         "minimum": minimum,
         "maximum": maximum,
         "language": language,

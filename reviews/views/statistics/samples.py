@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotator.views.pages import PageRequest, project_page, takes
@@ -61,7 +62,14 @@ def samples(request: PageRequest) -> HttpResponseBase:
         {
             "stages": stages,
             "draws": draws,
-            "choices": [(one, titles.get(one.stage, one.stage)) for one in draws],
+            "choices": [
+                (
+                    one.public_id,
+                    _("%(stage)s, draw %(number)s") % {"stage": titles.get(one.stage, one.stage), "number": one.number},
+                )
+                for one in draws
+            ],
+            "checked": check[0].public_id if check else "",
             "check": check
             and {
                 "draw": check[0],

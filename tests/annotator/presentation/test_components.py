@@ -127,6 +127,36 @@ def test_a_field_that_may_stay_empty_says_so():
     assert render("{% field form.note %}", form=_Form()).count("optional") == 1
 
 
+def test_a_table_has_a_name_and_a_head_for_each_column():
+    source = '{% table label=name %}{% heads %}{% th first "B" css="number" %}{% endheads %}<tr></tr>{% endtable %}'
+    text = " ".join(render(source, name='"All"', first="<A>").split())
+    assert 'tabindex="0" role="group" aria-label="&#34;All&#34;"' in text
+    assert '<th scope="col" class="number">&lt;A&gt;</th>' in text
+    assert '<th scope="col" class="number">B</th>' in text
+    assert text.count("<tr>") == 2
+    assert 'aria-labelledby="people"' in render('{% table labelledby="people" %}{% endtable %}')
+
+
+def test_a_notice_has_the_icon_of_its_tone_unless_it_names_another():
+    def icons(source):
+        return re.findall(r'path d="([^"]+)"', render(f"{source}<b>x</b>{{% endnotice %}}"))
+
+    assert icons('{% notice "warn" %}') == [ICONS["warning"]]
+    assert icons('{% notice "warn" icon="stop" %}') == [ICONS["stop"]]
+    assert icons('{% notice "warn" icon="" %}') == []
+    assert icons('{% notice "info" dismissible=True %}') == [ICONS["info"], ICONS["cross"]]
+    assert "<b>x</b>" in render('{% notice "good" %}<b>x</b>{% endnotice %}')
+
+
+def test_a_choice_may_be_left_blank():
+    text = render('{% input "kind" "Kind" chosen "select" options=kinds blank="Any" %}', chosen="b", kinds=["ab", "bc"])
+    assert re.findall(r'<option value="(\w*)"( selected)?>(\w+)<', text) == [
+        ("", "", "Any"),
+        ("a", "", "b"),
+        ("b", " selected", "c"),
+    ]
+
+
 def test_shares_fill_the_bar():
     text = render("{% proportions rows 'Dialogues' %}", rows=[("a", 1, "good"), ("b", 3, "bad"), ("c", 0, "info")])
     assert re.findall(r'width="([\d.]+)"', text) == ["25.000", "75.000", "0.000"]
