@@ -6,15 +6,3 @@ from annotator.core.checks.running import run_checks
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.checks.similarity import near_duplicate_finding
 from annotator.core.findings import Finding, Severity, Stage
-
-__all__ = [
-    "CheckInfo",
-    "CheckSettings",
-    "CleanMarks",
-    "Finding",
-    "Severity",
-    "Stage",
-    "all_checks",
-    "near_duplicate_finding",
-    "run_checks",
-]

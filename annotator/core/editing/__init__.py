@@ -2,5 +2,3 @@
 
 from annotator.core.editing.operations import CASE_OPERATIONS, OPERATIONS, apply, can_rebase
 from annotator.core.editing.problems import EditProblem
-
-__all__ = ["CASE_OPERATIONS", "OPERATIONS", "EditProblem", "apply", "can_rebase"]

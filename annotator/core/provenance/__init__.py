@@ -15,19 +15,3 @@ from annotator.core.provenance.tracing import (
     trace,
 )
 from annotator.core.provenance.value_search import Origin
-
-__all__ = [
-    "ArgumentTrace",
-    "CallTrace",
-    "InformationEvidence",
-    "Origin",
-    "Provenance",
-    "Quality",
-    "Source",
-    "SourceKind",
-    "Suggestion",
-    "TaskTrace",
-    "evidence_for_information",
-    "suggest_edges",
-    "trace",
-]

@@ -12,14 +12,3 @@ only about its own batch, and observes timeouts and crashes itself.
 from annotator.core.sandbox.host import Sandbox
 from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
 from annotator.core.sandbox.sharing import shared_sandbox
-
-__all__ = [
-    "Call",
-    "CallResult",
-    "Expected",
-    "Limits",
-    "Sandbox",
-    "SandboxUnavailable",
-    "Status",
-    "shared_sandbox",
-]

@@ -5,16 +5,3 @@ from annotator.core.schema.constrained import Constrained
 from annotator.core.schema.documents import MultiTurn
 from annotator.core.schema.errors import Problem, SchemaProblem
 from annotator.core.schema.reading import json_schema, load_text, read_document
-
-__all__ = [
-    "Constrained",
-    "MultiTurn",
-    "Problem",
-    "SchemaProblem",
-    "canonical",
-    "content_hash",
-    "json_schema",
-    "load_text",
-    "read_document",
-    "value_hash",
-]

@@ -11,25 +11,3 @@ from annotator.core.validators.matrix import Judgement, Row, RowKind, judge, row
 from annotator.core.validators.mutations import Mutated, mutate
 from annotator.core.validators.suggesting import Suggestion, fitting, suggest
 from annotator.core.validators.trial import Outcome, Subject, subject_of, subjects_of
-
-__all__ = [
-    "FORMS",
-    "Aspect",
-    "Form",
-    "Judgement",
-    "Mutated",
-    "Outcome",
-    "Row",
-    "RowKind",
-    "Subject",
-    "Suggestion",
-    "aspects_of",
-    "fitting",
-    "judge",
-    "mutate",
-    "read_form",
-    "rows_for",
-    "subject_of",
-    "subjects_of",
-    "suggest",
-]
