@@ -5,6 +5,7 @@ from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput
+from django.forms.utils import flatatt
 from django.template.context import Context
 
 from annotator.core.forms.fields import Field
@@ -193,7 +194,20 @@ def autosave(url: str, target: str, anchor: str | None = None, swap: str = "oute
 
     ``when="sent"``: only its button saves it, however long the person pauses (a comment, a choice of what to add).
     """
-    return macros("forms").autosave(url, target, anchor, swap, when)
+    return flatatt(
+        {
+            "method": "post",
+            "action": url,
+            "novalidate": True,
+            "autocomplete": "off",
+            "data-autosave": when,
+            "hx-post": url,
+            "hx-trigger": "submit",
+            "hx-target": target,
+            "hx-swap": swap,
+            "data-anchor": anchor,
+        }
+    )
 
 
 @register.simple_block_tag(takes_context=True)
@@ -220,9 +234,7 @@ def edit(
     """
     place = None if saves is None else f"{anchor}{saves}"
     return macros("forms").edit(
-        url or context["edit_url"],
-        place,
-        when,
+        autosave(url or context["edit_url"], "#edit-note", place, "innerHTML", when=when),
         context["csrf_token"],
         {"op": op or None, "anchor": anchor, **hidden},
         css or ("" if place is None else "form"),
