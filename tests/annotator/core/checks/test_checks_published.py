@@ -87,7 +87,7 @@ def test_the_printed_cases_of_a_paper(shared_data: Path) -> None:
                 "schema.missing_argument",
                 "error",
                 f"{first}/mapId",
-                "overlayDataOnMap requires the argument “mapId” (a text).",
+                "overlayDataOnMap requires the argument “mapId” (text).",
             ),
             (
                 "schema.coordinates",
