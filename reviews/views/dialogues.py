@@ -34,7 +34,7 @@ from annotator.services.dialogues.revisions import load_revision, load_revision_
 from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
-from reviews.services.feedback.examples import MARKERS
+from reviews.services.feedback.examples import MARKERS, is_markable
 from reviews.services.history.dialogue_history import read_history
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue.claims import stage_of
@@ -136,7 +136,7 @@ def render_dialogue(
             "revision": revision,
             "is_head": is_head,
             "revision_name": revision_name(revision),
-            "may_mark": dialogue.status == DialogueStatus.VERIFIED and bool(request.roles & MARKERS),
+            "may_mark": is_markable(dialogue) and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
             "blind": bool(blind),

@@ -107,6 +107,11 @@ def mark_example(
     return example
 
 
+def is_markable(dialogue: Dialogue) -> bool:
+    """Return whether the dialogue may become an example: it is verified, and not a gold item or a known answer."""
+    return dialogue.status == DialogueStatus.VERIFIED and not dialogue.gold_role
+
+
 def require_markable(dialogue: Dialogue) -> None:
     """Raise Conflict for a dialogue that cannot be an example now."""
     if dialogue.status != DialogueStatus.VERIFIED:

@@ -165,6 +165,7 @@ def test_pages_mark_list_and_withdraw(client: Client, team: Team, django_assert_
     item = verified(team, "x")
     client.force_login(team.senior)
     url = reverse("example-mark", args=[team.project.slug, item.public_id])
+    assert f'href="{url}"' in client.get(item.get_absolute_url()).content.decode()
     assert client.get(url).status_code == 200
     assert client.post(url, {"comment": ""}).status_code == 422
     answer = client.post(url, {"comment": "Look at s0.", "task": "t1", "stage": ["expert"], "policy": ["chat"]})
