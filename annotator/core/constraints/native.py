@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from annotator.core.constraints.model import Constraint
-from annotator.core.schema.canonical import escape
-from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.schema.errors import Problem, SchemaProblem, problems_of
 
 
 def read_constraint(record: object) -> Constraint:
@@ -17,9 +16,4 @@ def read_constraint(record: object) -> Constraint:
     try:
         return Constraint.model_validate(known)
     except ValidationError as error:
-        raise SchemaProblem(
-            [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), in_words(item))
-                for item in error.errors(include_url=False)
-            ]
-        ) from None
+        raise problems_of(error) from None

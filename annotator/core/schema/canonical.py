@@ -15,7 +15,15 @@ from typing import Any
 import orjson
 
 from annotator.core.schema.errors import Problem, SchemaProblem
-from annotator.core.schema.exact_json import HALF_CHARACTER, MAX_DEPTH, dumps, escape, is_too_long, too_many_digits
+from annotator.core.schema.exact_json import (
+    HALF_CHARACTER,
+    MAX_DEPTH,
+    dumps,
+    escape,
+    is_too_long,
+    pointer,
+    too_many_digits,
+)
 
 __all__ = [
     "MAX_ANCHOR",
@@ -44,8 +52,7 @@ def normalise(value: Any) -> Any:
     try:
         return _copy(value, 0)
     except _Unfaithful as found:
-        pointer = "".join(f"/{escape(str(key))}" for key in reversed(found.path))
-        raise SchemaProblem([Problem(pointer, str(found))]) from None
+        raise SchemaProblem([Problem(pointer(reversed(found.path)), str(found))]) from None
 
 
 def canonical(value: Any) -> str:

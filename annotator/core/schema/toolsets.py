@@ -16,7 +16,7 @@ import jsonschema_rs
 from annotator.core.schema.canonical import content_hash, normalise
 from annotator.core.schema.dialects import PATTERN_OPTIONS, Patterns, read_schema
 from annotator.core.schema.errors import Problem, SchemaProblem
-from annotator.core.schema.exact_json import JsonError, load_stored, loads
+from annotator.core.schema.exact_json import JsonError, load_stored, loads, pointer
 
 __all__ = [
     "CompiledToolset",
@@ -165,7 +165,7 @@ def _specify(function: Mapping[str, Any], patterns: Patterns) -> ToolSpec:
         schema, notes = read_schema(function.get("parameters"), patterns)
         _compile(schema)
     except jsonschema_rs.ValidationError as error:
-        place = "".join(f"/{step}" for step in error.instance_path)
+        place = pointer(error.instance_path)
         reason = f"The parameters of {name} are not a usable JSON Schema ({place or '/'}: {error.message[:200]})."
         return ToolSpec(name, description, {}, broken=reason)
     except ValueError as error:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from annotator.core.roles import Role
-from annotator.core.schema.canonical import escape
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
+from annotator.core.schema.exact_json import pointer
 from annotator.core.schema.formats import PERCENT
 from annotator.core.text import gettext_noop as _
 
@@ -280,10 +280,7 @@ def read_protocol(data: Any) -> Protocol:
         return Protocol.model_validate(data)
     except ValidationError as error:
         raise SchemaProblem(
-            [
-                Problem("".join(f"/{escape(str(step))}" for step in item["loc"]), form_error_in_words(item))
-                for item in error.errors(include_url=False)
-            ]
+            [Problem(pointer(item["loc"]), form_error_in_words(item)) for item in error.errors(include_url=False)]
         ) from None
 
 
