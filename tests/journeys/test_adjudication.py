@@ -60,7 +60,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.type("It is clear, 18 degrees in Ghent x.")
     expect(progress).to_contain_text("3 of 3")
-    expect(page.locator("#outcome")).to_contain_text("Ready to submit.")
+    expect(page.locator("#outcome")).to_contain_text("Ready to settle.")
     # Leaving at once and coming back loses nothing.
     page.goto("/")
     page.get_by_role("link", name=item.external_id).click()
@@ -129,7 +129,7 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     expect(page.locator(".toasts")).not_to_contain_text("What you filled in")
     page.context.set_offline(False)
     page.get_by_role("button", name="Waive", exact=True).click()
-    expect(page.locator("#outcome")).to_contain_text("Ready to submit.")
+    expect(page.locator("#outcome")).to_contain_text("Ready to settle.")
     assert Waiver.objects.get().reason == "It is the title of a film."
 
 
@@ -150,7 +150,7 @@ def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_besi
     expect(reasons).to_have_value("It is the title of a song.")
     assert Waiver.objects.get().reason == "It is the title of a film."
     reasons.press("Enter")
-    expect(page.locator("#outcome")).to_contain_text("Ready to submit.")
+    expect(page.locator("#outcome")).to_contain_text("Ready to settle.")
     assert Waiver.objects.count() == 2
 
 
