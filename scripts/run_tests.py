@@ -32,6 +32,9 @@ from scripts.suite_report import Outcome, read_outcome, summary_lines
 PARALLEL = ("-n", "2", "--dist", "worksteal")
 """Two processes, because every machine has two cores. They share the remaining tests, because some are long."""
 
+SLOWEST = ("--durations=10", "--durations-min=5")
+"""List the slowest tests of each part."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -265,7 +268,7 @@ def run_part(
     # A cache for each part, because parts that end at the same time would overwrite each other's failures.
     cache = f"cache_dir=.pytest_cache/{part.name.replace(', ', '-').replace(' ', '-')}"
     file = results / f"{part.name}.xml"
-    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", cache]
+    command = [str(python), "-m", "pytest", "-q", "-m", part.markers, f"--junitxml={file}", "-o", cache, *SLOWEST]
     return read_outcome(file, (runs or Runs()).run([*command, *part.options, *options], variables, output))
 
 
