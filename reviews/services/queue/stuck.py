@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from annotator.models import Project
 from annotator.presentation.components.labels import words_of
-from reviews.core.protocols import AuthorRule, Stage, StageKind
+from reviews.core.protocols import Stage, StageKind
 from reviews.models import Slot, SlotState
 
 #: Slots of each stage's queue that are checked, the oldest first, because pages call this often.
@@ -34,7 +34,6 @@ def count_stuck(
         able = {key for key, held in people.items() if held & set(stage.eligible.roles)}
         if stage.kind is StageKind.SELF_CHECK or not able:
             continue
-        owners_barred = stage.eligible.author is AuthorRule.NOT_AUTHOR
         waiting = Slot.objects.filter(
             project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, is_gold=False
         )
@@ -45,7 +44,7 @@ def count_stuck(
         slots, barred = set[int](), dict[int, set[int | None]]()
         for slot, run, number, confirms, author, owner, holder, *held in found:
             slots.add(slot)
-            people_of_it = barred.setdefault(run, {author, owner} if owners_barred else {author})
+            people_of_it = barred.setdefault(run, {author, owner})
             # Reviewers of this round, and those of the approvals just before it, may not review it again.
             beside = (held[0], held[1]) in {(stage.key, number - back) for back in range(confirms + 1)}
             if beside or stage.eligible.not_earlier_reviewers:
