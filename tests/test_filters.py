@@ -27,7 +27,7 @@ SHOWN = {
 #: Parameters that hold words, places in a dialogue or keys, of which any may be sent.
 FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job"}
 #: An example may be withdrawn while somebody reads it; the guideline's version is where a choice begins.
-FREE_THERE = {("workspace", "example"), ("guideline-outdated", "version")}
+FREE_THERE = {("workspace", "example"), ("guideline-outdated", "version"), ("guideline-outdated", "reason")}
 WRONG = "no-such-thing"
 
 

@@ -21,7 +21,7 @@ from reviews.services.protocols.versions import current_protocol
 
 @project_page
 @require_http_methods(["GET", "POST"])
-@takes("version", "policy", "kind", "preview", "send")
+@takes("version", "policy", "kind", "reason", "preview", "send")
 def outdated_work(request: PageRequest) -> HttpResponse:
     """Choose, preview and mark dialogues; then send them back or remove the marks, for each change."""
     project, actor = request.project, request.user

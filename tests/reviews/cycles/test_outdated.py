@@ -209,8 +209,10 @@ def test_the_page_without_scripts(team: Team, client: Client) -> None:
     publish(team)
     client.force_login(team.administrator)
     address = f"/p/{team.project.slug}/guideline/outdated/"
-    shown = one_line(client.get(address, {"preview": "1", "version": "2", "policy": "single_tool"}))
+    typed = {"preview": "1", "version": "2", "policy": "single_tool", "reason": "Times."}
+    shown = one_line(client.get(address, typed))
     assert "1 dialogue matches" in shown
+    assert 'value="Times."' in shown
     assert "before" in shown
     posted = {"version": "2", "policy": "single_tool", "reason": "Dates."}
     assert "1</strong> dialogue will start" in one_line(client.post(address, posted, follow=True))
