@@ -94,6 +94,11 @@ class ConstraintView(PartView):
         category = find_category(self.data["category"])
         return self.data["validator"] is not None or bool(category and category.needs == "validator")
 
+    @property
+    def validator(self) -> dict[str, Any]:
+        """The constraint's validator; one without content if it has none."""
+        return self.data["validator"] or {"form": None, "function": None, "code": None}
+
 
 @dataclass
 class RoundView(PartView):

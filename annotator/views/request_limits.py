@@ -27,8 +27,8 @@ MAX_TRANSFERS_OF_ONE, MAX_TRANSFERS = 1, 2
 BUFFERED = 4 * 10**6
 #: Seconds of computing after which a person's requests take turns, for how long, and how many run then.
 MAX_COMPUTING, SLOWED_FOR, MAX_SLOWED = 2.0, 600.0, 2
-#: Requests of up to this many seconds do not count: a hundred small ones delay nobody. The count of longer ones shrinks
-#: by this much each second; otherwise a day of ordinary work would add up.
+#: Requests of up to this many seconds do not count: even a hundred of them cause no delay. The count of longer ones
+#: shrinks by this much each second; otherwise a day of ordinary work would add up.
 FREE_COMPUTING = 0.25
 
 _SENTENCE = gettext_noop(

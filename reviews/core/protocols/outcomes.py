@@ -31,7 +31,7 @@ class Combination:
 
 
 def offered_verdicts(stage: Stage) -> tuple[Verdict, ...]:
-    """Return the verdicts a reviewer can choose from. A senior reviewer has nobody to escalate to."""
+    """Return the verdicts a reviewer can choose from. A senior reviewer cannot escalate."""
     if stage.kind is StageKind.EXPERT:
         return (Verdict.APPROVE, Verdict.FIX, Verdict.REJECT)
     return tuple(Verdict)

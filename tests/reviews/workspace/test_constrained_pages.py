@@ -102,6 +102,16 @@ def test_the_dialogue_page_shows_the_whole_case(client: Client, team: Team) -> N
     assert "Task 1" not in page
 
 
+def test_a_constraint_without_a_validator_has_an_empty_editor_for_one(client: Client, team: Team) -> None:
+    bare = {"kind": "constrained", "user_query": "Where?", "constraints": [{"id": "c0", "category": "format"}]}
+    slot = working(client, team, bare)
+    page = text_of(client.get(reverse("workspace", args=[slot]), {"at": "/constraints/c0"}))
+    field = re.search(r'<input[^>]*id="validator-function"[^>]*>', page)
+    assert field is not None
+    assert "None" not in field[0]
+    assert re.search(r'<textarea[^>]*id="validator-code"[^>]*></textarea>', page)
+
+
 def test_what_is_missing_is_said(client: Client, team: Team) -> None:
     bare = {"kind": "constrained", "user_query": "Where?", "constraints": [{"id": "c0", "category": "format"}]}
     dialogue = item_of(team, bare)
