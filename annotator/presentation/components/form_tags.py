@@ -5,7 +5,6 @@ from typing import Any
 
 from django import template
 from django.forms import BoundField, CheckboxInput
-from django.forms.utils import flatatt
 from django.template.context import Context
 
 from annotator.core.forms.fields import Field
@@ -194,20 +193,7 @@ def autosave(url: str, target: str, anchor: str | None = None, swap: str = "oute
 
     ``when="sent"``: only its button saves it, however long the person pauses (a comment, a choice of what to add).
     """
-    return flatatt(
-        {
-            "method": "post",
-            "action": url,
-            "novalidate": True,
-            "autocomplete": "off",
-            "data-autosave": when,
-            "hx-post": url,
-            "hx-trigger": "submit",
-            "hx-target": target,
-            "hx-swap": swap,
-            "data-anchor": anchor,
-        }
-    )
+    return macros("forms").autosave(url, target, anchor, swap, when)
 
 
 @register.simple_block_tag(takes_context=True)
@@ -234,7 +220,9 @@ def edit(
     """
     place = None if saves is None else f"{anchor}{saves}"
     return macros("forms").edit(
-        autosave(url or context["edit_url"], "#edit-note", place, "innerHTML", when=when),
+        url or context["edit_url"],
+        place,
+        when,
         context["csrf_token"],
         {"op": op or None, "anchor": anchor, **hidden},
         css or ("" if place is None else "form"),
