@@ -146,7 +146,7 @@ class DialogueDetailSerializer(DialogueSerializer):
     @extend_schema_field(FindingSerializer(many=True))
     def get_findings(self, dialogue: Dialogue) -> Any:
         # Findings about variants depend on other dialogues and are not stored.
-        return FindingSerializer([*dialogue.findings.all(), *self.context.get("beside", ())], many=True).data
+        return FindingSerializer([*dialogue.findings.order_by("pk"), *self.context.get("beside", ())], many=True).data
 
 
 class ChangeSerializer(serializers.Serializer[Any]):

@@ -93,6 +93,10 @@ class ReviewError(Row):
     value_hash = models.CharField(max_length=16, blank=True)
     note = models.CharField(max_length=1000, blank=True)
 
+    class Meta:
+        # As the reviewer listed them; PostgreSQL has no order of its own.
+        ordering = ["id"]
+
 
 class Ruling(Row):
     """A senior reviewer's choice at a disputed place (left, right, a third value, or nothing), with its reason."""
@@ -106,6 +110,7 @@ class Ruling(Row):
     reason = models.CharField(max_length=1000, blank=True)
 
     class Meta:
+        ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["review", "anchor"], name="ruling_once_per_place"),
             models.CheckConstraint(

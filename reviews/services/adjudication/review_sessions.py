@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
@@ -144,7 +144,7 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
         summary.decisions = list(
             made.select_related("review__person", "review__dialogue")
             .defer("review__dialogue__search_text")
-            .prefetch_related("participants", "review__rulings")
+            .prefetch_related(Prefetch("participants", User.objects.order_by("pk")), "review__rulings")
             .order_by("review_id")[summary.start : summary.start + PAGE_SIZE]
         )
         rulings = Ruling.objects.filter(review__in=seen, review__session_decision__session=session)

@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Denied, Hidden
@@ -15,6 +15,7 @@ from reviews.core.agreement import Figure, wilson
 from reviews.core.gold import AnchorResult, reason_against_gold
 from reviews.core.protocols import Stage
 from reviews.models import (
+    Claim,
     ClaimState,
     Cycle,
     CycleState,
@@ -142,7 +143,9 @@ def scores_of(item: GoldItem) -> list[GoldScore]:
 def not_scored(item: GoldItem) -> list[Slot]:
     """Return an item's slots without a score: in progress, released, or submitted after it was retired."""
     slots = Slot.objects.filter(stage_run=item.stage_run_id).exclude(review__in=item.scores.values("review"))
-    return list(slots.order_by("pk").prefetch_related("claims__person"))
+    return list(
+        slots.order_by("pk").prefetch_related(Prefetch("claims", Claim.objects.select_related("person").order_by("pk")))
+    )
 
 
 def own_results(*, actor: User, project: Project) -> list[GoldScore]:
