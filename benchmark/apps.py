@@ -9,6 +9,8 @@ class BenchmarkConfig(AppConfig):
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
         from benchmark.core.formats.outdated_remainder import forget_outdated
+        from benchmark.services import plays  # noqa: F401
+        from benchmark.services.composing import where_composed
         from benchmark.services.imports import near_duplicates, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.freezing import where_released
@@ -19,4 +21,5 @@ class BenchmarkConfig(AppConfig):
         BEFORE_STORING.append(forget_outdated)
         PROJECT_RECORDS.append(archive_problems)
         PUBLIC_IN.append(where_released)
+        PUBLIC_IN.append(where_composed)
         FOUND_ON_IMPORT.append(near_duplicates.found_on_import)

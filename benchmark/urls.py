@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from benchmark.views import imports, jobs, releases
+from benchmark.views import composites, imports, jobs, plays, releases
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
@@ -12,6 +12,9 @@ urlpatterns = [
     path(_IMPORT, imports.import_detail, name="import-detail"),
     path(_IMPORT + "report.jsonl", imports.import_report, name="import-report"),
     path(_IMPORT + "cancel/", imports.import_cancel, name="import-cancel"),
+    path("p/<slug:slug>/composites/", composites.composite_list, name="composite-list"),
+    path("p/<slug:slug>/dialogues/<str:public_id>/play/", plays.dialogue_play, name="dialogue-play"),
+    path("work/<str:slot>/play/", plays.workspace_play, name="workspace-play"),
     path("p/<slug:slug>/releases/", releases.release_list, name="release-list"),
     path(_RELEASE, releases.release_detail, name="release-detail"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),

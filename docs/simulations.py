@@ -79,7 +79,7 @@ def simulation(wanted: list[tuple[str, int]], dialogues: int, people: int) -> It
             one = set_up(model=model, preset=protocol, slug=f"sim-{protocol}-{seed}")
             run_to_end(one)
             seconds = time.perf_counter() - begin
-            print(f"{protocol} {seed}: {len(one.said)} reviews in {seconds:.1f} s", file=sys.stderr, flush=True)
+            print(f"{protocol} {seed}: {len(one.records)} reviews in {seconds:.1f} s", file=sys.stderr, flush=True)
             yield simulation_summary(one)
 
 

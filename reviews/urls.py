@@ -2,12 +2,23 @@
 
 from django.urls import path
 
-from reviews.views import assignments, comments, dialogues, examples, feedback, gold, history, outdated, project
+from reviews.views import (
+    assignments,
+    comments,
+    dialogues,
+    examples,
+    feedback,
+    gold,
+    history,
+    outdated,
+    project,
+    toolsets,
+)
 from reviews.views.adjudication import disputes, review_sessions
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
 from reviews.views.statistics import samples
-from reviews.views.workspace import decision_tree, graph, replays, submission, validators
+from reviews.views.workspace import decision_tree, graph, replays, runs, submission, validators
 from reviews.views.workspace import page as workspace
 
 _WORK = "work/<str:slot>/"
@@ -42,6 +53,8 @@ urlpatterns = [
     path(_P + "gold/items/<str:public_id>/", gold.gold_item, name="gold-item"),
     path(_P + "gold/items/<str:public_id>/retire/", gold.gold_retire, name="gold-retire"),
     path(_P + "guideline/outdated/", outdated.outdated_work, name="guideline-outdated"),
+    path(_P + "toolsets/", toolsets.toolset_list, name="toolset-list"),
+    path(_P + "toolsets/<str:public_id>/", toolsets.toolset_detail, name="toolset"),
     path(_P + "history/", history.history_list, name="history-list"),
     path(_P + "history/events.jsonl", history.history_export, name="history-export"),
     path(_P + "next/", workspace.work_next, name="work-next"),
@@ -54,6 +67,7 @@ urlpatterns = [
     path(_DIALOGUE + "tasks/<str:task>/paths/", decision_tree.decision_tree, name="decision-tree"),
     path(_DIALOGUE + "validators/<str:constraint>/", validators.validator, name="validator"),
     path(_DIALOGUE + "replay/", replays.dialogue_replay, name="dialogue-replay"),
+    path(_DIALOGUE + "run/", runs.dialogue_run, name="dialogue-run"),
     path(_DIALOGUE + "replays/<str:replay>/", replays.replay, name="replay"),
     path(_DIALOGUE + "example/", examples.mark, name="example-mark"),
     path(_P + "review-sessions/", review_sessions.review_session_list, name="review-session-list"),
@@ -65,6 +79,7 @@ urlpatterns = [
     path(_WORK + "tasks/<str:task>/paths/", decision_tree.workspace_decision_tree, name="workspace-decision-tree"),
     path(_WORK + "validators/<str:constraint>/", validators.workspace_validator, name="workspace-validator"),
     path(_WORK + "replay/", replays.workspace_replay, name="workspace-replay"),
+    path(_WORK + "run/", runs.workspace_run, name="workspace-run"),
     path(_WORK + "look/", graph.look, name="workspace-look"),
     path(_WORK + "edit/", workspace.edit, name="workspace-edit"),
     path(_WORK + "undo/", workspace.history, {"action": "undo"}, name="workspace-undo"),

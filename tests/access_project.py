@@ -104,6 +104,7 @@ def make_access_project() -> AccessProject:
         "plan": plan.public_id,
         "free_slot": free.public_id,
         "dialogue": held.public_id,
+        "toolset": head.toolset_revision.toolset.public_id,
         "revision": head.public_id,
         "other_revision": other.public_id,
         "slot": claim.slot.public_id,

@@ -13,6 +13,7 @@ api-assignment-list                   401 404 404 403 403 403 200   401 405 405 
 api-assignment-plan                   401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 403 403 403 201
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
+api-compose                           401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
@@ -35,6 +36,7 @@ api-review-list                       401 404 404 200 200 200 200   401 405 405 
 api-revision                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision-diff                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-run                               401 404 404 404 404 404 404   401 404 404 422 422 422 422
 api-schema                            200 200 200 200 200 200 200   405 405 405 405 405 405 405
 api-statistics-accuracy               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 405 405 405 405
@@ -56,12 +58,17 @@ assignment-plan                       in  404 404 405 405 405 405   in  404 404 
 assignment-plan-detail                in  404 404 403 403 403 200   in  404 404 403 403 403 302
 assignment-resume                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 assignment-rules                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
+composite-list                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
+toolset                               in  404 404 200 200 200 200   in  404 404 403 403 403 422
+toolset-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
 variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
+dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
+dialogue-run                          in  404 404 404 404 404 404   in  404 404 404 404 404 404
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
 example                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -132,6 +139,8 @@ workspace-merge                       in  404 404 302 404 404 404   in  404 404 
 workspace-redo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-release                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-replay                      in  404 404 404 404 404 404   in  404 404 404 404 404 404
+workspace-play                        in  404 404 404 404 404 404   in  404 404 404 404 404 404
+workspace-run                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
 workspace-reset                       in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-settle                      in  404 404 302 404 404 404   in  404 404 302 404 404 404
 workspace-settle-keep                 in  405 405 405 405 405 405   in  404 404 409 404 404 404
@@ -185,6 +194,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-release-left-out": {"public_id": "release"},
     "api-replay": {"public_id": "dialogue"},
     "api-replay-list": {"public_id": "dialogue"},
+    "api-run": {"public_id": "dialogue"},
     "api-review-list": {"public_id": "dialogue"},
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
@@ -206,6 +216,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "example-withdraw": {"public_id": "example"},
     "dialogue-comment": {"public_id": "dialogue"},
     "dialogue-replay": {"public_id": "dialogue"},
+    "dialogue-play": {"public_id": "dialogue"},
+    "dialogue-run": {"public_id": "dialogue"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
@@ -220,6 +232,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "revision-diff": {"public_id": "dialogue"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
+    "toolset": {"public_id": "toolset"},
 }
 
 #: What is posted, so that only permission decides; ``$name`` means an id of the project.

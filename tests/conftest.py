@@ -246,3 +246,23 @@ def start_worker(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
+
+
+@pytest.fixture(scope="module")
+def one_sandbox() -> Iterator[Any]:
+    """A sandbox for all tests of a file: starting one takes a tenth of a second."""
+    from annotator.core.sandbox import Sandbox
+
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def shared_sandbox(one_sandbox: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let jobs that run trajectories use one sandbox."""
+    from annotator.services.dialogues import executions
+    from benchmark.services import plays
+
+    for module in (executions, plays):
+        monkeypatch.setattr(module, "shared_sandbox", lambda: one_sandbox)
+    return one_sandbox

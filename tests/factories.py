@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.schema import canonical, content_hash, read_document
-from annotator.core.validators import subjects_of
 from annotator.models import Dialogue, Membership, Project, Revision, Role, Toolset, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
-from annotator.services.dialogues.trials import ensure_tried
+from annotator.services.dialogues.untried import ensure_run, runnables
 
 _numbers = itertools.count(1)
 
@@ -336,7 +335,8 @@ def claim_and_submit(person: User, dialogue: Dialogue, verdict: str = "", **subm
     slot = open_slot(dialogue, person)
     assert slot is not None, f"{dialogue} has no slot to take"
     # As a worker would have done by then.
-    ensure_tried(subjects_of(submission.get("document") or slot.revision.document()))
+    for one in runnables(submission.get("document") or slot.revision.document(), slot.revision.toolset_revision):
+        ensure_run(one)
     claim = claim_slot(actor=person, slot=slot)
     if verdict in ("reject", "escalate"):
         submission.setdefault("reason", "It cannot be saved.")

@@ -115,9 +115,10 @@ class RevisionContentSerializer(RevisionSerializer):
 
     document = serializers.SerializerMethodField()
     tools = serializers.SerializerMethodField()
+    implementation = serializers.SerializerMethodField(help_text="The code of stateful tools; null for others.")
 
     class Meta(RevisionSerializer.Meta):
-        fields = [*RevisionSerializer.Meta.fields, "document", "tools"]
+        fields = [*RevisionSerializer.Meta.fields, "document", "tools", "implementation"]
 
     @extend_schema_field({"type": "object"})
     def get_document(self, revision: Revision) -> dict[str, Any]:
@@ -126,6 +127,10 @@ class RevisionContentSerializer(RevisionSerializer):
     @extend_schema_field({"type": "array", "items": {"type": "object"}})
     def get_tools(self, revision: Revision) -> list[Any]:
         return revision.toolset_revision.tools()
+
+    @extend_schema_field({"type": "object", "nullable": True})
+    def get_implementation(self, revision: Revision) -> dict[str, Any] | None:
+        return revision.toolset_revision.implementation()
 
 
 class DialogueDetailSerializer(DialogueSerializer):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotator.api import replays, trials, views
+from annotator.api import replays, runs, trials, views
 from annotator.api.schema_view import SchemaView
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
@@ -22,6 +22,7 @@ urlpatterns = [
         views.RevisionDiff.as_view(),
         name="api-revision-diff",
     ),
+    path(_DIALOGUE + "run/", runs.Run.as_view(), name="api-run"),
     path(_DIALOGUE + "trials/", trials.TrialStart.as_view(), name="api-trial-list"),
     path(_DIALOGUE + "trials/<str:trial>/", trials.TrialDetail.as_view(), name="api-trial"),
     path(_DIALOGUE + "validators/<str:constraint>/", trials.ValidatorDetail.as_view(), name="api-validator"),

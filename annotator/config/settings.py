@@ -199,6 +199,7 @@ EXAMPLES_PAGE = "example-list"
 OUTDATED_PAGE = "guideline-outdated"
 IMPORTS_PAGE = "import-list"
 RELEASES_PAGE = "release-list"
+PLAY_PAGE, WORKSPACE_PLAY_PAGE = "dialogue-play", "workspace-play"
 ABSOLUTE_URL_OVERRIDES = {
     "annotator.project": lambda project: reverse("project", args=[project.slug]),
     "annotator.dialogue": lambda dialogue: reverse("dialogue", args=[dialogue.project.slug, dialogue.public_id]),
@@ -221,6 +222,8 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("history-list", _("History"), "g y", _OVERSEERS),
     ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS),
     ("import-list", _("Imports"), "g i", _ADMINISTRATORS),
+    ("toolset-list", _("Toolsets"), "g l", _ADMINISTRATORS),
+    ("composite-list", _("Composites"), "g c", _ADMINISTRATORS),
     ("job-list", _("Jobs"), "g j", _ADMINISTRATORS),
     ("project-settings", _("Settings"), "g s", _ADMINISTRATORS),
 ]

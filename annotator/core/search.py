@@ -8,7 +8,7 @@ of a run alone as well, so that each character begins a token). The databases ne
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import add
@@ -146,6 +146,32 @@ def _describe_tasks(document: Mapping[str, Any], index: bool) -> Labels:
     )
 
 
+def _describe_single(document: Mapping[str, Any], index: bool) -> Labels:
+    """Return the labels of a single task: its category is found by the search, and it has no other labels."""
+    found = _describe_tasks(document, False)
+    tokens = ""
+    if index:
+        calls = document["tasks"][0]["steps"]
+        tokens = search_tokens([*_texts(document, found.tools, calls), document["category"] or ""])
+    return replace(found, policies=[], topologies=[], information=[], search_text=tokens)
+
+
+def _describe_composite(document: Mapping[str, Any], index: bool) -> Labels:
+    """Return the labels of a composite: its single tasks and their categories are found by the search."""
+    found = _describe_tasks(document, False)
+    tasks = document["tasks"]
+    texts = [task[key] or "" for key in ("single", "category", "user_message") for task in tasks]
+    return replace(
+        found,
+        policies=[],
+        topologies=[],
+        information=[],
+        call_count=sum(task["calls"] for task in tasks),
+        title=_title([" · ".join(task["user_message"] for task in tasks)]),
+        search_text=search_tokens(texts) if index else "",
+    )
+
+
 def _describe_case(document: Mapping[str, Any], index: bool) -> Labels:
     """Return the labels of a constrained case, which counts as one task without labels."""
     calls = [call for each in document["reference_trajectory"] or () for call in each["calls"]]
@@ -167,6 +193,8 @@ def _describe_case(document: Mapping[str, Any], index: bool) -> Labels:
 
 _DESCRIBED: dict[str, Callable[[Mapping[str, Any], bool], Labels]] = {
     "multi_turn": _describe_tasks,
+    "single_task": _describe_single,
+    "composite": _describe_composite,
     "constrained": _describe_case,
 }
 

@@ -2,6 +2,7 @@
 
 from annotator.core.roles import Role
 from annotator.models.attempts import AttemptCount
+from annotator.models.composites import CompositeMember
 from annotator.models.content import (
     Dialogue,
     Draft,
@@ -14,6 +15,7 @@ from annotator.models.content import (
     Waiver,
 )
 from annotator.models.events import Event
+from annotator.models.executions import Execution
 from annotator.models.jobs import Job, JobCancellation, JobState, PeriodicTask
 from annotator.models.messages import MessageField
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings

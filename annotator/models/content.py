@@ -32,7 +32,10 @@ class Toolset(models.Model):
 
 
 class ToolsetRevision(models.Model):
-    """An immutable revision of a toolset: the canonical text of ``{"tools": […]}`` and its hash."""
+    """An immutable revision of a toolset: the canonical text of ``{"tools": […]}`` and its hash.
+
+    Stateful tools also have their ``implementation`` in the text.
+    """
 
     toolset = models.ForeignKey(Toolset, on_delete=models.PROTECT, related_name="revisions")
     #: Denormalised from the toolset: imports look revisions up by (project, hash).
@@ -57,6 +60,10 @@ class ToolsetRevision(models.Model):
         """Return the tools of this revision."""
         tools: list[dict[str, Any]] = load_text(self.content)["tools"]
         return tools
+
+    def implementation(self) -> dict[str, Any] | None:
+        """Return the code of stateful tools, as ``read_implementation`` does; None for other tools."""
+        return load_text(self.content).get("implementation")
 
 
 class DialogueStatus(models.TextChoices):

@@ -65,6 +65,8 @@ class StepView:
     findings: list[FindingView] = field(default_factory=list)
     #: Whether it is the part being edited.
     is_current: bool = False
+    #: What the model reads of a single task's call, when it was run; None if it was not.
+    response: str | None = None
 
     @property
     def arguments_text(self) -> str:

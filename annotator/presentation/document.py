@@ -5,21 +5,31 @@ from typing import Any
 
 from annotator.core.checks.label import derive_policy
 from annotator.core.comparison import describe, lookup
+from annotator.core.execution.running import Execution
 from annotator.presentation.case import present_case
 from annotator.presentation.dialogue import DialogueView, FindingView, present_tasks
 
 
 def present(
-    document: dict[str, Any], findings: Iterable[Any], waivers: Mapping[tuple[str, str, str], str] | None = None
+    document: dict[str, Any],
+    findings: Iterable[Any],
+    waivers: Mapping[tuple[str, str, str], str] | None = None,
+    *,
+    execution: Execution | None = None,
 ) -> DialogueView:
     """Arrange a document for pages.
 
-    ``findings``: stored or fresh; ``waivers``: {(check, anchor, value hash): reason}.
+    ``findings``: stored or fresh; ``waivers``: {(check, anchor, value hash): reason}. ``execution``: what a single
+    task's calls came to, if it was run.
     """
     waivers = waivers or {}
     views = [_finding(f, waivers, document) for f in findings]
     lay_out = present_case if document["kind"] == "constrained" else present_tasks
-    return lay_out(document, views)
+    view = lay_out(document, views)
+    if execution is not None:
+        for step, outcome in zip(view.tasks[0].steps, execution.outcomes, strict=True):
+            step.response = outcome.response
+    return view
 
 
 def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document: dict[str, Any]) -> FindingView:

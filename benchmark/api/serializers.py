@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
 from annotator.api.serializers import JobStateSerializer
+from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch, Release
 from benchmark.services.releases.requests import VERSION
@@ -27,6 +28,38 @@ class ImportInputSerializer(Input):
             "With revise: also revise dialogues that people have worked on, if a dry run of this file has listed them."
         ),
     )
+
+
+class ComposeInputSerializer(Input):
+    """What composites to draw from the project's verified single tasks."""
+
+    kind = serializers.ChoiceField(
+        choices=[kind.value for kind in Kind],
+        help_text="similar: all tasks of one category; cross: each of a different one.",
+    )
+    size = serializers.ChoiceField(choices=SIZES, help_text="Tasks of each composite.")
+    per_stratum = serializers.IntegerField(
+        min_value=1, max_value=1_000, help_text="Composites of each category, or of each set of categories."
+    )
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, help_text="The same seed gives the same draw.")
+    dry_run = StrictBooleanField(default=False, help_text="Count, but save nothing.")
+
+
+class StratumSerializer(serializers.Serializer[Any]):
+    """A stratum of a draw; missing: how many combinations it lacks of those asked for."""
+
+    categories = serializers.ListField(child=serializers.CharField())
+    combinations = serializers.IntegerField()
+    missing = serializers.IntegerField(source="short")
+
+
+class ComposeSerializer(serializers.Serializer[Any]):
+    """A draw: the number of composites, the strata, how often each single task is then used, and the import."""
+
+    composites = serializers.IntegerField()
+    strata = StratumSerializer(many=True)
+    uses = serializers.DictField(child=serializers.IntegerField())
+    import_id = serializers.CharField(allow_null=True, help_text="The import that saves them; null for a dry run.")
 
 
 class ImportSerializer(serializers.ModelSerializer[ImportBatch]):

@@ -13,6 +13,7 @@ urlpatterns = [
     path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),
     path(_IMPORT + "cancel/", views.ImportCancel.as_view(), name="api-import-cancel"),
     path(_IMPORT + "report/", views.ImportReport.as_view(), name="api-import-report"),
+    path("projects/<slug:slug>/composites/", views.Compose.as_view(), name="api-compose"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),
     path(_RELEASE + "left-out/", views.ReleaseLeftOut.as_view(), name="api-release-left-out"),

@@ -18,7 +18,7 @@ from annotator.errors import Conflict
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
 from annotator.services.jobs import jobs
-from benchmark.demo import constrained_cases, weeks
+from benchmark.demo import constrained_cases, single_tasks, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
 from benchmark.services.imports.requests import start_import
@@ -45,7 +45,7 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
 
     Raises Conflict if one of its projects exists: an incomplete demo of an earlier version, or a team's own project.
     """
-    existing = Project.objects.filter(slug__in=(SLUG, HARBOUR)).order_by("slug").first()
+    existing = Project.objects.filter(slug__in=(SLUG, HARBOUR, single_tasks.SLUG)).order_by("slug").first()
     if existing is not None:
         raise Conflict(
             f"The project “{existing.slug}” already exists, but the demo is not complete. Use an empty database. "
@@ -59,6 +59,15 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         project = Project.objects.get(slug=SLUG)
         _import_candidates(people["ingrid"], project, "dialogues.jsonl", "wild")
         _import_candidates(people["lucia"], Project.objects.get(slug=HARBOUR), "cases.jsonl", "cctu")
+        desks = Project.objects.get(slug=single_tasks.SLUG)
+        batch = start_import(
+            actor=people["rafael"],
+            project=desks,
+            upload=single_tasks.archive(FOLDER / "singles"),
+            filename="three_desks.zip",
+            native_format="async",
+        )
+        jobs.run(batch.job_id)
         log("Imported candidates.")
         scenario = Scenario(
             project=project,
@@ -81,6 +90,7 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         log("Published release 0.1.")
         weeks.play_after_release(scenario)
         constrained_cases.play(Project.objects.get(slug=HARBOUR), people, log=log, advance=clock.advance)
+        single_tasks.play(desks, people, log=log, advance=clock.advance)
     weeks.leave_half_finished(scenario)
     fold_all()
     return project
@@ -110,7 +120,7 @@ def _make_people() -> dict[str, User]:
                 actor=None, name=entry["name"], slug=entry["slug"], description=entry["description"]
             )
             Project.objects.filter(pk=project.pk).update(time_zone=entry["time_zone"])
-            adopt_preset(actor=None, project=project, preset=entry.get("preset", "c3"))
+            adopt_preset(actor=None, project=project, preset=entry.get("preset", "c3"), **entry.get("options", {}))
         for member in data["people"]:
             for membership in member["memberships"]:
                 if membership["project"] == entry["slug"]:

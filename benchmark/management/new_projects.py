@@ -12,7 +12,7 @@ from benchmark.management.base import Stop
 from reviews.services.protocols.versions import adopt_preset
 
 #: Format → the protocol of its benchmark.
-_PROTOCOLS = {"c3": "c3", "mmtb": "c3", "wild": "wild", "cctu": "cctu"}
+_PROTOCOLS = {"c3": "c3", "mmtb": "c3", "wild": "wild", "cctu": "cctu", "async": "async", "bfcl_single": "async"}
 #: The protocol for formats without a benchmark.
 _USUAL = "c3"
 #: People listed when one has to be chosen.

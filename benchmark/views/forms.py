@@ -3,6 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.formats import FORMATS
 
 FORMAT_TITLES = {
@@ -10,6 +11,10 @@ FORMAT_TITLES = {
     "c3": _("c3: C3-Bench dialogues"),
     "mmtb": _("mmtb: Multi-Mission Tool Bench dialogues"),
     "cctu": _("cctu: constrained cases with their check_code"),
+    "async": _("async: AsyncTool single tasks with their toolsets"),
+    "bfcl": _("bfcl: BFCL multi-turn tasks, each turn a task"),
+    "bfcl_single": _("bfcl_single: BFCL multi-turn tasks, all turns joined into a single task"),
+    "nestful": _("nestful: NESTFUL’s nested calls"),
     "neutral": _("neutral: Assay’s own documents"),
     "openai": _("openai: messages with tool calls"),
 }
@@ -41,6 +46,33 @@ class ImportForm(forms.Form):
             "Also revises dialogues that are verified, reviewed or edited, if a dry run of this file has listed them. "
             "The record’s labels and dependencies replace theirs, and their review starts again."
         ),
+    )
+
+
+class ComposeForm(forms.Form):
+    kind = forms.ChoiceField(
+        label=_("Kind"),
+        choices=[
+            (Kind.SIMILAR.value, _("Similar: all tasks of one category")),
+            (Kind.CROSS.value, _("Cross: each task of a different category")),
+        ],
+    )
+    size = forms.TypedChoiceField(
+        label=_("Tasks in each composite"), coerce=int, choices=[(size, str(size)) for size in SIZES]
+    )
+    per_stratum = forms.IntegerField(
+        label=_("Composites in each stratum"),
+        min_value=1,
+        max_value=1_000,
+        initial=1,
+        help_text=_("A stratum is a category, or for cross composites a set of different categories."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        initial=1,
+        help_text=_("The same seed gives the same draw from the same tasks."),
     )
 
 

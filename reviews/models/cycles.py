@@ -105,6 +105,8 @@ class StageRun(Row):
     escalated_from = models.ForeignKey("self", null=True, related_name="+", **UNENFORCED)
     opened_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True)
+    #: For a settled single task: the checks that reported its entry revision after it was run (a list of their ids).
+    found = models.JSONField(null=True)
 
     class Meta:
         constraints = [
@@ -121,6 +123,7 @@ class StageRun(Row):
         indexes = [
             models.Index(fields=["project", "stage", "id"], condition=Q(state="pooled"), name="stage_run_pooled"),
             models.Index(fields=["project", "stage"], condition=Q(state="open"), name="stage_run_open"),
+            models.Index(fields=["project"], condition=Q(found__isnull=False), name="stage_run_with_found"),
         ]
 
     @property

@@ -20,6 +20,7 @@ from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, T
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
+from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
     LANGUAGES,
     NAMES,
@@ -117,7 +118,8 @@ def render_dialogue(
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
     findings = dialogue.findings.filter(revision=revision) if is_head else []
     waived = live_waivers(actor=request.user, dialogue=dialogue, blind=bool(blind))
-    view = present(revision.document(), findings, waived)
+    document = revision.document()
+    view = present(document, findings, waived, execution=execution_of_revision(revision, document))
     revisions = (
         Revision.objects.visible_to(request.user)
         .filter(dialogue=dialogue)

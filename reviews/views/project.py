@@ -118,6 +118,9 @@ def draw(request: PageRequest) -> HttpResponse:
             drawn.population_size,
         )
         messages.success(request, sentence % {"count": f"{drawn.population_size:,}"})
+    elif drawn.algorithm == ROUNDS and not drawn.pairs:
+        sentence = _("Round %(number)s: %(sample)s of %(population)s items drawn.")
+        messages.success(request, sentence % _sizes(drawn))
     elif drawn.algorithm == ROUNDS:
         sentence = ngettext(
             "Round %(number)s: %(sample)s of %(population)s items drawn for %(pairs)s pair of reviewers.",

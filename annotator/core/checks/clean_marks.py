@@ -2,7 +2,7 @@
 
 A mark is valid for exactly what was checked: the content and its tools (by their hashes), the project's settings, and
 the program that checked (its code, Python and the libraries). If any of these changes, the mark no longer matches and
-the checks run again. Constrained cases get no mark, since their findings change when their validators are tried.
+the checks run again. Constrained cases and single tasks get no mark, since their findings change when they are run.
 """
 
 import hashlib
@@ -20,7 +20,20 @@ from annotator.core.schema import canonical
 
 #: The code that produces a document's findings, and the columns that lists and counters read.
 PARTS = (
-    *("checks", "constraints", "findings.py", "graph", "provenance", "sandbox", "schema", "search.py", "validators"),
+    *(
+        "checks",
+        "composites",
+        "constraints",
+        "execution",
+        "findings.py",
+        "graph",
+        "provenance",
+        "sandbox",
+        "schema",
+        "search.py",
+        "validators",
+    ),
+    "python_source.py",
     "wording.py",
 )
 LIBRARIES = ("jsonschema-rs", "orjson", "pydantic")

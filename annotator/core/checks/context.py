@@ -96,6 +96,16 @@ class Context:
         self.tasks = [TaskContext(index, task, toolset) for index, task in enumerate(document["tasks"])]
         self.calls = [call for task in self.tasks for call in task.calls]
 
+    @property
+    def single(self) -> Sequence[dict[str, Any]]:
+        """The single task, in a list; empty for other kinds of documents."""
+        return ()
+
+    @property
+    def composite(self) -> Sequence[dict[str, Any]]:
+        """The same for a composite."""
+        return ()
+
     @cached_property
     def violations(self) -> list[Violation]:
         """The places where calls violate the schemas of their tools."""

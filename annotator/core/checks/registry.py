@@ -15,7 +15,7 @@ Found = tuple[str, Any, str]
 #: Takes the Context; a CaseContext if the check runs only with a "case".
 Run = Callable[[Any], Iterable[Found]]
 #: The lists of a context that a check may need.
-OnlyWith = Literal["violations", "graph_problems", "tasks", "case"]
+OnlyWith = Literal["violations", "graph_problems", "tasks", "case", "single", "composite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,12 @@ class CheckInfo:
 
 
 _CHECKS: dict[str, Check] = {}
+#: Checks of labels, dependencies and observations. A single task has none: its calls are run, and what they depend on
+#: is found by running them. Its question may not name a function, which a check of its own reports.
+_NOT_OF_SINGLES = (
+    *("label.", "provenance.", "graph.not_annotated", "graph.published_evaluator", "dialogue.tool_named"),
+    *("trajectory.no_answer", "trajectory.observation", "trajectory.repeated_call", "trajectory.tool_error"),
+)
 
 
 def check(
@@ -90,19 +96,24 @@ def all_checks() -> list[CheckInfo]:
 
 
 def default_severity(
-    check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]], *, case: bool = False
+    check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]], *, kind: str = "multi_turn"
 ) -> Any:
     """Return the severity of a check at a stage under the project's settings; "off" if it does not run."""
-    severity = chosen.get(check.id, (check.in_cases if case else None) or check.severity)
+    if kind == "single_task" and check.id.startswith(_NOT_OF_SINGLES):
+        return "off"
+    if kind == "composite" and check.only_with != "composite":
+        # The single tasks were checked themselves.
+        return "off"
+    severity = chosen.get(check.id, (check.in_cases if kind == "constrained" else None) or check.severity)
     return "info" if check.to_do and severity != "off" and stage in ("import", "save") else severity
 
 
 @lru_cache(maxsize=256)
 def checks_and_severities(
-    stage: Stage, chosen: tuple[tuple[str, Any], ...], *, case: bool = False
+    stage: Stage, chosen: tuple[tuple[str, Any], ...], *, kind: str = "multi_turn"
 ) -> tuple[tuple[Check, ...], dict[str, Severity]]:
-    """Return the checks that run at a stage, with the severity of each; some are milder in a constrained ``case``."""
-    severities = {check.id: default_severity(check, stage, dict(chosen), case=case) for check in _CHECKS.values()}
+    """Return the checks that run at a stage on a kind of document, with the severity of each."""
+    severities = {check.id: default_severity(check, stage, dict(chosen), kind=kind) for check in _CHECKS.values()}
     running = {check: severity for check, severity in severities.items() if severity != "off"}
     return tuple(_CHECKS[check] for check in running), running
 

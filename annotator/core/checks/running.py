@@ -6,19 +6,25 @@ from typing import Any
 
 # Importing the families registers their checks.
 from annotator.core.checks import (  # noqa: F401
+    composite,
     constraint,
     dialogue,
     graph,
     label,
     provenance,
     schema,
+    single_task,
     trajectory,
     validator,
 )
 from annotator.core.checks.case_context import CaseContext
+from annotator.core.checks.composite_context import CompositeContext
 from annotator.core.checks.context import Context
 from annotator.core.checks.registry import checks_and_severities
 from annotator.core.checks.settings import CheckSettings
+from annotator.core.checks.single_context import SingleContext
+from annotator.core.composites.members import Single
+from annotator.core.execution.subjects import Record
 from annotator.core.findings import Finding, Stage
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.validators.trial import Outcome
@@ -38,7 +44,12 @@ _CASE_FIELDS = (
     "tool_codes",
 )
 _CASE_RANK = {name: rank for rank, name in enumerate(_CASE_FIELDS)}
-_CONTEXTS: dict[str, type[Context]] = {"multi_turn": Context, "constrained": CaseContext}
+_CONTEXTS: dict[str, type[Context]] = {
+    "multi_turn": Context,
+    "single_task": SingleContext,
+    "composite": CompositeContext,
+    "constrained": CaseContext,
+}
 
 
 def run_checks(
@@ -48,19 +59,25 @@ def run_checks(
     stage: Stage,
     settings: CheckSettings = _DEFAULT,
     trials: Mapping[str, Outcome] | None = None,
+    executions: Mapping[str, Record] | None = None,
+    singles: Mapping[str, Single] | None = None,
 ) -> list[Finding]:
     """Return all findings in a validated document (see ``read_document``), in document order, then by check.
 
     ``settings`` are the project's; a check that is "off" does not run. ``trials`` are the results of trying validators,
-    by key (``annotator.core.validators.trial``); without them, trials are not reported. The document is not changed.
+    by key (``annotator.core.validators.trial``), ``executions`` those of running trajectories, by key
+    (``annotator.core.execution.subjects``), ``singles`` a composite's single tasks by id; without them, none of these
+    is reported. The document is not changed.
     """
     kind = document["kind"]
-    checks, severities = checks_and_severities(
-        stage, tuple(sorted(settings.severities.items())), case=kind == "constrained"
-    )
+    checks, severities = checks_and_severities(stage, tuple(sorted(settings.severities.items())), kind=kind)
     context = _CONTEXTS[kind](document, toolset, stage, settings, severities)
     if isinstance(context, CaseContext):
         context.trials = trials
+    if isinstance(context, SingleContext):
+        context.executions = executions
+    if isinstance(context, CompositeContext):
+        context.singles = singles
     findings: list[Finding] = []
     for check in checks:
         if check.only_with is None or getattr(context, check.only_with):
@@ -117,5 +134,7 @@ def _case_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Fi
 
 _IN_ORDER: dict[str, Callable[[dict[str, Any], list[Finding]], list[Finding]]] = {
     "multi_turn": _tasks_in_order,
+    "single_task": _tasks_in_order,
+    "composite": _tasks_in_order,
     "constrained": _case_in_order,
 }

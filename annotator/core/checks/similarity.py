@@ -49,7 +49,13 @@ def _case_text(document: dict[str, Any]) -> str:
     return str(document["user_query"])
 
 
-_TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {"multi_turn": _tasks_text, "constrained": _case_text}
+_TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "multi_turn": _tasks_text,
+    "single_task": _tasks_text,
+    # Composites share single tasks on purpose.
+    "composite": lambda document: "",
+    "constrained": _case_text,
+}
 
 
 def shingles(text: str) -> frozenset[int]:

@@ -8,6 +8,8 @@ from annotator.core.comparison.anchors import AnchorMissing, Document, find, joi
 #: Fields whose word is not their key.
 _FIELDS = {
     "env_info": "environment information",
+    "initial_state": "initial state",
+    "now": "current time",
     "context": "dialogue so far",
     "extra": "extra field",
     "native_information": "native information label",

@@ -2,19 +2,14 @@
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from annotator.core.python_source import Unreadable, parse_source
+
 #: The prefix of the function that judges one constraint in the published files.
 PREFIX = "validate"
-#: Python takes a minute to parse an imported name of the longest allowed length.
-_MAX_DOTS = 1_000
-#: Python reads an f-string again from the beginning for each expression in it.
-_MAX_VALUES = 2_000
-_WITH_VALUES = re.compile(r"""[fF][rR]?['"]""")
-_CONTINUED = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +28,10 @@ class Outline:
 @lru_cache(maxsize=512)
 def outline(code: str) -> Outline:
     """Parse code; it is never run."""
-    if any("import" in line and line.count(".") > _MAX_DOTS for line in _CONTINUED.sub("", code).split("\n")):
-        return Outline({}, f"it imports a name with more than {_MAX_DOTS:,} dots")
-    if code.count("{") > _MAX_VALUES and _WITH_VALUES.search(code):
-        return Outline({}, f"it has f-strings and more than {_MAX_VALUES:,} opening braces")
     try:
-        with warnings.catch_warnings():
-            # An invalid escape in a pattern is not a problem.
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code.removeprefix("\ufeff"))
-    except SyntaxError as error:
-        place = f" (line {error.lineno})" if error.lineno else ""
-        return Outline({}, f"{error.msg}{place}")
-    except (ValueError, RecursionError, MemoryError):
-        return Outline({}, "it is nested too deeply, or contains characters that are not allowed in code")
+        tree = parse_source(code)
+    except Unreadable as error:
+        return Outline({}, str(error))
     return Outline({name: _takes_one(given) for name, given in _functions(tree.body)})
 
 

@@ -31,6 +31,16 @@ an object with ``op``, usually ``anchor``, and its own fields (optional ones in 
     choose_candidate    id                      anchor of the task
     add_candidate       text
 
+A single task accepts all of these that are not about tasks or context, and:
+
+    set                 value                   also its category, and the time at which its clock stands
+    set_json            text | value            its initial state, or the seed
+    set_calls           text                    anchor of the task; the whole trajectory as Python, one call a line
+
+A composite accepts set, set_language, move_task, and:
+
+    replace_task        single [reason]         anchor of the task; its own single task: use the current revision
+
 A constrained case has no tasks. It accepts set and set_language, and these:
 
     set_json            text | value            parameters, variants, unsolved set, trajectory, a call's arguments …
@@ -59,7 +69,7 @@ from typing import Any
 
 from annotator.core.comparison import from_pointer
 from annotator.core.comparison.anchors import Document
-from annotator.core.editing import arguments, case, case_parts, shaping, steps, tasks, values
+from annotator.core.editing import arguments, case, case_parts, composite, shaping, single, steps, tasks, values
 from annotator.core.editing.problems import EditProblem
 from annotator.core.editing.rebasing import (
     About,
@@ -137,7 +147,29 @@ CASE_OPERATIONS: dict[str, Operation] = {
     "add_expected": (case_parts.add_expected, about("/unsolved_set/{name}")),
     "delete_expected": (case_parts.delete_expected, about("{anchor}")),
 }
-_BY_KIND = {"multi_turn": OPERATIONS, "constrained": CASE_OPERATIONS}
+#: The operations on a single task: those on a task and its calls, and on what the task starts from.
+SINGLE_OPERATIONS: dict[str, Operation] = {
+    name: operation
+    for name, operation in OPERATIONS.items()
+    if name not in ("add_task", "delete_task", "move_task", "add_context", "set_context", "delete_context")
+} | {
+    "set": (single.set_value, about_value),
+    "set_json": (single.set_json, about("{anchor}")),
+    "set_calls": (single.set_calls, about("{anchor}/steps")),
+}
+#: The operations on a composite.
+COMPOSITE_OPERATIONS: dict[str, Operation] = {
+    "set": (composite.set_value, about_value),
+    "set_language": OPERATIONS["set_language"],
+    "move_task": OPERATIONS["move_task"],
+    "replace_task": (composite.replace_task, about("{anchor}")),
+}
+_BY_KIND = {
+    "multi_turn": OPERATIONS,
+    "single_task": SINGLE_OPERATIONS,
+    "composite": COMPOSITE_OPERATIONS,
+    "constrained": CASE_OPERATIONS,
+}
 
 
 def apply(document: Document, op: Op, *, toolset: Tools | None = None) -> tuple[Document, str]:

@@ -7,8 +7,19 @@ A prepared interpreter (``inside.zygote``) forks one child for each batch of cal
 compute and answer: a system call filter refuses files, sockets and processes, and limits stop code that runs too long
 or uses too much memory. If the filter cannot be loaded, nothing runs (``SandboxUnavailable``). The host trusts a child
 only about its own batch, and observes timeouts and crashes itself.
+
+A trajectory of a stateful tool (``Sandbox.run_trajectory``) has a child of its own, which reports the tool's state
+after each call. It runs twice, and what differs is reported.
 """
 
 from annotator.core.sandbox.host import Sandbox
 from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
 from annotator.core.sandbox.sharing import shared_sandbox
+from annotator.core.sandbox.trajectories import (
+    Implementation,
+    State,
+    Step,
+    ToolCall,
+    Trajectory,
+    TrajectoryRun,
+)

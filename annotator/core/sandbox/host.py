@@ -1,36 +1,23 @@
-"""The host's side: start the prepared interpreter, send it batches, and check everything it reports."""
+"""The host's side: send the prepared interpreter batches and trajectories, and check everything it reports."""
 
-import contextlib
 import json
-import math
 import random
-import select
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from annotator.core.sandbox.inside.guest import OUT_OF_MEMORY
-from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
+from annotator.core.sandbox.channel import FRAME, Reading, failure, refuse_source, scrub, scrub_value
+from annotator.core.sandbox.interpreter import GRACE, LAYERS, Interpreter
+from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, Status
+from annotator.core.sandbox.trajectories import Trajectory, TrajectoryRun, run_twice
 
 #: Most calls, and bytes of arguments, for one child.
 BATCH_CALLS = 250
 BATCH_BYTES = 4 << 20
 #: After this many calls that ran alone and had to be stopped, the rest of the source's calls are not tried.
 MAX_STOPPED = 3
-#: Seconds for the interpreter to start, and for the report of a child's end after its own time limit.
-_READY, _GRACE = 15.0, 3.0
-_FOLDER = Path(__file__).resolve().parent
-_START = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from inside.zygote import main; main(int(sys.argv[2]), sys.argv[3])"
-)
-#: Protection in addition to the filter, if the machine allows it.
-LAYERS = ("user", "namespaces", "root", "landlock")
 #: Statuses that a child may report about itself.
 _REPORTED = frozenset(
     (
@@ -43,25 +30,19 @@ _MESSAGE = 64 << 10
 _RANDOM = random.SystemRandom()
 
 
-class Sandbox:
-    """One prepared interpreter, started when first needed and restarted after it died. Runs one source at a time.
-
-    ``layers``: protection to try in addition to the filter, which is enough without it.
-    """
+class Sandbox(Interpreter):
+    """Runs one source at a time in children of its prepared interpreter."""
 
     def __init__(self, *, layers: Iterable[str] = LAYERS) -> None:
-        self._wanted = ",".join(layers)
+        super().__init__(layers=layers)
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-        #: The protection that the running interpreter has.
-        self.layers: list[str] = []
+        # Trajectories run twice, with another order of sets, so that what depends on it is found.
+        self._other = Interpreter(layers=layers, hash_seed=1)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def close(self) -> None:
+        """Stop the prepared interpreters and their children."""
+        super().close()
+        self._other.close()
 
     def run(
         self,
@@ -79,12 +60,9 @@ class Sandbox:
         """
         limits = limits or Limits()
         wanted = list(calls)
-        if len(source.encode("utf-8", "surrogatepass")) > limits.source:
-            words = f"The code has more than {limits.source:,} bytes."
-            return [CallResult(Status.OUTPUT_LIMIT, message=words) for _ in wanted]
-        if "\x00" in source or not _is_text(source):
-            words = "The code contains a NUL or half of a surrogate pair. Remove it."
-            return [CallResult(Status.SYNTAX_ERROR, message=words) for _ in wanted]
+        unreadable = refuse_source(source, limits)
+        if unreadable is not None:
+            return [unreadable for _ in wanted]
         # Code can pass information to the next child through the time at which it ends, and can so count the children.
         # Therefore the order of calls is random, in a batch and for calls with their own child.
         order = _RANDOM.sample(range(len(wanted)), len(wanted))
@@ -94,84 +72,16 @@ class Sandbox:
         found = dict(zip(order, results, strict=True))
         return [found[n] for n in range(len(wanted))]
 
-    def close(self) -> None:
-        """Stop the prepared interpreter and its children."""
-        if self._control is not None:
-            self._control.close()
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            self._process.wait()
-        self._process = self._control = None
+    def run_trajectory(
+        self, trajectory: Trajectory, *, twice: bool = True, limits: Limits | None = None
+    ) -> TrajectoryRun:
+        """Run a trajectory in its own child. ``twice``: run it again, with sets in another order, and report what
+        differs.
 
-    def start(self) -> None:
-        """Start the prepared interpreter if it is not running. Raises SandboxUnavailable."""
-        if self._process is not None and self._process.poll() is None:
-            return
-        self.close()
-        if not sys.platform.startswith("linux"):
-            raise SandboxUnavailable(
-                "Validators run only on Linux, because the sandbox needs it. Use the container setup instead."
-            )
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                    # No site packages, no working folder on the path; the seed fixes the order of sets.
-                    [sys.executable, "-s", "-S", "-P", "-c", _START, str(_FOLDER), str(theirs.fileno()), self._wanted],
-                    env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                    cwd="/",
-                    start_new_session=True,
-                )
-            except (OSError, subprocess.SubprocessError) as error:
-                ours.close()
-                raise SandboxUnavailable(f"The sandbox could not be started: {error}.") from None
-        self._control = ours
-        word = self._next_message(_READY)
-        if word is None or not word.get("ready"):
-            self.close()
-            why = f": {word['why']}" if word else ""
-            raise SandboxUnavailable(f"The sandbox could not isolate itself, so no code runs{why}.")
-        self.layers = word["layers"]
-
-    def _child(self, limits: Limits) -> socket.socket:
-        """Start a child and return its channel. Raises SandboxUnavailable."""
-        self.start()
-        assert self._control is not None  # noqa: S101 - started just now
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with theirs:
-            order = {"wall": limits.wall, "cpu": limits.cpu, "memory": limits.memory}
-            try:
-                socket.send_fds(self._control, [json.dumps(order).encode()], [theirs.fileno()])
-            except OSError as error:
-                ours.close()
-                self.close()
-                raise SandboxUnavailable(f"The sandbox stopped: {error}.") from None
-        return ours
-
-    def _stop_child(self) -> None:
-        """Tell the prepared interpreter to stop the child."""
-        if self._control is not None:
-            with contextlib.suppress(OSError):
-                self._control.send(b"enough")
-
-    def _next_message(self, seconds: float) -> dict[str, Any] | None:
-        """Return the prepared interpreter's next message. If none comes in time, stop it and return None."""
-        assert self._control is not None  # noqa: S101
-        self._control.settimeout(max(0.1, seconds))
-        try:
-            data = self._control.recv(4096)
-        except OSError:
-            data = b""
-        if not data:
-            self.close()
-            return None
-        word: dict[str, Any] = json.loads(data)
-        return word
+        Raises SandboxUnavailable if no code can run, which is never the code's fault.
+        """
+        with self._lock:
+            return run_twice(self, self._other if twice else None, trajectory, limits or Limits())
 
 
 class _Work:
@@ -251,6 +161,7 @@ class _Work:
     def _together(self, calls: Sequence[Call]) -> tuple[list[CallResult], CallResult | None]:
         """Run calls in one child; return its results, and how it ended if some are missing."""
         request = {
+            "kind": "calls",
             "source": self.source,
             "function": self.function,
             "expected": self.expected,
@@ -259,7 +170,7 @@ class _Work:
         }
         # Serialise first: if one call cannot be serialised, none is started.
         work = [json.dumps({"args": call.args, "kwargs": dict(call.kwargs)}).encode() for call in calls]
-        channel = self.sandbox._child(self.limits)
+        channel = self.sandbox.open_child(self.limits)
         try:
             return self._listen(channel, json.dumps(request).encode(), work)
         except BaseException:
@@ -271,11 +182,11 @@ class _Work:
         self, channel: socket.socket, request: bytes, calls: Sequence[bytes]
     ) -> tuple[list[CallResult], CallResult | None]:
         limits = self.limits
-        until = time.monotonic() + limits.wall + _GRACE
+        until = time.monotonic() + limits.wall + GRACE
         results: list[CallResult] = []
         failed: CallResult | None = None
         with channel:
-            reading = _Reading(channel, until, limits)
+            reading = Reading(channel, until, limits.result + FRAME)
             reading.send(request)
             reading.send(calls[0])
             for frame in reading.frames():
@@ -292,94 +203,18 @@ class _Work:
                 reading.send(calls[len(results)])
             too_much = reading.too_much
             if too_much:
-                self.sandbox._stop_child()
-        end = self.sandbox._next_message(until - time.monotonic())
+                self.sandbox.stop_child()
+        end = self.sandbox.next_message(until - time.monotonic())
         if failed is not None:
             return [failed] * len(calls), None
         if len(results) == len(calls):
             return results, None
-        return results, _failure(end, limits, too_much=too_much)
+        return results, failure(end, limits, too_much=too_much)
 
 
 def _agree(one: CallResult, other: CallResult) -> bool:
     """Return whether two results are the same; their messages may differ."""
     return (one.status, one.accepted, one.value) == (other.status, other.accepted, other.value)
-
-
-def _failure(end: dict[str, Any] | None, limits: Limits, *, too_much: bool) -> CallResult:
-    """Return why a child did not answer, from how it ended."""
-    if too_much:
-        return CallResult(Status.OUTPUT_LIMIT, message=f"The result has more than {limits.result:,} bytes.")
-    if end is None:
-        # The prepared interpreter did not answer either, and was stopped.
-        return CallResult(Status.TIMEOUT_WALL, message=f"It ran for more than {limits.wall:g} seconds.")
-    number = end["signal"]
-    used_up = end["cpu"] >= 0.95 * limits.cpu
-    if number == signal.SIGXCPU or (number == signal.SIGKILL and used_up):
-        return CallResult(Status.TIMEOUT_CPU, message=f"It used more than {limits.cpu} seconds of CPU time.")
-    if end["late"]:
-        return CallResult(Status.TIMEOUT_WALL, message=f"It ran for more than {limits.wall:g} seconds.")
-    if number == signal.SIGSYS:
-        return CallResult(Status.FORBIDDEN, message="It made a system call for a different processor.")
-    if number is not None:
-        return CallResult(Status.CRASHED, message=f"Signal {number} ended the interpreter.", signal=number)
-    if end["code"] == OUT_OF_MEMORY:
-        return CallResult(Status.MEMORY, message=Status.MEMORY.words)
-    return CallResult(Status.NO_RESULT, message=Status.NO_RESULT.words)
-
-
-class _Reading:
-    """One channel: sends the work and reads frames, within the limits of size and time."""
-
-    def __init__(self, channel: socket.socket, until: float, limits: Limits) -> None:
-        self.channel, self.until = channel, until
-        # A frame may be a little longer than the answer in it.
-        self.longest = limits.result + 1024
-        self.too_much = False
-        self.buffer = bytearray()
-
-    def send(self, data: bytes) -> None:
-        """Send the work; does nothing if the child has ended."""
-        view = memoryview(len(data).to_bytes(4, "little") + data)
-        self.channel.setblocking(False)
-        while view and self._ready(write=True):
-            try:
-                view = view[self.channel.send(view) :]
-            except OSError:
-                return
-
-    def frames(self) -> Iterator[Any]:
-        """Yield frames until the child closes the channel, or exceeds the limit of time or size."""
-        while True:
-            while len(self.buffer) >= 4:
-                size = int.from_bytes(self.buffer[:4], "little")
-                if size > self.longest:
-                    self.too_much = True
-                    return
-                if len(self.buffer) < 4 + size:
-                    break
-                body = bytes(self.buffer[4 : 4 + size])
-                del self.buffer[: 4 + size]
-                try:
-                    yield json.loads(body, parse_constant=_refuse_constant)
-                except (ValueError, RecursionError):
-                    return
-            if not self._ready(write=False):
-                return
-            try:
-                part = self.channel.recv(1 << 16)
-            except OSError:
-                return
-            if not part:
-                return
-            self.buffer += part
-
-    def _ready(self, *, write: bool) -> bool:
-        left = self.until - time.monotonic()
-        if left <= 0:
-            return False
-        readers, writers = ([], [self.channel]) if write else ([self.channel], [])
-        return any(select.select(readers, writers, [], left)[:2])
 
 
 def _read_result(frame: Any, index: int, expected: Expected, limits: Limits) -> CallResult | None:
@@ -391,44 +226,15 @@ def _read_result(frame: Any, index: int, expected: Expected, limits: Limits) -> 
         return None
     if frame[0] == "load" and status == Status.OK:
         return None
-    message = _scrub(message[: max(limits.message, _MESSAGE)])
+    message = scrub(message[: max(limits.message, _MESSAGE)])
     if status != Status.OK:
         return CallResult(Status(status), message=message)
     if expected is Expected.VERDICT:
         return CallResult(Status.OK, accepted=value, message=message) if type(value) is bool else None
     try:
-        return CallResult(Status.OK, value=_scrub_value(value))
+        return CallResult(Status.OK, value=scrub_value(value))
     except (ValueError, RecursionError):
         return None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _scrub(text: str) -> str:
-    """Replace characters that cannot be stored."""
-    return text.replace("\x00", "�").encode("utf-8", "replace").decode()
-
-
-def _scrub_value(value: Any) -> Any:
-    if isinstance(value, str):
-        return _scrub(value)
-    if isinstance(value, list):
-        return [_scrub_value(item) for item in value]
-    if isinstance(value, dict):
-        return {_scrub(key): _scrub_value(item) for key, item in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        _refuse_constant(str(value))
-    return value
-
-
-def _is_text(source: str) -> bool:
-    try:
-        source.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _batches(calls: Sequence[Call]) -> Iterator[Sequence[Call]]:

@@ -22,6 +22,13 @@ class Status(StrEnum):
     FORBIDDEN = "forbidden"
     CRASHED = "crashed"
     NO_RESULT = "no_result"
+    #: Only in trajectories of stateful tools.
+    MISSING_CLASS = "missing_class"
+    LOAD_FAILED = "load_failed"
+    UNKNOWN_FUNCTION = "unknown_function"
+    BAD_ARGUMENTS = "bad_arguments"
+    RESULT_NOT_JSON = "result_not_json"
+    NOT_RUN = "not_run"
     #: Not the code's fault; try again.
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
 
@@ -45,6 +52,12 @@ _WORDS = {
     Status.FORBIDDEN: "The code used a forbidden operation: files, network, processes or threads.",
     Status.CRASHED: "The code crashed its interpreter.",
     Status.NO_RESULT: "The code ended its interpreter without a result.",
+    Status.MISSING_CLASS: "The code does not define the tool's class.",
+    Status.LOAD_FAILED: "The tool could not be loaded with this initial state.",
+    Status.UNKNOWN_FUNCTION: "The tool does not have this function.",
+    Status.BAD_ARGUMENTS: "The function does not take these arguments.",
+    Status.RESULT_NOT_JSON: "The result cannot be written as JSON.",
+    Status.NOT_RUN: "An earlier call ended the trajectory, so this one did not run.",
     Status.SANDBOX_UNAVAILABLE: "The sandbox is not available, so the code did not run. Try again later.",
 }
 

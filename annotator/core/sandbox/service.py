@@ -23,6 +23,13 @@ from typing import Any
 
 from annotator.core.sandbox.host import Sandbox
 from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
+from annotator.core.sandbox.trajectories import (
+    Trajectory,
+    TrajectoryRun,
+    run_from_json,
+    trajectory_from_json,
+    trajectory_to_json,
+)
 
 #: Bytes of a request or an answer.
 MAX_ANSWER_BYTES = 64 << 20
@@ -59,9 +66,6 @@ class RemoteSandbox:
     ) -> list[CallResult]:
         """See ``Sandbox.run``. Also raises SandboxUnavailable if the service cannot be reached or stops responding."""
         limits = limits or Limits()
-        # After the time limit for starting calls, up to three children still run: one for the first call, two for a
-        # batch.
-        until = time.monotonic() + limits.total + 3 * limits.wall + MARGIN
         request = {
             "source": source,
             "function": function,
@@ -69,6 +73,22 @@ class RemoteSandbox:
             "expected": expected,
             "limits": asdict(limits),
         }
+        # After the time limit for starting calls, up to three children still run: one for the first call, two for a
+        # batch.
+        answer = self._ask(request, limits.total + 3 * limits.wall)
+        return [CallResult(**{**one, "status": Status(one["status"])}) for one in answer["results"]]
+
+    def run_trajectory(
+        self, trajectory: Trajectory, *, twice: bool = True, limits: Limits | None = None
+    ) -> TrajectoryRun:
+        """See ``Sandbox.run_trajectory``. Also raises SandboxUnavailable if the service does not respond."""
+        limits = limits or Limits()
+        request = {"trajectory": trajectory_to_json(trajectory), "twice": twice, "limits": asdict(limits)}
+        return run_from_json(self._ask(request, 2 * limits.wall)["run"])
+
+    def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Return the service's answer to a request that runs for a given time at most. Raises SandboxUnavailable."""
+        until = time.monotonic() + seconds + MARGIN
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.settimeout(CONNECT_TIMEOUT)
@@ -87,7 +107,8 @@ class RemoteSandbox:
             ) from None
         if "unavailable" in answer:
             raise SandboxUnavailable(answer["unavailable"])
-        return [CallResult(**{**one, "status": Status(one["status"])}) for one in answer["results"]]
+        found: dict[str, Any] = answer
+        return found
 
     def close(self) -> None:
         """Do nothing: no connection is kept open."""
@@ -150,12 +171,17 @@ def _signs_of_life(connection: socket.socket) -> Iterator[None]:
 def _run(free: Free, request: dict[str, Any]) -> dict[str, Any]:
     sandbox = free.get()
     try:
+        limits = Limits(**request["limits"])
+        if "trajectory" in request:
+            trajectory = trajectory_from_json(request["trajectory"])
+            run = sandbox.run_trajectory(trajectory, twice=request["twice"], limits=limits)
+            return {"run": asdict(run)}
         results = sandbox.run(
             request["source"],
             request["function"],
             [Call(tuple(call["args"]), call["kwargs"]) for call in request["calls"]],
             expected=Expected(request["expected"]),
-            limits=Limits(**request["limits"]),
+            limits=limits,
         )
     except SandboxUnavailable as why:
         return {"unavailable": str(why)}

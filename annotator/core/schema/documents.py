@@ -116,10 +116,69 @@ class Task(Part):
     steps: list[Step] = Field(default_factory=list)
 
 
-class MultiTurn(Part):
-    kind: Literal["multi_turn"] = "multi_turn"
+class _OfTasks(Part):
+    """The fields of documents that consist of tasks."""
+
     language: Literal["en", "zh"] | None = None
     env_info: str | None = None
     #: The imported context: the messages before the first task.
     context: list[Message] = Field(default_factory=list)
+
+
+class MultiTurn(_OfTasks):
+    kind: Literal["multi_turn"] = "multi_turn"
     tasks: list[Task] = Field(min_length=1, max_length=64)
+
+
+class SingleTask(_OfTasks):
+    """One question about a stateful tool. The steps of its task are calls, in a strict order."""
+
+    kind: Literal["single_task"] = "single_task"
+    tasks: list[Task] = Field(min_length=1, max_length=1)
+    category: Annotated[str, StringConstraints(min_length=1, max_length=80)] | None = None
+    #: What the tool is loaded with before the first call.
+    initial_state: Any = None
+    #: The date and time at which the clock stands (ISO 8601; without a zone, UTC), and the seed of random numbers.
+    now: str | None = None
+    seed: int | None = None
+
+
+#: A content hash in hexadecimal digits.
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Replaced(Part):
+    """The single task for which another one was chosen."""
+
+    single: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
+
+
+class Member(Task):
+    """A single task in a composite: a reference to one of its revisions, and what lists and readers see of it.
+
+    The calls are those of the single task, so there are no steps here.
+    """
+
+    #: The id of the single task in its project.
+    single: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    #: The hashes of the revision's content and toolset; null if no revision is chosen yet.
+    sha256: Sha256 | None = None
+    toolset_sha256: Sha256 | None = None
+    category: Annotated[str, StringConstraints(min_length=1, max_length=80)] | None = None
+    #: The number of its gold calls.
+    calls: int = Field(default=0, ge=0, le=10_000)
+    replaced: Replaced | None = None
+
+
+class Composite(_OfTasks):
+    """Several single tasks in one dialogue, in which the results of calls may come later."""
+
+    kind: Literal["composite"] = "composite"
+    #: Similar: all of one category; cross: all of different ones.
+    composition: Literal["similar", "cross"]
+    tasks: list[Member] = Field(min_length=2, max_length=8)
+    #: The ceiling of messages of the model.
+    max_rounds: int = Field(ge=1, le=10_000)
+    #: The seed of the draw; null if it was not drawn.
+    seed: int | None = None

@@ -7,11 +7,16 @@ from pydantic import BaseModel, ValidationError
 
 from annotator.core.schema.canonical import encode_faithful, normalise
 from annotator.core.schema.constrained import MAX_CODES, Constrained
-from annotator.core.schema.documents import MultiTurn
+from annotator.core.schema.documents import Composite, MultiTurn, SingleTask
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 from annotator.core.schema.exact_json import load_stored, pointer
 
-KINDS: dict[str, type[BaseModel]] = {"multi_turn": MultiTurn, "constrained": Constrained}
+KINDS: dict[str, type[BaseModel]] = {
+    "multi_turn": MultiTurn,
+    "single_task": SingleTask,
+    "composite": Composite,
+    "constrained": Constrained,
+}
 
 _STEP_TYPES = ("call", "clarification", "answer")
 _SENTENCES = {
@@ -78,6 +83,27 @@ def _of_tasks(document: dict[str, Any]) -> Iterator[Problem]:
             seen.add(step["id"])
 
 
+def _of_single(document: dict[str, Any]) -> Iterator[Problem]:
+    yield from _of_tasks(document)
+    for s, step in enumerate(document["tasks"][0]["steps"]):
+        if step["type"] != "call":
+            yield Problem(f"/tasks/0/steps/{s}/type", "The steps of a single task are calls. Remove this one.")
+
+
+def _of_composite(document: dict[str, Any]) -> Iterator[Problem]:
+    yield from _of_tasks(document)
+    seen: set[str] = set()
+    for t, task in enumerate(document["tasks"]):
+        if task["single"] in seen:
+            yield Problem(f"/tasks/{t}/single", f"The single task {task['single']} is used twice. Choose another one.")
+        seen.add(task["single"])
+        if task["steps"]:
+            message = "The calls of a composite are those of its single tasks. Leave out the steps."
+            yield Problem(f"/tasks/{t}/steps", message)
+        if (task["sha256"] is None) != (task["toolset_sha256"] is None):
+            yield Problem(f"/tasks/{t}/sha256", "Give both hashes of the revision, sha256 and toolset_sha256, or none.")
+
+
 def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
     seen: set[str] = set()
     codes = set(document["tool_codes"].values())
@@ -112,5 +138,7 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
 #: Rules that the types do not express, by kind.
 _BEYOND_TYPES: dict[str, Callable[[dict[str, Any]], Iterator[Problem]]] = {
     "multi_turn": _of_tasks,
+    "single_task": _of_single,
+    "composite": _of_composite,
     "constrained": _of_case,
 }

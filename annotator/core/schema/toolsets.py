@@ -1,8 +1,9 @@
 """Toolsets: read, normalised and compiled.
 
-A toolset revision has its tools as they were read, ``{"tools": [OpenAI function object …]}``. Checks and forms work on
-the normalised schemas. The compiled form, one validator for each tool, is cached by content, so an import of many
-dialogues with few toolsets compiles each once.
+A toolset revision has its tools as they were read, ``{"tools": [OpenAI function object …]}``, and for stateful tools
+also ``"implementation": {"source", "class", "load"}`` (see ``read_implementation``). Checks and forms work on the
+normalised schemas. The compiled form, one validator for each tool, is cached by content, so an import of many dialogues
+with few toolsets compiles each once.
 """
 
 import re
@@ -25,11 +26,15 @@ __all__ = [
     "count_characters",
     "count_values",
     "normalise_tools",
+    "read_implementation",
     "read_tools",
+    "toolset_content",
 ]
 
 MAX_TOOLS = 512
 MAX_NAME = 200
+#: Bytes of an implementation's source; the sandbox runs no longer one.
+MAX_SOURCE = 256 << 10
 
 #: Next to one of these keywords, names that "properties" does not list may be valid.
 _OPENING = frozenset(
@@ -110,6 +115,42 @@ def read_tools(data: Any) -> list[dict[str, Any]]:
     if problems:
         raise SchemaProblem(problems)
     return data
+
+
+def read_implementation(data: Any) -> dict[str, Any] | None:
+    """Return the implementation of stateful tools; None if there is none.
+
+    ``source`` is Python with a class named by ``class``, or with plain functions if that is null. ``load`` names the
+    method of the class that takes the initial state; null if there is none. Raises SchemaProblem with pointers into the
+    toolset.
+    """
+    if data is None:
+        return None
+    data, start = normalise(data), "/implementation"
+    if not isinstance(data, dict) or set(data) - {"source", "class", "load"}:
+        raise SchemaProblem([Problem(start, "An implementation is an object with source, class and load.")])
+    problems = []
+    source = data.get("source")
+    if not isinstance(source, str) or not source.strip():
+        problems.append(Problem(f"{start}/source", "The source must be Python code."))
+    elif len(source.encode()) > MAX_SOURCE:
+        problems.append(Problem(f"{start}/source", f"The source has more than {MAX_SOURCE:,} bytes."))
+    for key in ("class", "load"):
+        name = data.get(key)
+        if name is not None and not (isinstance(name, str) and name.isidentifier() and len(name) <= MAX_NAME):
+            problems.append(Problem(f"{start}/{key}", "Must be a name in the code, or null."))
+    if not problems and data.get("load") is not None and data.get("class") is None:
+        problems.append(Problem(f"{start}/load", "Plain functions have no state to load. Leave it out."))
+    if problems:
+        raise SchemaProblem(problems)
+    return {"source": source, "class": data.get("class"), "load": data.get("load")}
+
+
+def toolset_content(tools: Any, implementation: Any = None) -> dict[str, Any]:
+    """Return the content of a toolset revision. Raises SchemaProblem with pointers into it."""
+    content: dict[str, Any] = {"tools": read_tools(tools)}
+    found = read_implementation(implementation)
+    return content if found is None else content | {"implementation": found}
 
 
 def _tool_problems(tool: Any, pointer: str) -> list[Problem]:
@@ -205,8 +246,10 @@ class CompiledToolset:
     Build it with ``CompiledToolset.of``, which caches the most recently used ones.
     """
 
-    def __init__(self, text: str, tools: list[dict[str, Any]]) -> None:
+    def __init__(self, text: str, tools: list[dict[str, Any]], implementation: dict[str, Any] | None = None) -> None:
         self._text = text
+        #: As ``read_implementation`` returns it.
+        self.implementation = implementation
         self.tools: dict[str, Tool] = {name: _ready(spec) for name, spec in normalise_tools(tools).items()}
 
     @classmethod
@@ -294,4 +337,4 @@ def _compiled(content_text: str) -> CompiledToolset:
         raise SchemaProblem([Problem("", f"The toolset is not valid JSON: {error}.")]) from None
     if not isinstance(content, dict):
         raise SchemaProblem([Problem("", "A toolset must be an object with a list of tools under “tools”.")])
-    return CompiledToolset(content_text, read_tools(content))
+    return CompiledToolset(content_text, read_tools(content), read_implementation(content.get("implementation")))

@@ -9,7 +9,8 @@ from django.db import connection
 from django.utils import timezone
 
 from annotator.core.dialogue_rows import DialogueRow
-from annotator.models import Dialogue, Finding, Job, Project, Revision, ToolsetRevision, User
+from annotator.core.schema.exact_json import load_stored
+from annotator.models import CompositeMember, Dialogue, Finding, Job, Project, Revision, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
 from annotator.services.database.bulk_insert import allocate_ids, insert_rows
 from annotator.services.history.event_chain import extend_chains
@@ -83,6 +84,16 @@ def write_dialogues(
             (dialogue_id, revision_id, f.check, f.severity, f.anchor, f.value_hash, f.message[:1000])
             for row, dialogue_id, revision_id in zip(rows, dialogue_ids, revision_ids, strict=True)
             for f in row.findings
+        ],
+    )
+    insert_rows(
+        CompositeMember,
+        ("composite_id", "single"),
+        [
+            (dialogue_id, task["single"])
+            for row, dialogue_id in zip(rows, dialogue_ids, strict=True)
+            if row.kind == "composite"
+            for task in load_stored(row.content)["tasks"]
         ],
     )
     toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})

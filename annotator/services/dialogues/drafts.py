@@ -18,6 +18,7 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, User
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
+from annotator.services.dialogues.composites import with_member
 
 #: Steps kept: the reach of undo, and the oldest version on which a window's edit can be rebased.
 MAX_STEPS = 200
@@ -138,6 +139,7 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
                 version=draft.version,
             )
         toolset = CompiledToolset.of(draft.toolset_revision.content)
+        operation = with_member(actor=actor, dialogue=draft.dialogue, operation=operation)
         try:
             changed, anchor = apply(document, operation, toolset=toolset)
             after = canonical(changed)

@@ -12,14 +12,17 @@ from django.utils.translation import gettext as _
 
 from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
 from annotator.core.checks import Finding as CheckFinding
+from annotator.core.checks.of_runs import OF_RUNS
 from annotator.core.checks.settings import LongRangeRule
 from annotator.core.dialogue_rows import listed_columns
 from annotator.core.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.core.schema.exact_json import dumps, load_stored
-from annotator.core.schema.toolsets import CompiledToolset, read_tools
+from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
 from annotator.services.database.compiled import compiled
+from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
+from annotator.services.dialogues.executions import known_executions_of
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 
@@ -36,7 +39,7 @@ def check_settings(project: Project) -> CheckSettings:
 def check_document(
     document: dict[str, Any], toolset_revision: ToolsetRevision, *, project: Project, stage: Stage
 ) -> list[CheckFinding]:
-    """Run the checks on a document, with the known trials of its validators."""
+    """Run the checks on a document, with the known trials of its validators and execution of its trajectory."""
     settings = check_settings(project)
     if document["kind"] == "multi_turn":
         content = dumps(document).decode()
@@ -45,7 +48,15 @@ def check_document(
         with _LOCKS[hash(content) % len(_LOCKS)]:
             return list(_said_of_long(content, toolset_revision.content, settings, stage))
     toolset = CompiledToolset.of(toolset_revision.content)
-    return run_checks(document, toolset, stage=stage, settings=settings, trials=known_outcomes_of(document))
+    return run_checks(
+        document,
+        toolset,
+        stage=stage,
+        settings=settings,
+        trials=known_outcomes_of(document),
+        executions=known_executions_of(document, toolset),
+        singles=singles_of(document, project),
+    )
 
 
 def _said_of(content: str, tools: str, settings: CheckSettings, stage: Stage) -> tuple[CheckFinding, ...]:
@@ -61,13 +72,18 @@ _said_of_short, _said_of_long = lru_cache(maxsize=64)(_said_of), lru_cache(maxsi
 
 
 def ensure_toolset_revision(
-    *, actor: User | None, project: Project, tools: list[dict[str, Any]], name: str
+    *,
+    actor: User | None,
+    project: Project,
+    tools: list[dict[str, Any]],
+    name: str,
+    implementation: dict[str, Any] | None = None,
 ) -> ToolsetRevision:
     """Return the project's toolset revision with exactly these tools; create it as ``name`` if there is none.
 
-    Raises SchemaProblem if the tools are not valid.
+    Raises SchemaProblem if the tools or their implementation are not valid.
     """
-    text = canonical({"tools": read_tools(tools)})
+    text = canonical(toolset_content(tools, implementation))
     digest = content_hash(text)
     known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
     if known is not None:
@@ -207,21 +223,24 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
     if mark != revision.clean_mark:
         revision.clean_mark = mark
         revision.save(update_fields=["clean_mark"])
-
-
-#: Checks whose findings depend on trials of validators, not only on the content.
-_OF_TRIALS = ("validator.untried", "validator.matrix", "validator.doubt")
+    remember_members(dialogue, document)
+    check_composites_of(dialogue)
 
 
 def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
-    """Update the findings about trials of a head's validators, in the caller's transaction."""
+    """Update the findings about what a head's code came to when it ran, and about a composite's single tasks.
+
+    In the caller's transaction.
+    """
     dialogue = lock_dialogue(revision.dialogue_id)
     if dialogue.head_id != revision.pk:
         return
-    found = check_document(revision.document(), revision.toolset_revision, project=dialogue.project, stage=stage)
+    document = revision.document()
+    remember_members(dialogue, document)
+    found = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
     stored = Finding.objects.filter(revision=revision)
-    stored.filter(check_id__in=_OF_TRIALS).delete()
-    Finding.objects.bulk_create(finding_rows(dialogue, revision, [one for one in found if one.check in _OF_TRIALS]))
+    stored.filter(check_id__in=OF_RUNS).delete()
+    Finding.objects.bulk_create(finding_rows(dialogue, revision, [one for one in found if one.check in OF_RUNS]))
     severities = list(stored.values_list("severity", flat=True))
     dialogue.error_count, dialogue.warning_count = severities.count("error"), severities.count("warning")
     dialogue.save(update_fields=["error_count", "warning_count"])

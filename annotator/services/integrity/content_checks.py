@@ -26,7 +26,8 @@ def toolset_problems(project: Project) -> Iterable[str]:
             yield f"toolset {name}: revision {number} does not match its checksum"
         there.add(stored)
     # A failed import removes the toolsets that it added, unless something uses them.
-    added = Event.objects.filter(project=project, dialogue=None, kind="toolset.added", actor__isnull=False)
+    kinds = ("toolset.added", "toolset.changed")
+    added = Event.objects.filter(project=project, dialogue=None, kind__in=kinds, actor__isnull=False)
     for after in added.order_by("pk").values_list("after", flat=True):
         if after.get("sha256") not in there:
             yield f"toolset {after['toolset']}: no revision has the content that was added"

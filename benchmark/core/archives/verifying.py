@@ -276,13 +276,27 @@ class _Verification:
                 self._say(f"{where}: the {key} of {shown_name(name)} differs from {ITEMS}.")
         try:
             actual = content_hash(canonical(document))
-            tools = content_hash(canonical({"tools": record.get("tools")}))
+            content = {key: record[key] for key in ("tools", "implementation") if key in record}
+            tools = content_hash(canonical(content))
         except SchemaProblem:
             return  # The reader reports it.
         if actual != item.document:
             self._say(f"{where}: the document of {shown_name(name)} differs from the verified revision.")
         if tools != item.tools:
             self._say(f"{where}: the tools of {shown_name(name)} differ from those used for verification.")
+        if document.get("kind") == "composite":
+            self._composite(document, where)
+
+    def _composite(self, document: dict[str, Any], where: str) -> None:
+        """Check that the release has the single tasks of a composite, in the revisions that it refers to."""
+        tasks = document.get("tasks")
+        for task in tasks if isinstance(tasks, list) else ():
+            if not isinstance(task, dict) or not isinstance(task.get("single"), str):
+                continue  # The reader reports it.
+            single = self.items.get(task["single"])
+            if single is None or (single.document, single.tools) != (task.get("sha256"), task.get("toolset_sha256")):
+                name = shown_name(task["single"])
+                self._say(f"{where}: the release does not have {name} in the revision that this composite refers to.")
 
     def _compare(self, manifest: Manifest) -> None:
         """Check that native records, their files and the table agree with the documents."""

@@ -13,12 +13,15 @@ from zipfile import ZipFile, ZipInfo
 
 import orjson
 
+from benchmark.core.files.bfcl_files import BfclFiles
 from benchmark.core.files.cctu_check_files import CheckFileError, CheckFiles, is_check_file
 from benchmark.core.files.file_signatures import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.core.files.gzips import GzipStream, Readable, open_gzip
 from benchmark.core.files.json_lists import ListError, elements
 from benchmark.core.files.limits import Budget, Limits, SourceError, shown_size
+from benchmark.core.files.nestful_files import NestfulFiles
 from benchmark.core.files.record_lines import BOM, LineError, has_too_many_values, parse_record, split_lines, too_long
+from benchmark.core.files.toolset_files import ToolsetFiles
 from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
 
 __all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
@@ -93,6 +96,16 @@ def parse_line(raw: RawLine) -> Item:
         return RecordError(raw.line, raw.member, str(error), False, error.pointer)
 
 
+_Beside = ToolsetFiles | BfclFiles | NestfulFiles
+#: Format → the files next to its records.
+_BESIDE: dict[str, Callable[[ZipFile, list[ZipInfo], Limits], _Beside]] = {
+    "async": ToolsetFiles,
+    "bfcl": BfclFiles,
+    "bfcl_single": BfclFiles,
+    "nestful": NestfulFiles,
+}
+
+
 class _File:
     """One pass over a file, with its counts."""
 
@@ -102,8 +115,8 @@ class _File:
         self.format_name = format_name
         self.budget = Budget(limits)
         self.seen = 0
-        #: Of an archive of the format cctu: the files that go into the records.
-        self.beside: CheckFiles | None = None
+        #: The files of an archive that go into the records.
+        self.beside: CheckFiles | _Beside | None = None
 
     def read(self, stream: BinaryIO, filename: str) -> Iterator[RawLine | RecordError]:
         extension = _extension(filename)
@@ -147,6 +160,9 @@ class _File:
             chosen = _release_files(archive, infos, self.limits, self.format_name)
             if self.format_name == "cctu":
                 self.beside = CheckFiles(archive, infos, self.limits)
+            elif self.format_name in _BESIDE:
+                self.beside = beside = _BESIDE[self.format_name](archive, infos, self.limits)
+                infos = [info for info in infos if not beside.has(info.filename)]
             readable, released = 0, False
             for info in infos:
                 if is_check_file(info.filename) and (self.beside or chosen(info.filename)):

@@ -1,15 +1,30 @@
 """Read and write the records of the published benchmarks, Assay's own, and traces. Pure: no Django here."""
 
+from benchmark.core.formats.bfcl import BfclFormat, BfclSingleFormat
 from benchmark.core.formats.c3 import C3Format, MmtbFormat
 from benchmark.core.formats.cctu import CctuFormat
 from benchmark.core.formats.format_guess import guess_format
 from benchmark.core.formats.interface import CANARY, Format, ReadDialogue
+from benchmark.core.formats.nestful import NestfulFormat
 from benchmark.core.formats.neutral import NeutralFormat
 from benchmark.core.formats.openai import OpenAIFormat
+from benchmark.core.formats.single import SingleFormat
 from benchmark.core.formats.wild import WildFormat
 
 FORMATS: dict[str, Format] = {
-    one.name: one for one in (WildFormat(), C3Format(), MmtbFormat(), CctuFormat(), NeutralFormat(), OpenAIFormat())
+    one.name: one
+    for one in (
+        WildFormat(),
+        C3Format(),
+        MmtbFormat(),
+        CctuFormat(),
+        SingleFormat(),
+        BfclFormat(),
+        BfclSingleFormat(),
+        NestfulFormat(),
+        NeutralFormat(),
+        OpenAIFormat(),
+    )
 }
 
 __all__ = ["CANARY", "FORMATS", "Format", "ReadDialogue", "guess_format"]

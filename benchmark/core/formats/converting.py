@@ -104,7 +104,8 @@ class Converter:
 
 def _alike(some: Sequence[ReadDialogue], others: Sequence[ReadDialogue]) -> bool:
     return len(some) == len(others) and all(
-        (one.external_id, one.variant_group, one.text) == (other.external_id, other.variant_group, other.text)
+        (one.external_id, one.variant_group, one.text, one.implementation)
+        == (other.external_id, other.variant_group, other.text, other.implementation)
         and same(one.tools, other.tools)
         for one, other in zip(some, others, strict=True)
     )
@@ -122,6 +123,8 @@ def _losses(before: Sequence[ReadDialogue], after: Sequence[ReadDialogue], targe
             yield Problem(
                 "/variant_group", f"{target} cannot represent that dialogues are language variants of each other."
             )
+        if one.implementation != other.implementation:
+            yield Problem("/implementation", f"{target} cannot represent the code of the tools.")
         if not same(_functions(one.tools), _functions(other.tools)):
             yield Problem("/tools", f"{target} writes the tools in another form.")
         there = set(_spelled(other.document))

@@ -19,19 +19,20 @@ def refuse_other_format(record: dict[str, Any], chosen: str) -> None:
     other = _unread(record) if guess is None else ""
     if other:
         raise SchemaProblem([Problem("", f"{other}, which Assay can’t read. {_INSTEAD}")])
-    if guess is not None and guess != chosen and {guess, chosen} != {"c3", "mmtb"}:
+    if guess is not None and guess != chosen and {guess, chosen} not in _ALIKE:
         message = f"The record looks like {guess}, not {chosen}: {why}. Choose the format {guess}."
         raise SchemaProblem([Problem("", message)])
 
 
-_INSTEAD = "Write each task as messages with tool calls and import it as openai, or as a neutral document."
+#: Formats whose records look alike.
+_ALIKE = ({"c3", "mmtb"}, {"bfcl", "bfcl_single"})
+_INSTEAD = "Write each task as a record of async, with its question, initial_config and ground_truth."
 
 
 def _unread(record: dict[str, Any]) -> str:
     """Return what a record of an unsupported benchmark looks like, as the beginning of a sentence."""
-    for field in ("involved_classes", "ground_truth"):
-        if field in record:
-            return f"The record looks like a task of BFCL or AsyncTool (it has {field})"
+    if "ground_truth" in record:
+        return "The record looks like a possible answer of BFCL (it has ground_truth)"
     if "question" in record and "function" in record:
         return "The record looks like a task of BFCL (it has question and function)"
     if {"name", "description", "parameters"} <= record.keys():
@@ -55,6 +56,15 @@ def _guess(record: Any) -> tuple[str | None, str]:
     for field, name in (("english_tasks", "wild"), ("task_ids", "c3"), ("english_task", "c3")):
         if field in record:
             return name, f"it has {field}"
+    if record.get("kind") in ("similar", "cross") and type(record.get("tasks")) is list:
+        return "async", "it is a composite of single tasks"
+    if type(record.get("question")) is list and "involved_classes" in record:
+        return "bfcl", "it has involved_classes"
+    if isinstance(record.get("input"), str) and type(record.get("output")) is list:
+        return "nestful", "it has input and output"
+    calls = record.get("ground_truth")
+    if isinstance(record.get("question"), str) and type(calls) is list and all(type(call) is str for call in calls):
+        return "async", "it has question and ground_truth"
     messages = record.get("messages")
     if type(messages) is list and any(type(message) is dict and "role" in message for message in messages):
         return "openai", "it has messages with roles"

@@ -34,6 +34,8 @@ class ReadDialogue:
     tools: list[Any]
     warnings: list[Problem] = field(default_factory=list)
     text: str = ""
+    #: The code of stateful tools, as ``toolsets.read_implementation`` takes it.
+    implementation: dict[str, Any] | None = None
 
 
 _Dialogue = TypeVar("_Dialogue", bound=ReadDialogue)

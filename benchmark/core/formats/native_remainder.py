@@ -93,3 +93,18 @@ def note(part: dict[str, Any], **notes: Any) -> None:
 def unknown(part: dict[str, Any]) -> dict[str, Any]:
     """Return the native fields kept in ``extra``."""
     return {key: value for key, value in part["extra"].items() if key != NATIVE}
+
+
+def keep(document: dict[str, Any], format_name: str, raw: dict[str, Any], plain: dict[str, Any]) -> None:
+    """Note in a document what its plain form does not reproduce of the known fields of its record."""
+    if not same(plain, raw):
+        note(document, format=format_name, **compare(raw, plain))
+
+
+def complete(plain: dict[str, Any], document: dict[str, Any], format_name: str) -> None:
+    """Add to a plain record the fields that Assay does not know, and restore what ``keep`` noted."""
+    for key, value in unknown(document).items():
+        plain.setdefault(key, value)
+    residue = native(document)
+    if residue.get("format") == format_name:
+        restore(plain, residue)

@@ -3,9 +3,10 @@
 {"assay": 1, "id": "…", "language": "en", "variant_group": "", "document": {…}, "tools": […], "canary": "…"}
 
 ``assay`` is the version of the envelope, ``document`` the revision's content exactly as it is hashed, ``tools`` the
-toolset's functions as they were read. All but ``id`` and ``document`` are optional on import. ``canary`` is in released
-files and not part of the dialogue; other fields are kept with the document. This is the only format that represents
-everything, including kinds of dependencies, inferable arguments and candidate messages.
+toolset's functions as they were read, ``implementation`` the code of stateful tools. All but ``id`` and ``document``
+are optional on import. ``canary`` is in released files and not part of the dialogue; other fields are kept with the
+document. This is the only format that represents everything, including kinds of dependencies, inferable arguments and
+candidate messages.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem, canonical, read_document
 from annotator.core.schema.canonical import normalise
+from annotator.core.schema.toolsets import read_implementation
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
@@ -29,12 +31,12 @@ from benchmark.core.formats.interface import (
 from benchmark.core.formats.native_remainder import native, note
 
 VERSION = 1
-_KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", CANARY))
+_KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "tools", "implementation", CANARY))
 
 
 class NeutralFormat(Format):
     name = "neutral"
-    kinds = frozenset({"multi_turn", "constrained"})
+    kinds = frozenset({"multi_turn", "single_task", "composite", "constrained"})
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Format``."""
@@ -58,6 +60,11 @@ class NeutralFormat(Format):
             )
         warnings: list[Problem] = []
         tools = read_functions(record, problems, warnings)
+        implementation = None
+        try:
+            implementation = read_implementation(record.get("implementation"))
+        except SchemaProblem as problem:
+            problems.extend(problem.problems)
         try:
             document = read_document(record["document"])
         except SchemaProblem as problem:
@@ -71,7 +78,8 @@ class NeutralFormat(Format):
         beside = {key: value for key, value in record.items() if key not in _KNOWN}
         if beside:
             note(document, envelope=normalise(beside))
-        return [ReadDialogue(external_id, language, group, document, tools, warnings, canonical(document))]
+        text = canonical(document)
+        return [ReadDialogue(external_id, language, group, document, tools, warnings, text, implementation)]
 
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A neutral record has one dialogue of one language."""
@@ -84,6 +92,8 @@ class NeutralFormat(Format):
             "document": item.document,
             "tools": item.tools,
         }
+        if item.implementation is not None:
+            record["implementation"] = item.implementation
         beside = native(item.document).get("envelope")
         for key, value in beside.items() if type(beside) is dict else ():
             if key not in _KNOWN:

@@ -6,16 +6,21 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotator.core.execution.running import Execution, Runner, execute
+from annotator.core.execution.subjects import Subject
+from annotator.core.sandbox import Sandbox, SandboxUnavailable
 from annotator.core.wording import counted
+from benchmark.core.archives.executing import execute_release
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 
 
 class Command(PipelineCommand):
-    help = "Check the archive of a release offline; needs no database."
+    help = "Check the archive of a release offline, and run its single tasks again if asked; needs no database."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("archive", type=Path, metavar="ARCHIVE")
+        parser.add_argument("--execute", action="store_true", help="also run every single task again in the sandbox")
 
     def handle(self, *args: Any, **options: Any) -> None:
         archive: Path = options["archive"]
@@ -29,6 +34,32 @@ class Command(PipelineCommand):
                 f"Verified: {counted(report.items, 'dialogue')} in {counted(report.files, 'file')}, "
                 "complete and unchanged."
             )
-        self.tell(asdict(report))
-        if not report.ok:
+        result = asdict(report)
+        if options["execute"] and report.ok:
+            result |= self._execute(archive, result)
+        self.tell(result)
+        if not result["ok"]:
             raise SystemExit(REFUSED)
+
+    def _execute(self, archive: Path, result: dict[str, Any]) -> dict[str, Any]:
+        """Run the single tasks of a whole archive; return what changes in its result."""
+
+        def run(runner: Runner, subject: Subject) -> Execution:
+            return execute(runner, subject.tool, subject.start, subject.tool_calls)
+
+        try:
+            with Sandbox() as sandbox:
+                found = execute_release(
+                    archive, run, lambda trajectory, twice: sandbox.run_trajectory(trajectory, twice=twice)
+                )
+        except SandboxUnavailable as why:
+            raise Stop(str(why)) from None
+        for problem in found.problems:
+            self.say(problem)
+        if not found.problems:
+            self.say(f"Run again: {counted(found.executed, 'single task')}, with the same results and states.")
+        return {
+            "ok": not found.problems,
+            "executed": found.executed,
+            "problems": [*result["problems"], *found.problems],
+        }

@@ -2,7 +2,7 @@
 
 from django.db.models import Exists, OuterRef
 
-from annotator.models import Dialogue, Event, Finding, Job, Revision, Toolset, ToolsetRevision
+from annotator.models import CompositeMember, Dialogue, Event, Finding, Job, Revision, Toolset, ToolsetRevision
 from benchmark.models import ImportBatch, NativeLine
 from reviews.models import Cycle, Slot, StageRun
 
@@ -31,6 +31,7 @@ def discard_slice(job: Job) -> bool:
             StageRun.objects.filter(cycle__in=cycles.values("pk")),
             cycles,
             Finding.objects.filter(dialogue__in=ids),
+            CompositeMember.objects.filter(composite__in=ids),
             Event.objects.filter(dialogue__in=ids),
             NativeLine.objects.filter(revision__in=Revision.objects.filter(dialogue__in=ids).values("pk")),
             Revision.objects.filter(dialogue__in=ids),

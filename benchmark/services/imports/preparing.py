@@ -16,7 +16,7 @@ from annotator.core.dialogue_rows import DialogueRow, listed_columns
 from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
-from annotator.core.schema.toolsets import CompiledToolset, read_tools
+from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format
@@ -140,7 +140,7 @@ class Preparer:
         return record
 
     def _describe(self, dialogue: ReadDialogue, toolsets: dict[str, NewToolset]) -> PreparedDialogue:
-        toolset = self._toolset(dialogue.tools, toolsets)
+        toolset = self._toolset(dialogue, toolsets)
         text = dialogue.text or canonical(dialogue.document)
         digest = content_hash(text)
         findings = run_checks(
@@ -158,12 +158,12 @@ class Preparer:
             **listed_columns(dialogue.document),
         )
 
-    def _toolset(self, tools: list[Any], toolsets: dict[str, NewToolset]) -> str:
-        raw = dumps(tools)
+    def _toolset(self, dialogue: ReadDialogue, toolsets: dict[str, NewToolset]) -> str:
+        raw = dumps([dialogue.tools, dialogue.implementation])
         found = self._hashes.get(raw)
         if found is None:
-            read = read_tools(tools)
-            text = canonical({"tools": read})
+            content = toolset_content(dialogue.tools, dialogue.implementation)
+            text = canonical(content)
             found = content_hash(text)
             if len(self._hashes) >= _KEPT_TOOLSETS:
                 self._hashes.clear()
@@ -171,7 +171,7 @@ class Preparer:
             self._hashes[raw], self._texts[found] = found, text
             if found not in self._told:
                 self._told.add(found)
-                toolsets[found] = NewToolset(text, [tool.get("function", tool)["name"] for tool in read])
+                toolsets[found] = NewToolset(text, [tool.get("function", tool)["name"] for tool in content["tools"]])
         return found
 
 

@@ -28,7 +28,7 @@ from benchmark.services.imports.publishing import join_variants, publish, requir
 from benchmark.services.imports.report import Note, Report
 from benchmark.services.imports.requests import open_upload
 from benchmark.services.imports.storing import Storage
-from benchmark.services.imports.trials import start_import_trials
+from benchmark.services.imports.trials import FINISHED_LATER, start_import_trials
 
 #: A chunk ends at this many records or this many bytes of them, whichever comes first.
 CHUNK_RECORDS = 250
@@ -216,7 +216,7 @@ class ImportRun:
                         parameters={"import": self.batch.public_id},
                         wake_worker=self.running.job.parameters.get("wake_worker", True),
                     )
-                    if "constrained" in FORMATS[self.batch.native_format].kinds:
+                    if FORMATS[self.batch.native_format].kinds & FINISHED_LATER:
                         start_import_trials(
                             batch=self.batch, wake_worker=self.running.job.parameters.get("wake_worker", True)
                         )

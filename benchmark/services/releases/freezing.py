@@ -20,10 +20,13 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, Project, Revision
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.database import bulk_insert
+from annotator.services.dialogues.composites import COMPOSITE, SINGLE
+from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.revisions import check_document, check_settings
 from annotator.services.dialogues.trials import facts_of
 from annotator.services.dialogues.variants import Variant, read_variants
 from annotator.services.jobs.jobs import Running
+from benchmark.core.archives.executing import execution_facts
 from benchmark.core.formats import FORMATS
 from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.figures import read_figures
@@ -38,7 +41,12 @@ from reviews.services.statistics.all_counts import fold_all
 SLICE = 500
 #: Compression level of an archive: half the work of zlib's usual 6, a sixth more bytes.
 COMPRESSION = 4
-_KINDS = {"multi_turn": "multi-turn dialogues", "constrained": "constrained dialogues"}
+_KINDS = {
+    "multi_turn": "multi-turn dialogues",
+    "single_task": "single tasks",
+    "composite": "composites",
+    "constrained": "constrained dialogues",
+}
 _REASON = 300
 
 
@@ -151,6 +159,10 @@ class _Freezing:
         self._protocols: set[int] = set()
         #: By the dialogue's id, the results of trying each of its validators.
         self._validators: dict[str, list[dict[str, Any]]] = {}
+        #: By the dialogue's id, what its trajectory came to.
+        self._executions: dict[str, dict[str, Any]] = {}
+        #: The hashes of content and toolset of each dialogue that composites may refer to, by its id.
+        self._entered: dict[str, tuple[str, str]] = {}
 
     def decide(self) -> Iterator[tuple[list["_Candidate"], dict[int, Verified], dict[int, str]]]:
         """Yield the project's dialogues in slices: with the last cycle of each verified one, and why each is left out
@@ -161,6 +173,9 @@ class _Freezing:
             variants = read_variants(project=self.project, groups={c.variant_group for c in candidates})
             reasons = {c.pk: self._outside(c, cycles.get(c.pk), variants) for c in candidates}
             self._look_into([(c, cycles[c.pk]) for c in candidates if not reasons[c.pk]], reasons)
+            for one in candidates:
+                if one.kind == SINGLE and not reasons[one.pk]:
+                    self._entered[one.external_id] = cycles[one.pk].content_hash, cycles[one.pk].toolset_hash
             yield candidates, cycles, reasons
 
     def run(self) -> None:
@@ -234,10 +249,12 @@ class _Freezing:
         return [list(one) for one in revealed.values_list("stage", "number")]
 
     def _slices(self) -> Iterator[list["_Candidate"]]:
-        last = 0
-        while found := self._candidates(Q(pk__gt=last), limit=SLICE):
-            last = found[-1].pk
-            yield found
+        """Yield slices; composites last, when it is known which single tasks enter."""
+        for which in (~Q(kind=COMPOSITE), Q(kind=COMPOSITE)):
+            last = 0
+            while found := self._candidates(which & Q(pk__gt=last), limit=SLICE):
+                last = found[-1].pk
+                yield found
 
     def _candidates(self, which: Q, *, limit: int | None = None) -> list["_Candidate"]:
         rows = Dialogue.objects.filter(which, project=self.project, published=True, archived_at=None).counted()
@@ -265,13 +282,16 @@ class _Freezing:
                 candidate.external_id, candidate.variant_group, revision.content, revision.toolset_revision.content
             )
             findings = check_document(item.document, revision.toolset_revision, project=self.project, stage="release")
-            reasons[candidate.pk] = self._faulty(findings) or self._unwritable(item)
+            reasons[candidate.pk] = self._faulty(findings) or self._missing(item) or self._unwritable(item)
             if reasons[candidate.pk]:
                 continue
             labels = _Labels.read(item.document)
             self._count(labels)
             if item.document["kind"] == "constrained":
                 self._validators[candidate.external_id] = facts_of(item.document)
+            execution = execution_of_revision(revision, item.document)
+            if execution is not None:
+                self._executions[candidate.external_id] = execution_facts(execution)
             mark = self._marks.mark_if_clean(item.document, findings, cycle.content_hash, cycle.toolset_hash)
             if mark != revision.clean_mark and labels == candidate.labels:
                 revision.clean_mark = mark
@@ -288,9 +308,10 @@ class _Freezing:
         )
 
     def _found(self, candidate: "_Candidate") -> dict[str, Any]:
-        """Return the validators' results for an item's line."""
-        tried = self._validators.get(candidate.external_id)
-        return {} if tried is None else {"validators": tried}
+        """Return what an item's line says about its code: the validators' results, or what its trajectory came to."""
+        found: dict[str, dict[str, Any]] = {"validators": self._validators, "execution": self._executions}
+        name = candidate.external_id
+        return {key: results[name] for key, results in found.items() if name in results}
 
     def _validator_summary(self) -> dict[str, Any]:
         """Return the results of all trials: counted, and one by one."""
@@ -328,6 +349,15 @@ class _Freezing:
         first = errors[0]
         more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
         return f"{first.check} at {first.anchor or 'the dialogue'}{more}: {first.message}"
+
+    def _missing(self, item: Item) -> str:
+        """Return which single task of a composite does not enter; blank if all do, in the revision it refers to."""
+        if item.document["kind"] != COMPOSITE:
+            return ""
+        for task in item.document["tasks"]:
+            if self._entered.get(task["single"]) != (task["sha256"], task["toolset_sha256"]):
+                return f"Its single task {task['single']} does not enter this release."
+        return ""
 
     def _unwritable(self, item: Item) -> str:
         if item.document["kind"] not in self._writer.kinds:
@@ -384,6 +414,7 @@ class _Candidate:
 
     pk: int
     external_id: str
+    kind: str
     status: str
     stage: str
     variant_group: str

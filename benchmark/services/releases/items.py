@@ -43,7 +43,7 @@ class Item(ReadDialogue):
     def read(cls, external_id: str, variant_group: str, content: str, toolset: str, line: str = "") -> "Item":
         """Build the item from the stored dialogue, its revision, and the revision's toolset."""
         document = load_text(content)
-        tools, tools_text = _tools(toolset)
+        tools, tools_text, implementation = _tools(toolset)
         return cls(
             external_id=external_id,
             language=document.get("language") or "",
@@ -52,6 +52,7 @@ class Item(ReadDialogue):
             tools=tools,
             text=content,
             tools_text=tools_text,
+            implementation=implementation,
             line=line,
         )
 
@@ -128,6 +129,6 @@ def _read_back(native_format: str, items: list[Item]) -> list[str]:
 
 
 @lru_cache(maxsize=512)
-def _tools(content: str) -> tuple[list[Any], bytes]:
-    tools: list[Any] = load_stored(content)["tools"]
-    return tools, dumps(tools)
+def _tools(content: str) -> tuple[list[Any], bytes, dict[str, Any] | None]:
+    stored = load_stored(content)
+    return stored["tools"], dumps(stored["tools"]), stored.get("implementation")

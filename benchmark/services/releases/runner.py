@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from annotator.core.text import gettext_noop, message
-from annotator.core.validators.trial import Subject, subjects_of
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Job, Project, Revision
 from annotator.models.content import DialogueStatus
-from annotator.services.dialogues.trials import ensure_tried
+from annotator.services.dialogues.untried import Runnable, ensure_run, runnables
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
@@ -24,7 +23,7 @@ from reviews.services.gold.settings import retire_with
 
 #: The number of dialogues between two checks that the job is still ours.
 _BEAT = 500
-#: The number of dialogues whose validators are read together.
+#: The number of dialogues whose code is read together.
 _READ_AT_ONCE = 100
 
 
@@ -60,24 +59,25 @@ def run_release(running: Running) -> dict[str, Any]:
 
 
 def _try_what_waits(running: Running, project: Project) -> None:
-    """Try the validators of verified cases. If no code can be run they stay untried, and their cases are left out for
+    """Run the code of verified dialogues. If no code can be run it stays untried, and the dialogues are left out for
     that reason.
     """
     try:
-        for subject in _subjects(project):
-            if ensure_tried([subject]):
+        for one in _runnables(project):
+            if ensure_run(one, beat=running.beat):
                 running.beat()
     except Conflict:
         return
 
 
-def _subjects(project: Project) -> Iterator[Subject]:
+def _runnables(project: Project) -> Iterator[Runnable]:
     rows = Dialogue.objects.filter(project=project, status=DialogueStatus.VERIFIED, policies="", archived_at=None)
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), _READ_AT_ONCE):
         verified = [cycle.revision for cycle in verified_cycles(keys[start : start + _READ_AT_ONCE]).values()]
-        for revision in Revision.objects.filter(pk__in=verified).order_by("dialogue_id"):
-            yield from subjects_of(revision.document())
+        revisions = Revision.objects.filter(pk__in=verified).select_related("toolset_revision")
+        for revision in revisions.order_by("dialogue_id"):
+            yield from runnables(revision.document(), revision.toolset_revision)
 
 
 def _build(running: Running, release: Release) -> None:

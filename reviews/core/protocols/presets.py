@@ -105,11 +105,14 @@ _ROUND = (
     ChecklistItem(key="answer", text=_("The answer agrees with the observations")),
     _once(key="switches", text=_("The policy changes between tasks as often as possible")),
 )
-#: After AsyncTool, section 2.2.3.
-_TRAJECTORY = (
+#: After AsyncTool, section 2.2.3, “Trajectory validation”: the three patterns of errors that the paper found.
+_EXECUTED = (
     _once(key="conditions", text=_("The first call starts from the task’s true initial conditions")),
     _once(key="prerequisites", text=_("No call that a later call depends on is missing")),
     _once(key="formats", text=_("Every argument is in a format that its tool supports")),
+)
+#: The same section, “Correction and disambiguation”.
+_UNAMBIGUOUS = (
     _once(key="matches", text=_("The trajectory does what the task asks for")),
     _once(key="order", text=_("The calls can only be made in this order")),
     _once(key="unambiguous", text=_("Place, time and other key arguments are stated, so nobody has to guess them")),
@@ -264,22 +267,40 @@ def cctu(*, consecutive: int = 2) -> Protocol:
     )
 
 
-def async_() -> Protocol:
-    """Return AsyncTool's protocol."""
+def async_(*, without_rounds: bool = False) -> Protocol:
+    """Return AsyncTool's protocol: all items are reviewed in rounds until a round finds no error in any of them.
+
+    ``without_rounds``: each item is reviewed by one person after another instead, until one finds nothing to fix.
+    """
+    alone = Stage(
+        key="verification",
+        title=_("Verification"),
+        kind=StageKind.CROSS_CHECK,
+        eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
+        outcomes=UNTIL_NOTHING_IS_FOUND,
+        checklist=Checklist(items=(*_EXECUTED, *_UNAMBIGUOUS)),
+    )
+    validation = Stage(
+        key="validation",
+        title=_("Trajectory validation"),
+        kind=StageKind.SELF_CHECK,
+        eligible=Eligible(roles=_EVERYONE),
+        outcomes=ONE_REVIEWER,
+        checklist=Checklist(items=_EXECUTED),
+    )
+    rounds = Stage(
+        key="rounds",
+        title=_("Correction and disambiguation"),
+        kind=StageKind.CROSS_CHECK,
+        eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
+        entry=Entry(mode=EntryMode.ROUNDS, fraction=1.0),
+        outcomes=ONE_REVIEWER,
+        checklist=Checklist(items=(*_EXECUTED, *_UNAMBIGUOUS)),
+    )
     return Protocol(
         name="AsyncTool",
         preset="async",
-        stages=(
-            Stage(
-                key="verification",
-                title=_("Verification"),
-                kind=StageKind.CROSS_CHECK,
-                eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
-                outcomes=UNTIL_NOTHING_IS_FOUND,
-                checklist=Checklist(items=_TRAJECTORY),
-            ),
-            _settlement(_("Settlement")),
-        ),
+        stages=(*((alone,) if without_rounds else (validation, rounds)), _settlement(_("Settlement"))),
         taxonomy=TAXONOMY,
     )
 
@@ -307,7 +328,10 @@ ABOUT_PRESETS: Mapping[str, str] = {
     ),
     "wild": _("Pairs review random samples in rounds until a round finds no errors."),
     "cctu": _("Reviewers check one after another until two in a row approve: first the data, then the validators."),
-    "async": _("Reviewers verify the trajectory one after another until one finds nothing to fix."),
+    "async": _(
+        "Every trajectory is run. One person validates it; then all items are reviewed in rounds until a round finds "
+        "no errors."
+    ),
 }
 #: The labels of their options.
 OPTION_LABELS: Mapping[str, str] = {
@@ -318,6 +342,7 @@ OPTION_LABELS: Mapping[str, str] = {
     "require_answers": _("Require all answers"),
     "round_fraction": _("Share per round (0 to 1)"),
     "consecutive": _("Approvals in a row"),
+    "without_rounds": _("One item at a time, without rounds"),
 }
 
 

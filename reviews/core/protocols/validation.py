@@ -67,7 +67,14 @@ def _round_problems(protocol: Protocol, stage: Stage, at: str) -> Iterator[Probl
         return
     if stage.kind is not StageKind.CROSS_CHECK:
         yield Problem(f"{at}/kind", "Only a cross-check can have rounds. Make the stage a cross-check.")
-    if stage.reviewers < 2 or not stage.blind:
+    if stage.reviewers < 2 and stage.entry.fraction < 1:
+        # A sample that one person judges says little about the other items.
+        yield Problem(
+            f"{at}/reviewers",
+            "Rounds need two or more reviewers who work blind, or one who reviews every item. Set reviewers to 2 and "
+            "make the stage blind, or set the random sample to 100 %.",
+        )
+    elif stage.reviewers > 1 and not stage.blind:
         yield Problem(
             f"{at}/reviewers",
             "Rounds need two or more reviewers who work blind. Set reviewers to 2 and make the stage blind.",

@@ -11,6 +11,7 @@ from annotator.core.comparison import discrepancies, same_content
 from annotator.models import Revision
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import update
+from annotator.services.dialogues.composites import SINGLE
 from annotator.services.dialogues.revisions import move_head
 from reviews.core.agreement import RunFacts
 from reviews.core.protocols import Outcome, Stage, StageKind, decide
@@ -21,6 +22,7 @@ from reviews.services.sampling.draws import tend_rounds
 from reviews.services.sampling.rounds import count_settled
 from reviews.services.statistics.agreement import await_counting
 from reviews.services.statistics.audits import is_error
+from reviews.services.statistics.round_errors import found_by_running
 from reviews.services.transitions.moves import CycleContext, advance
 from reviews.services.transitions.sealing import unseal_stage
 
@@ -54,6 +56,9 @@ def _reviews(run_id: int) -> QuerySet[Review]:
 
 def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Review]) -> Outcome:
     entry, journal, dialogue = run.entry_revision, context.journal, context.dialogue
+    if dialogue.kind == SINGLE:
+        # Before the head moves, because findings are only kept for the head.
+        run.found = found_by_running(entry)
     same = same_fixes(reviews)
     equal = contents_equal(reviews, same)
     outcome = decide(stage, [review.verdict for review in reviews], equal, len(same))
@@ -74,7 +79,7 @@ def _settle(context: CycleContext, run: StageRun, stage: Stage, reviews: list[Re
     run.state, run.outcome, run.exit_revision, run.settled_at = StageRunState.SETTLED, outcome, revision, timezone.now()
     if len(reviews) > 1:
         run.discrepancy_count = _count_discrepancies(entry, reviews)
-    update(run, "state", "outcome", "exit_revision", "settled_at", "discrepancy_count")
+    update(run, "state", "outcome", "exit_revision", "settled_at", "discrepancy_count", "found")
     journal.event(
         "stage.settled",
         after={

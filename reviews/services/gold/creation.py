@@ -23,14 +23,14 @@ from annotator.models import Dialogue, Event, Membership, Project, Revision, Use
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.dialogues.revisions import lock_dialogue
-from annotator.services.dialogues.trials import start_trials
+from annotator.services.dialogues.untried import start_runs
 from annotator.services.history.events import append_event
 from reviews.core.gold import errors_in, reason_against_gold
 from reviews.core.protocols import Stage
 from reviews.models import Cycle, CycleState, Example, GoldItem, ProtocolVersion, Review, StageRun, StageRunState
 from reviews.services.gold.copied_history import copy_history, copy_matches
 from reviews.services.gold.shown_dialogue import (
-    UntriedValidators,
+    Untried,
     copy_waivers,
     create_shown_dialogue,
     describe_item,
@@ -73,10 +73,10 @@ def make_gold_item(
     require_administrator(actor=actor, project=project)
     try:
         return _make(actor, project, source, gold_stage(project, stage), document, variants or {})
-    except UntriedValidators as untried:
+    except Untried as untried:
         # Not of a dialogue: nobody should find the trial next to the verified one.
-        start_trials(actor=actor, project=project, document=untried.document)
-        sentence = _("Assay is running the changed validators first. Try again in a moment.")
+        start_runs(actor=actor, project=project, document=untried.document, toolset_revision=untried.toolset_revision)
+        sentence = _("Assay is running the changed code first. Try again in a moment.")
         raise Invalid(sentence, field="document") from None
 
 

@@ -6,21 +6,23 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotator.core.checks import Finding as CheckFinding
+from annotator.core.checks.of_runs import UNTRIED
 from annotator.core.comparison import describe
 from annotator.core.schema import content_hash, load_text
 from annotator.errors import Invalid
-from annotator.models import Dialogue, Revision, Waiver
+from annotator.models import Dialogue, Revision, ToolsetRevision, Waiver
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 from reviews.models import StageRun
 from reviews.services.gold.copied_history import imported_revision
 
 
-class UntriedValidators(Exception):
+class Untried(Exception):
     """A planted error leaves validators untested; ``document`` contains it."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, Any], toolset_revision: ToolsetRevision) -> None:
         self.document = document
+        self.toolset_revision = toolset_revision
 
 
 #: Each returns what the jobs after an import find in such an original revision, besides the checks; None: nothing.
@@ -30,7 +32,7 @@ FOUND_ON_IMPORT: list[Callable[[Revision], CheckFinding | None]] = []
 def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -> None:
     """Raise Invalid for an error that the checks find too: no ordinary dialogue enters the stage with one.
 
-    Raises UntriedValidators if the only finding is that validators have not been run yet.
+    Raises Untried if the only finding is that its code has not been run yet.
     """
     tools = answer.toolset_revision
     known, found = (
@@ -38,8 +40,9 @@ def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -
          if one.severity == "error"}
         for content in (answer.document(), load_text(text))
     )  # fmt: skip
-    if found.keys() - known.keys() == {"validator.untried"}:
-        raise UntriedValidators(load_text(text))
+    new = found.keys() - known.keys()
+    if new and new <= UNTRIED:
+        raise Untried(load_text(text), tools)
     for check, one in found.items():
         if check not in known:
             sentence = _(

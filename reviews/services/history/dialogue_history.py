@@ -92,7 +92,9 @@ _SENTENCES = {
     "token.created": gettext_noop("API token created"),
     "token.revoked": gettext_noop("API token revoked"),
     "toolset.added": gettext_noop("Toolset added: %(toolset)s"),
+    "toolset.changed": gettext_noop("Toolset %(toolset)s changed: revision %(number)s, %(dialogues)s dialogues"),
     "toolset.imported": gettext_noop("New toolsets imported: %(count)s"),
+    "composites.drawn": gettext_noop("Composites drawn: %(composites)s of %(size)s tasks, seed %(seed)s"),
     "release.frozen": gettext_noop("Release %(version)s frozen"),
     "draw.closed": gettext_noop("Sample drawn: %(sample)s of %(population)s"),
     "round.ended": gettext_noop(
@@ -103,6 +105,7 @@ _SENTENCES = {
     "dialogue.joined_variants": gettext_noop("Variants in other languages imported"),
     "dialogue.imported": gettext_noop("Imported"),
     "dialogue.revised_by_import": gettext_noop("Revised by an import"),
+    "dialogue.tools_changed": gettext_noop("Moved to revision %(number)s of the toolset %(toolset)s"),
     "dialogue.owner_changed": gettext_noop("Owner changed%(because)s"),
     "dialogue.prioritised": gettext_noop("Priority set to %(priority)s"),
     "cycle.begun": gettext_noop("Review began (cycle %(cycle)s, protocol %(protocol)s)%(because)s"),

@@ -24,6 +24,7 @@ from annotator.services.database.compiled import Change, compiled, compiled_upda
 from annotator.services.database.statements import insert, update
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import create_revision, refresh_findings
+from annotator.services.dialogues.untried import KINDS_WITH_CODE
 from reviews.core.protocols import StageKind
 from reviews.models import (
     Claim,
@@ -193,8 +194,8 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     if taken:
         dialogue.owner = actor
     made = _make_revision(actor, dialogue, slot, seen, submission, stage.title)
-    if made is None and not run.blind and submission.document.get("kind") == "constrained":
-        # Its validators have been tried by now; the stored findings still say that they were not.
+    if made is None and not run.blind and submission.document.get("kind") in KINDS_WITH_CODE:
+        # Its code has been run by now; the stored findings still say that it was not.
         refresh_findings(revision=seen)
     review = Review(
         slot=slot,

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotator.core.checks import Finding
+from annotator.core.checks.of_runs import UNTRIED
 from annotator.core.comparison import AnchorMissing, describe, resolve
 from annotator.core.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
 from annotator.core.schema.canonical import shortened
@@ -20,7 +21,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Draft, Project, Revision, User, Waiver
 from annotator.services.dialogues.drafts import find_open_draft
 from annotator.services.dialogues.revisions import as_stored
-from annotator.services.dialogues.trials import start_trials
+from annotator.services.dialogues.untried import start_runs
 from reviews.core.protocols import Protocol, Stage, StageKind
 from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
@@ -184,9 +185,18 @@ def _reason(verdict: Verdict, reason: str) -> str:
 def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, document: dict[str, Any]) -> None:
     found = check_for_stage(document, slot.revision.toolset_revision, project=project, stage=stage)
     errors = [one for one in found if one.severity == "error"]
-    if errors and all(one.check == "validator.untried" for one in errors):
-        start_trials(actor=actor, project=project, document=document, dialogue=slot.dialogue)
-        raise Invalid(_("The validators are being tried. Submit again in a moment."), findings=_as_data(errors))
+    if errors and all(one.check in UNTRIED for one in errors):
+        start_runs(
+            actor=actor,
+            project=project,
+            document=document,
+            toolset_revision=slot.revision.toolset_revision,
+            dialogue=slot.dialogue,
+        )
+        sentence = _("The validators are being tried. Submit again in a moment.")
+        if document["kind"] == "single_task":
+            sentence = _("The trajectory is being run. Submit again in a moment.")
+        raise Invalid(sentence, findings=_as_data(errors))
     if errors:
         number = ngettext(
             "Fix %(count)s error before approving.", "Fix %(count)s errors before approving.", len(errors)

@@ -15,6 +15,7 @@ from annotator.presentation.dialogue import DialogueView
 from annotator.presentation.document import present
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.drafts import open_draft
+from annotator.services.dialogues.executions import execution_of
 from annotator.services.dialogues.revisions import as_stored
 from reviews.core.protocols import Outcome, Stage
 from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
@@ -47,7 +48,7 @@ class Workbench:
         project = self.work.slot.project
         findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
         waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
-        return present(self.document, findings, waived)
+        return present(self.document, findings, waived, execution=execution_of(self.document, self.toolset))
 
     @cached_property
     def kept(self) -> ReviewDraft:

@@ -25,6 +25,7 @@ from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
+from reviews.services.statistics.round_errors import read_round_errors
 from reviews.services.statistics.throughput import (
     count_waiting_work,
     read_error_types,
@@ -63,6 +64,9 @@ def progress(request: PageRequest) -> HttpResponse:
         "times": made.time_table(times),
         "error_types": made.error_type_table(error_types, titles, "error-types", _("Error types")),
     }
+    round_errors = read_round_errors(project, hide_answers=not overseer)
+    if round_errors:
+        tables["round_errors"] = made.round_errors_table(round_errors)
     if overseer:
         shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
         tables["people"] = made.people_table(people, titles, shown_names)

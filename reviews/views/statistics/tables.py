@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
+from reviews.services.statistics.round_errors import RoundErrors
 from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
 from reviews.views.statistics.layout import Column, Table, bounds, duration, figure_columns
 
@@ -322,6 +323,22 @@ def error_type_table(error_types: Sequence[ErrorTypeCount], titles: Mapping[str,
     """Return error types by stage."""
     columns = [Column("kind", _("Error type"), "words", "label"), *_by_stage(error_types, titles)]
     return Table.listing(error_types, key=key, caption=caption, columns=columns)
+
+
+def round_errors_table(rows: Sequence[RoundErrors]) -> Table:
+    """Return the errors of single tasks by stage, round and kind."""
+    return Table.listing(
+        rows,
+        key="round-errors",
+        caption=_("Errors by round"),
+        columns=[
+            Column("stage", _("Stage"), of="title"),
+            Column("round", _("Round"), "count"),
+            Column("found", _("Found by"), of=lambda one: _("Running") if one.by_running else _("People")),
+            Column("kind", _("Error"), of=lambda one: one.label or _("Changed without an error type")),
+            Column("items", _("Items"), "count"),
+        ],
+    )
 
 
 def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: str) -> charts.Drawing:

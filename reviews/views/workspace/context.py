@@ -20,6 +20,7 @@ from annotator.presentation.components.labels import words_of
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
 from annotator.presentation.graph import Pair
 from annotator.services.access.blindness import veil
+from annotator.services.dialogues.composites import COMPOSITE
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.views.pages import PageRequest
@@ -31,6 +32,7 @@ from reviews.services.submission import validation
 from reviews.services.submission.workbench import Workbench
 from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
+from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
 
 _LINKS = (
@@ -67,6 +69,10 @@ _CHOICES: dict[str, list[tuple[str, Any]]] = {
     "information_choices": _labelled(INFORMATION_LABELS),
     "scenario_choices": _labelled(SCENARIO_LABELS),
     "category_choices": [_NOT_ANNOTATED, *((one.id, f"{one.dimension}: {one.id}") for one in categories())],
+    "composition_choices": [
+        ("similar", gettext_lazy("Similar: tasks of one category")),
+        ("cross", gettext_lazy("Cross: tasks of different categories")),
+    ],
     "observation_kinds": [("json", "JSON"), ("text", gettext_lazy("Text"))],
     "language_choices": [_NOT_ANNOTATED, ("en", gettext_lazy("English")), ("zh", gettext_lazy("Chinese"))],
 }
@@ -102,7 +108,7 @@ def workbench_context(
         "panels": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
             for key, label in PANELS.items()
-            if key != "graph" or bench.view.tasks
+            if key != "graph" or bench.document["kind"] == "multi_turn"
         ],
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
@@ -159,6 +165,8 @@ def workbench_context(
             context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)
     elif isinstance(selected, TaskView):
         context["task"] = selected
+        if bench.document["kind"] == COMPOSITE:
+            context |= composite_editor(bench, selected)
     else:
         context |= case_editor(bench, selected)
     if context["panel"] == "examples":

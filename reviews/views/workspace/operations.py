@@ -12,7 +12,7 @@ from annotator.errors import Invalid
 from reviews.views.workspace.case_editor import expected_operation, parameter_operation, posted_fields
 
 #: Labels and texts that may be "not annotated": an empty choice means null.
-_NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario")
+_NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario", "category", "now")
 
 
 def operation_of(posted: QueryDict, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
@@ -98,6 +98,7 @@ _BUILDERS = {
     "set_argument_form": _arguments,
     "set_arguments": _text,
     "set_observation": _text,
+    "set_calls": _text,
     "set_dependencies": _dependencies,
     "add_dependency": _fields("id", "kind"),
     "remove_dependency": _fields("id"),
@@ -108,6 +109,7 @@ _BUILDERS = {
     "add_task": _fields("after"),
     "delete_task": _fields(),
     "move_task": _by,
+    "replace_task": _fields("single", "reason"),
     "add_step": _fields("type", "name", "after"),
     "delete_step": _fields(),
     "duplicate_step": _fields(),

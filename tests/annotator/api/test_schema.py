@@ -135,6 +135,8 @@ def choice_of(field: Any) -> Any:
     """A right value of a required field."""
     if isinstance(field, serializers.ChoiceField):
         return next(iter(field.choices))
+    if isinstance(field, serializers.IntegerField):
+        return field.min_value
     return ["x"] if isinstance(field, serializers.ListField) else "x"
 
 

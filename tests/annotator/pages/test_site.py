@@ -672,7 +672,17 @@ def test_the_navigation_shows_each_what_is_theirs(client, team):
     labels, here = entries(team.administrator)
     assert here == ["People"]
     assert [label for label in labels if label in everybody] == everybody
-    assert {"Imports", "Jobs", "Settings", "Assignments", "Gold", "History", "Disputes"} == set(labels) - set(everybody)
+    assert {
+        "Imports",
+        "Toolsets",
+        "Composites",
+        "Jobs",
+        "Settings",
+        "Assignments",
+        "Gold",
+        "History",
+        "Disputes",
+    } == set(labels) - set(everybody)
 
 
 def test_the_navigation_lists_only_ones_own_projects(client, team):

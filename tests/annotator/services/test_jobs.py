@@ -430,7 +430,17 @@ def test_other_jobs_do_not_wait_for_those_with_strangers_data(ask, start, team):
 
 
 def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, team, monkeypatch, settings):
-    mine = {"import", "near_duplicates", "release", "replay", "validators", "validators_of_import"}
+    mine = {
+        "execution",
+        "import",
+        "near_duplicates",
+        "play",
+        "release",
+        "replay",
+        "toolset_change",
+        "validators",
+        "validators_of_import",
+    }
     assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "untrusted"} == {*mine, "test"}
     # A hundred of them that wait their turn do not hide from beat what others wait for.
     for _ in range(100):

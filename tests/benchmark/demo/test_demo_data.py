@@ -259,7 +259,7 @@ def test_the_near_duplicate_is_the_only_one() -> None:
 
 
 def test_only_the_reserved_host_is_named() -> None:
-    for path in sorted(DEMO.iterdir()):
+    for path in sorted(path for path in DEMO.rglob("*") if path.is_file()):
         hosts = set(re.findall(r"https?://([^/\s\"]+)", path.read_text(encoding="utf-8")))
         assert all(host.endswith("example.org") for host in hosts), path.name
 
@@ -274,7 +274,7 @@ def test_people_fill_every_role() -> None:
         for membership in person["memberships"]:
             assert membership["project"] in projects
             roles.setdefault(membership["project"], []).append(tuple(sorted(membership["roles"])))
-    main, other = PEOPLE["projects"]
+    main, other, _ = PEOPLE["projects"]
     assert Counter(roles[main["slug"]]) == {
         ("administrator",): 1,
         ("administrator", "senior_reviewer"): 1,

@@ -162,6 +162,53 @@ def openai_record() -> dict[str, Any]:
     }
 
 
+def single_record() -> dict[str, Any]:
+    """A single task over a counter, with a call by position and a field that Assay does not know."""
+    schema = {"type": "object", "properties": {"by": {"type": "integer"}}, "required": ["by"]}
+    source = "class Counter:\n    def load(self, state):\n        self.n = state['n']\n    def add(self, by):\n"
+    return {
+        "id": "count_0",
+        "category": "number",
+        "question": "Add two and then three.",
+        "initial_config": {"n": 1.5},
+        "ground_truth": ["add(2)", "add(by = 3)"],
+        "tools": [{"name": "add", "description": "Adds.", "parameters": schema}],
+        "implementation": {"source": f"{source}        self.n += by\n", "class": "Counter", "load": "load"},
+        "seed": 7,
+        "source": {"dataset": "own"},
+    }
+
+
+def bfcl_record() -> dict[str, Any]:
+    """A task of two turns over one class, with a call by position."""
+    schema = {"type": "dict", "properties": {"folder": {"type": "string"}}, "required": ["folder"]}
+    return {
+        "id": "multi_turn_7",
+        "question": [
+            [{"role": "user", "content": "Go to the folder papers."}],
+            [{"role": "user", "content": "And back."}],
+        ],
+        "initial_config": {"GorillaFileSystem": {"root": {}}},
+        "path": ["GorillaFileSystem.cd"],
+        "involved_classes": ["GorillaFileSystem"],
+        "ground_truth": [["cd('papers')"], ["cd(folder='..')"]],
+        "tools": [{"name": "cd", "description": "Go to a folder.", "parameters": schema}],
+    }
+
+
+def nestful_record() -> dict[str, Any]:
+    """Two calls, the second with a value of the first, and what the answer consists of."""
+    return {
+        "input": "How warm is it in the capital of Norway?",
+        "output": [
+            {"name": "findCapital", "arguments": {"country": "Norway"}, "label": "var1"},
+            {"name": "getWeather", "arguments": {"city": "$var1.name$", "days": [1, "2 * $var1$"]}, "label": "var2"},
+            {"name": "var_result", "arguments": {"answer": "$var2.warm$"}},
+        ],
+        "tools": [WEATHER],
+    }
+
+
 def read(name: str, record: Any) -> list[ReadDialogue]:
     return FORMATS[name].read(copy.deepcopy(record))
 

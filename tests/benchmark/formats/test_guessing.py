@@ -6,13 +6,26 @@ from typing import Any
 import pytest
 
 from benchmark.core.formats import FORMATS, guess_format
-from tests.benchmark.formats.format_records import c3_record, json_lines, openai_record, problems_of, read, wild_record
+from tests.benchmark.formats.format_records import (
+    bfcl_record,
+    c3_record,
+    json_lines,
+    nestful_record,
+    openai_record,
+    problems_of,
+    read,
+    single_record,
+    wild_record,
+)
 
 NEUTRAL = FORMATS["neutral"].write(read("wild", wild_record()))
 ONLY_CHINESE_C3 = {key: value for key, value in c3_record().items() if not key.startswith("english_")}
 CCTU = {"id": "1", "messages": [{"role": "user", "content": "x"}], "tools": "[]", "constraints_list": []}
-ASYNC = {"id": "1", "question": "x", "ground_truth": ["f(a='b')"]}
-RECORDS = {"wild": wild_record(), "c3": c3_record(), "neutral": NEUTRAL, "openai": openai_record()}
+RECORDS = {
+    "wild": wild_record(), "c3": c3_record(), "neutral": NEUTRAL, "openai": openai_record(), "async": single_record(),
+    "bfcl": bfcl_record(),
+    "nestful": nestful_record(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -21,7 +34,6 @@ RECORDS = {"wild": wild_record(), "c3": c3_record(), "neutral": NEUTRAL, "openai
         *[(record, name) for name, record in RECORDS.items()],
         (ONLY_CHINESE_C3, "c3"),
         (CCTU, "cctu"),
-        (ASYNC, None),
         ({"id": "1"}, None),
         ({}, None),
         ([], None),
@@ -37,7 +49,8 @@ def test_a_record_is_recognised_by_its_fields(record: Any, name: str | None) -> 
 def test_the_probable_format_is_named(chosen: str, true: str) -> None:
     record = CCTU if true == "cctu" else RECORDS[true]
     problems = problems_of(chosen, record)
-    if chosen == true or {chosen, true} <= {"c3", "mmtb"} or (chosen in ("c3", "mmtb") and true == "wild"):
+    alike = ({"c3", "mmtb"}, {"bfcl", "bfcl_single"})
+    if chosen == true or any({chosen, true} <= pair for pair in alike) or (chosen in ("c3", "mmtb") and true == "wild"):
         assert problems == {}
     else:
         assert list(problems) == [""]
@@ -49,11 +62,7 @@ def test_the_probable_format_is_named(chosen: str, true: str) -> None:
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        (ASYNC, "a task of BFCL or AsyncTool (it has ground_truth)"),
-        (
-            {"id": "1", "question": [[]], "initial_config": {}, "involved_classes": ["MathAPI"]},
-            "it has involved_classes",
-        ),
+        ({"id": "1", "ground_truth": [["f()"]]}, "a possible answer of BFCL (it has ground_truth)"),
         ({"id": "1", "question": [[]], "function": []}, "a task of BFCL"),
         ({"name": "sum", "description": "Adds.", "parameters": {"type": "dict"}}, "the description of a function"),
     ],

@@ -426,7 +426,7 @@ class TestRelease:
         assert not (tmp_path / "out2").exists()
         assert_refused(self.freeze(manage_here, tmp_path / "out", fmt="c3"), "never edited")
         assert_refused(self.freeze(manage_here, tmp_path / "out", version="../1"), "version")
-        assert_refused(self.freeze(manage_here, tmp_path / "out", fmt="bfcl"), "bfcl")
+        assert_refused(self.freeze(manage_here, tmp_path / "out", fmt="toolace"), "toolace")
         assert_refused(
             manage_here(
                 "freeze_release", "--project", "no", "--format", "wild", "--release-version", "1", "--out", tmp_path

@@ -802,8 +802,8 @@ def test_a_version_is_given_once(team: Team) -> None:
     run_release(team)
     with pytest.raises(Conflict, match="never edited"):
         run_release(team)
-    with pytest.raises(Invalid, match="bfcl"):
-        run_release(team, "2.0", native_format="bfcl")
+    with pytest.raises(Invalid, match="toolace"):
+        run_release(team, "2.0", native_format="toolace")
 
 
 def test_members_see_releases_and_only_administrators_make_them(team: Team) -> None:

@@ -200,7 +200,7 @@ def test_the_rounds_that_items_needed(team: Team) -> None:
 
 
 def test_async_goes_on_until_a_reviewer_finds_nothing() -> None:
-    team = working("async")
+    team = working("async", without_rounds=True)
     a, b, c, _ = team.annotators
     item = item_of(team)
     say(a, item, "fix")
@@ -218,7 +218,7 @@ def test_async_goes_on_until_a_reviewer_finds_nothing() -> None:
 
 
 def test_async_passes_at_once_what_is_right() -> None:
-    team = working("async")
+    team = working("async", without_rounds=True)
     assert say(team.annotator, item_of(team), "approve").status == DialogueStatus.VERIFIED
 
 
@@ -315,6 +315,11 @@ def test_who_is_missing_for_pairs_that_change() -> None:
 
 def test_who_is_missing_for_a_second_look() -> None:
     team = make_team(annotators=0, seniors=1)
-    verification, _ = shortfalls(project=team.project, protocol=load_preset("async"))
+    verification, _ = shortfalls(project=team.project, protocol=load_preset("async", without_rounds=True))
     assert "needs 2 people with one of these roles: Annotator, Senior reviewer" in verification
-    assert shortfalls(project=make_team(annotators=0, seniors=2).project, protocol=load_preset("async")) == []
+    assert (
+        shortfalls(
+            project=make_team(annotators=0, seniors=2).project, protocol=load_preset("async", without_rounds=True)
+        )
+        == []
+    )

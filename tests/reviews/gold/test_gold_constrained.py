@@ -57,7 +57,7 @@ class CasePair(Pair):
         source, self.ordinary = rows
         trials.ValidatorTrial.objects.filter(key__in=[one.key for one in trials.subjects_of(error)]).delete()
         source.refresh_from_db()
-        with pytest.raises(Invalid, match="is running the changed validators first"):
+        with pytest.raises(Invalid, match="is running the changed code first"):
             make_gold(team, source, document=error)
         job = Job.objects.get(kind=trials.KIND)
         assert source.public_id not in str(job.parameters)

@@ -72,7 +72,7 @@ def test_a_preset_is_set_up_before_it_is_adopted_with_what_its_form_holds(client
 
 
 @pytest.mark.parametrize(
-    ("preset", "heading"), [("c3", "Audit draws"), ("wild", "Rounds"), ("cctu", ""), ("async", "")]
+    ("preset", "heading"), [("c3", "Audit draws"), ("wild", "Rounds"), ("cctu", ""), ("async", "Rounds")]
 )
 def test_the_projects_page_speaks_of_the_draws_its_protocol_has(client: Client, preset: str, heading: str) -> None:
     team = make_team()

@@ -18,7 +18,7 @@ import sys
 import time
 from typing import Any
 
-from . import guest, layers, seccomp  # noqa: TID252 - nothing above this package can be imported here
+from . import channel, layers, seccomp, serving, zones  # noqa: TID252 - nothing above this package can be imported here
 
 #: Modules that validators and tools may import. They are imported before the protection is active.
 MODULES: list[str] = """
@@ -26,7 +26,7 @@ __future__ abc array ast base64 binascii bisect calendar cmath collections colle
 dataclasses datetime _strptime decimal difflib enum fnmatch fractions functools gettext graphlib hashlib heapq hmac
 html html.entities html.parser io ipaddress itertools json json.decoder keyword linecache locale logging math numbers
 operator pprint queue random re reprlib secrets shlex statistics string stringprep struct textwrap time timeit token
-tokenize traceback types typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib
+tokenize traceback types typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib zoneinfo
 encodings.ascii encodings.idna encodings.latin_1 encodings.utf_16 encodings.utf_32 encodings.cp1252
 encodings.unicode_escape encodings.raw_unicode_escape encodings.utf_8_sig encodings.gbk encodings.gb18030
 """.split()  # noqa: SIM905 - as a list it would be seventy lines
@@ -64,6 +64,7 @@ def add_layers(wanted: list[str]) -> list[str]:
     for name in MODULES:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    zones.read_zones()
     sys.path.clear()
     active = []
     for name, add_layer in LAYERS.items():
@@ -102,19 +103,19 @@ def check_filter(syscalls: seccomp.Filter) -> None:
         raise OSError("the system call filter cannot be loaded here")
 
 
-def run_child(host: socket.socket, syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> dict[str, Any]:
+def run_child(host: socket.socket, syscalls: seccomp.Filter, limits: dict[str, Any], descriptor: int) -> dict[str, Any]:
     """Fork a child for one batch; return how it ended."""
     begin = time.monotonic()
     child = os.fork()
     if child == 0:
         try:
-            restrict(syscalls, limits, channel)
-            guest.serve()
+            restrict(syscalls, limits, descriptor)
+            serving.serve()
         except MemoryError:
-            os._exit(guest.OUT_OF_MEMORY)
+            os._exit(channel.OUT_OF_MEMORY)
         finally:
             os._exit(98)
-    os.close(channel)
+    os.close(descriptor)
     late = not wait_for_end(host, child, begin + limits["wall"])
     if late:
         os.kill(child, signal.SIGKILL)
@@ -141,10 +142,10 @@ def wait_for_end(host: socket.socket, child: int, until: float) -> bool:
         os.close(ended)
 
 
-def restrict(syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> None:
+def restrict(syscalls: seccomp.Filter, limits: dict[str, Any], descriptor: int) -> None:
     """Restrict the child to its channel and limits, then load the filter."""
-    os.dup2(channel, guest.CHANNEL)
-    os.closerange(guest.CHANNEL + 1, _DESCRIPTORS)
+    os.dup2(descriptor, channel.CHANNEL)
+    os.closerange(channel.CHANNEL + 1, _DESCRIPTORS)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXCPU):
         signal.signal(number, signal.SIG_DFL)
     limit = resource.setrlimit
@@ -153,7 +154,7 @@ def restrict(syscalls: seccomp.Filter, limits: dict[str, Any], channel: int) -> 
     limit(resource.RLIMIT_STACK, (8 << 20, 8 << 20))
     for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, resource.RLIMIT_NPROC, resource.RLIMIT_MEMLOCK):
         limit(kind, (0, 0))
-    limit(resource.RLIMIT_NOFILE, (guest.CHANNEL + 1, guest.CHANNEL + 1))
+    limit(resource.RLIMIT_NOFILE, (channel.CHANNEL + 1, channel.CHANNEL + 1))
     # Modules that only the preparation needs.
     for name in ("ctypes", "_ctypes", "socket", "_socket", "select", "resource", "importlib", "inside.seccomp",
                  "inside.layers", "inside.zygote"):  # fmt: skip

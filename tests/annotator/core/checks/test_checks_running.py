@@ -124,7 +124,19 @@ def test_every_check_says_what_it_is() -> None:
     checks = all_checks()
     assert [info.id for info in checks] == sorted({info.id for info in checks})
     assert {info.family for info in checks} == {
-        *("schema", "graph", "provenance", "trajectory", "label", "dialogue", "constraint", "validator")
+        *(
+            "schema",
+            "graph",
+            "provenance",
+            "trajectory",
+            "label",
+            "dialogue",
+            "constraint",
+            "validator",
+            "task",
+            "execution",
+            "composite",
+        )
     }
     for info in checks:
         assert info.id.startswith(f"{info.family}.")

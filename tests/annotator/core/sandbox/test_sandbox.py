@@ -6,7 +6,17 @@ import sys
 
 import pytest
 
-from annotator.core.sandbox import Call, Expected, Limits, Sandbox, SandboxUnavailable, Status, host, shared_sandbox
+from annotator.core.sandbox import (
+    Call,
+    Expected,
+    Limits,
+    Sandbox,
+    SandboxUnavailable,
+    Status,
+    host,
+    interpreter,
+    shared_sandbox,
+)
 from annotator.core.sandbox.inside import seccomp
 
 WORDS = """
@@ -45,8 +55,8 @@ def test_more_calls_than_one_batch_holds(sandbox):
 def test_a_batch_of_large_responses_is_cut_by_size(sandbox, monkeypatch):
     monkeypatch.setattr(host, "BATCH_BYTES", 1000)
     seen = []
-    child = sandbox._child
-    monkeypatch.setattr(sandbox, "_child", lambda limits: seen.append(1) or child(limits))
+    child = sandbox.open_child
+    monkeypatch.setattr(sandbox, "open_child", lambda limits: seen.append(1) or child(limits))
     results = sandbox.run(WORDS, "validate", [Call(("x" * 600,))] * 4)
     assert [one.accepted for one in results] == [True] * 4
     assert len(seen) == 4
@@ -113,8 +123,8 @@ def test_the_call_that_hangs_is_the_one_blamed(sandbox):
 
 def test_a_source_that_always_hangs_is_given_up(sandbox, monkeypatch):
     children = []
-    child = sandbox._child
-    monkeypatch.setattr(sandbox, "_child", lambda limits: children.append(1) or child(limits))
+    child = sandbox.open_child
+    monkeypatch.setattr(sandbox, "open_child", lambda limits: children.append(1) or child(limits))
     source = "import time\ndef validate(response):\n    time.sleep(60)\n"
     results = sandbox.run(source, "validate", [Call(("a",))] * 20, limits=Limits(wall=0.3))
     assert {one.status for one in results} == {Status.TIMEOUT_WALL}
@@ -154,9 +164,9 @@ def test_without_the_filter_nothing_runs(tmp_path, monkeypatch):
     # A copy of the other side that finds no table for this machine.
     inside = tmp_path / "inside"
     inside.mkdir()
-    for file in (host._FOLDER / "inside").glob("*.py"):
+    for file in (interpreter.FOLDER / "inside").glob("*.py"):
         (inside / file.name).write_text(file.read_text().replace("platform.machine()", "'strange'"))
-    monkeypatch.setattr(host, "_FOLDER", tmp_path)
+    monkeypatch.setattr(interpreter, "FOLDER", tmp_path)
     with Sandbox() as sandbox, pytest.raises(SandboxUnavailable, match="no code runs: there is no table"):
         sandbox.run(WORDS, "validate", [Call(("a",))])
 

@@ -331,8 +331,8 @@ def test_a_guest_is_shown_one_call_after_the_other_in_an_order_of_the_moment(san
 
 def test_calls_whose_batches_agree_cost_three_children_a_batch(sandbox, monkeypatch):
     children = []
-    child = sandbox._child
-    monkeypatch.setattr(sandbox, "_child", lambda limits: children.append(1) or child(limits))
+    child = sandbox.open_child
+    monkeypatch.setattr(sandbox, "open_child", lambda limits: children.append(1) or child(limits))
     calls = [Call((f"{n:05}",)) for n in range(4 * host.BATCH_CALLS)]
     assert {one.message for one in sandbox.run(CLEAN, "validate", calls)} == {"clean"}
     assert len(children) == 4 * 3

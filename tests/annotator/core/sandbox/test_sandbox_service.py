@@ -10,7 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from annotator.core.sandbox import Call, CallResult, Expected, Limits, SandboxUnavailable, Status, shared_sandbox
+from annotator.core.sandbox import (
+    Call,
+    CallResult,
+    Expected,
+    Implementation,
+    Limits,
+    Sandbox,
+    SandboxUnavailable,
+    Status,
+    ToolCall,
+    Trajectory,
+    shared_sandbox,
+)
 from annotator.core.sandbox import service as service_module
 from annotator.core.sandbox.service import RemoteSandbox
 from tests.conftest import ROOT
@@ -51,6 +63,25 @@ def test_the_same_answers_as_without_a_service(service):
         "def validate(r):\n    while True: pass\n", "validate", [Call(("",))], limits=Limits(wall=0.5, cpu=1)
     )
     assert late.status in (Status.TIMEOUT_WALL, Status.TIMEOUT_CPU)
+
+
+def test_a_trajectory_comes_to_the_same_as_without_a_service(service):
+    source = (
+        "import secrets\nclass Tool:\n    def __init__(self):\n        self.n = 0\n"
+        "    def load(self, state):\n        self.n = state['n']\n"
+        "    def add(self, by):\n        self.n += by\n        return self.n\n"
+        "    def fail(self):\n        raise ValueError('no')\n"
+        "    def draw(self):\n        return secrets.token_hex()\n"
+    )
+    calls = (ToolCall("add", {"by": 2}), ToolCall("fail"), ToolCall("other"), ToolCall("draw"))
+    functions = frozenset(("add", "fail", "draw"))
+    trajectory = Trajectory(Implementation(source, "Tool", "load"), functions, {"n": 4}, calls, seed=3)
+    run = service.run_trajectory(trajectory)
+    with Sandbox() as sandbox:
+        same = sandbox.run_trajectory(trajectory)
+    assert (run.initial, run.differs, run.steps[:3]) == (same.initial, 3, same.steps[:3])
+    assert [step.result for step in run.steps[:3]] == [6, None, None]
+    assert service.run_trajectory(trajectory, twice=False).differs == 3
 
 
 def test_several_clients_wait_their_turn(service):

@@ -1,0 +1,1 @@
+"""Single tasks over stateful tools: run their trajectories, and explain what each call depends on."""

@@ -1,0 +1,1 @@
+"""Composites drawn from verified single tasks."""

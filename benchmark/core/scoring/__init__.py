@@ -1,0 +1,1 @@
+"""Scores of models on released items. Pure: dialogues in, figures out."""
