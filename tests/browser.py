@@ -132,11 +132,25 @@ def open_page(
         if user is not None:
             context.add_cookies([session_cookie(user, live_server.url)])
         page_problems.watch(context)
-        return context.new_page()
+        page = context.new_page()
+        if javascript:
+            _wait_before_keys(page)
+        return page
 
     yield open_as
     for context in contexts:
         context.close()
+
+
+def _wait_before_keys(page: "Page") -> None:
+    """Press keys only when the page listens: its text is there before its scripts have run."""
+    press = page.keyboard.press
+
+    def press_when_ready(key: str, *, delay: float | None = None) -> None:
+        page.locator("html[data-shortcuts]").wait_for(state="attached")
+        press(key, delay=delay)
+
+    page.keyboard.press = press_when_ready  # type: ignore[method-assign]
 
 
 def session_cookie(user: Any, url: str) -> Any:

@@ -388,16 +388,25 @@ localTimes(document);
 // --- leaving a form that saves itself ---------------------------------------------------------------------------------------
 
 const unsaved = new Set();
+const submitted = new WeakSet();
 
 document.addEventListener("input", ({target}) => {
   const form = target.form ?? target.closest?.("form");
-  if (form?.dataset.keep) unsaved.add(form);
+  if (!form?.dataset.keep) return;
+  unsaved.add(form);
+  submitted.delete(form);
 });
 document.addEventListener("htmx:before:request", ({target}) => unsaved.delete(target));
 document.addEventListener("submit", ({target, defaultPrevented}) => {
   unsaved.delete(target);
-  // The whole form is being sent: a save that arrives after it would have nothing to save to.
-  if (target.dataset.keep && !defaultPrevented) target.dispatchEvent(new Event("htmx:abort"));
+  // The whole form is being sent: a save that arrives after it would have nothing to save to. This holds for a save on
+  // its way, and for one that waits for a pause in typing.
+  if (!target.dataset.keep || defaultPrevented) return;
+  submitted.add(target);
+  target.dispatchEvent(new Event("htmx:abort"));
+});
+document.addEventListener("htmx:config:request", (event) => {
+  if (submitted.has(event.detail.ctx.sourceElement)) event.preventDefault();
 });
 
 // The first is early enough for the next page. If it doesn't fire (a discarded tab), the second does.

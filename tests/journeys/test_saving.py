@@ -376,9 +376,29 @@ def test_no_review_is_sent_while_the_editor_still_holds_edits_of_its_draft(windo
     expect(page.locator("#toasts")).to_contain_text(refused)
     page.unroute("**/edit/")
     page.get_by_role("link", name="Back to the draft").click()
+    expect(window.chat).to_contain_text("It is sunny.")
     window.expect_state("saved")
     assert steps_of(team)[1]["text"] == "It is sunny."
     window.submit("Reject")
+    assert Review.objects.get().reason == "It does not fit."
+
+
+def test_a_form_that_was_submitted_saves_itself_no_more(window_of, team):
+    """A save that waited for a pause in typing came after the review, and was refused."""
+    window = start_self_check(window_of, team)
+    page, saves = window.page, []
+    page.goto(f"{page.url.partition('?')[0]}submit/?verdict=reject")
+    page.on("request", lambda request: saves.append(request.url) if request.url.endswith("/form/") else None)
+    page.get_by_role("button", name="Submit and close").evaluate(
+        """button => {
+            const {form} = button;
+            form.elements.reason.value = "It does not fit.";
+            form.requestSubmit(button);
+            form.dispatchEvent(new Event("change", {bubbles: true}));
+        }"""
+    )
+    window.expect_home()
+    assert saves == []
     assert Review.objects.get().reason == "It does not fit."
 
 
