@@ -63,8 +63,8 @@ class PlayView:
     ticks: list[tuple[int, int]]
     lanes: list[Lane]
     rounds: list[RoundView]
-    #: Task, whether it is solved, the reasons why not, and its score.
-    tasks: list[tuple[str, bool, list[str], Mapping[str, Any]]]
+    #: Task, whether it is solved, the reasons why not, its score, and its state before the first call as JSON.
+    tasks: list[tuple[str, bool, list[str], Mapping[str, Any], str]]
     solved: bool
     ending: str
 
@@ -91,8 +91,9 @@ def present_play(data: Mapping[str, Any]) -> PlayView:
         lanes=lanes,
         rounds=[_round(one, calls, of_round[one["number"]]) for one in data["rounds"]],
         tasks=[
-            (task, score["sub_tasks"][task]["acc"], _reasons(task, score), score["sub_tasks"][task])
+            (task, found["acc"], _reasons(task, score), found, data["initial_states"].get(task, ""))
             for task in data["tasks"]
+            for found in (score["sub_tasks"][task],)
         ],
         solved=score["task"]["overall"],
         ending=_ending(data["ended"]),

@@ -87,7 +87,7 @@ def _page(request: PageRequest, dialogue: Dialogue, document: Document, context:
     context |= {
         "dialogue": dialogue,
         "document": document,
-        "delays": NAMES,
+        "delays": NAMES if refused or name in NAMES else (*NAMES, name),
         "delay": name,
         "seed": seed,
         "messages_text": request.POST.get("messages", ""),

@@ -67,6 +67,7 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "project": project,
         "release": release,
         "verify_line": f"manage.py verify_release {requests.archive_name(release)}",
+        "runs": release.native_format == "async",
         "counts": _counts(release, oversees),
         "oversees": oversees,
         "left_out": page_of(

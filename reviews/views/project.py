@@ -78,11 +78,14 @@ def project(request: PageRequest) -> HttpResponse:
 
 
 def _drawing(current: progress.Progress) -> str:
-    """Return how the current protocol draws items: in "rounds", for an "audit", or (blank) not at all."""
-    modes = {stage.stage.entry.mode for stage in current.stages if stage.stage.entry.fraction}
+    """Return how the current protocol draws items, or blank if it doesn't.
+
+    That is in "rounds" of pairs, in "single" rounds (with one reviewer for each item), or for an "audit".
+    """
+    modes = {stage.stage.entry.mode: stage.stage.reviewers for stage in current.stages if stage.stage.entry.fraction}
     if EntryMode.ROUNDS in modes:
-        return "rounds"
-    return "audit" if modes & {EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION} else ""
+        return "rounds" if modes[EntryMode.ROUNDS] > 1 else "single"
+    return "audit" if modes.keys() & {EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION} else ""
 
 
 def _pipeline(request: PageRequest, current: progress.Progress) -> list[dict[str, Any]]:

@@ -10,7 +10,9 @@
 //                                 saves since then. An answer with the header X-Form-Version means that the page shows
 //                                 what is stored; one without, that another window has also changed something. A 409 is
 //                                 a fragment that asks which version to keep; it goes into #form-conflict
-//   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same input as stored
+//   <form data-words="stored">    a form that is sent as a whole: kept until the page shows the same input as stored. If
+//                                 the server spells what it stores in its own way, the form has a hidden field `sending`,
+//                                 which gets a random id; the page shows the id of what was stored in data-stored
 //   <form data-words="sent">      a form whose input no page shows: kept until it is sent
 //   data-sent-apart               on a field of a data-keep form that only the button next to it sends: kept until then
 //   data-not-kept                 on a field that the page sets each time
@@ -31,7 +33,7 @@ const DAYS = 30;
 /** How long another window's input is left alone if the window did not report that it closed: it may still be open. */
 const OPEN_MINUTES = 10;
 /** Hidden fields that do not identify the form. */
-const UNIDENTIFYING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "active_seconds"]);
+const UNIDENTIFYING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "sending", "active_seconds"]);
 const isUnidentifying = (name) => UNIDENTIFYING.has(name) || name.startsWith("waive-key:");
 /** Fields that identify the form or the type of its input; they are not typed. */
 const UNTYPED = new Set(["op", "anchor", "as"]);
@@ -203,7 +205,9 @@ function forgetStored() {
   if (!root() || document.querySelector(".error-summary")) return;
   for (const form of document.querySelectorAll('form[data-words="stored"]')) {
     const text = raw(keyOf(form));
-    if (text !== null && JSON.parse(text).body === bodyOf(controls(form), true)) remove(keyOf(form));
+    if (text === null) continue;
+    const {body, sending} = JSON.parse(text);
+    if (body === bodyOf(controls(form), true) || (sending && sending === form.dataset.stored)) remove(keyOf(form));
   }
 }
 
@@ -270,6 +274,11 @@ document.addEventListener("input", ({target}) => {
 
 document.addEventListener("submit", ({target}) => {
   if (target.dataset.words === "sent" && !target.hasAttribute("hx-post")) remove(keyOf(target));
+  const {sending} = target.dataset.words === "stored" ? target.elements : {};
+  const text = sending && raw(keyOf(target));
+  if (!text) return;
+  sending.value = random();
+  write(keyOf(target), {...JSON.parse(text), sending: sending.value});
 });
 
 document.addEventListener("click", ({target}) => {

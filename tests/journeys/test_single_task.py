@@ -47,14 +47,14 @@ def import_file(page, project, file):
 def test_faulty_tasks_are_run_mended_verified_released_and_run_again(
     window_of, team, check_accessibility, tmp_path, capsys
 ):
-    adopt_preset(actor=team.administrator, project=team.project, preset="async", without_rounds=True)
+    adopt_preset(actor=team.administrator, project=team.project, preset="async")
     office = window_of(team.administrator)
     import_file(office.page, team.project, archive())
     right, faulty = Dialogue.objects.order_by("external_id")
     claim_and_submit(team.annotator, right, "approve")
 
     window = window_of(team.annotator)
-    window.take_next("Verification")
+    window.take_next("Trajectory validation")
     page = window.page
     expect(page.get_by_text("It succeeds after unlock().")).to_be_visible()
     page.keyboard.press("y")
@@ -80,13 +80,29 @@ def test_faulty_tasks_are_run_mended_verified_released_and_run_again(
     work_off()
     expect(page.get_by_text("Calls fail")).to_be_visible()
     expect(page.get_by_text("Exception", exact=True)).to_be_visible()
+    # The server has stored it with names of arguments, and the page shows that.
+    expect(write_calls).to_contain_text("take(title='Dracula')")
+    expect(page.get_by_text("Not saved.")).to_be_hidden()
     page.locator(".page-head .actions a").click()
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#toolbar")).to_contain_text("No issues")
     window.submit("Approve with fix", reason="The shelf was locked.")
-    claim_and_submit(team.annotators[1], faulty, "approve")
+    # The first round finds an error, so the second takes both again, and finds none.
+    draw(office, "Round 1: 2 of 2 items drawn.")
+    expect(office.page.get_by_text("one person reviews each of its items")).to_be_visible()
+    check_accessibility(office.page)
+    claim_and_submit(team.annotators[1], right, "approve")
     faulty.refresh_from_db()
-    assert faulty.status == "verified"
+    clearer = faulty.head.document()
+    clearer["tasks"][0]["user_message"] = "Open the shelf, take Emma, and look."
+    claim_and_submit(team.annotators[1], faulty, "fix", document=clearer)
+    work_off()
+    office.page.reload()
+    expect(office.page.get_by_role("rowheader", name="2", exact=True)).to_be_visible()
+    for one in (right, faulty):
+        claim_and_submit(team.annotators[2], one, "approve")
+    work_off()
+    assert set(Dialogue.objects.values_list("status", flat=True)) == {"verified"}
 
     compose_and_play(office, window, team, check_accessibility)
     page = office.page
@@ -116,6 +132,13 @@ def test_faulty_tasks_are_run_mended_verified_released_and_run_again(
     assert not Dialogue.objects.filter(project=other, error_count__gt=0).exists()
 
 
+def draw(office, sentence):
+    """Draw a round on the project's page; the next one is drawn when all its items are settled."""
+    office.page.goto(reverse("project", args=[Dialogue.objects.first().project.slug]))
+    office.page.get_by_role("button", name=re.compile("^Draw a sample from")).click()
+    expect(office.page.locator("#toasts")).to_contain_text(sentence)
+
+
 def compose_and_play(office, window, team, check_accessibility):
     """Draw the one composite that there is, play it under delays, run a model's messages, and verify it."""
     page = office.page
@@ -126,7 +149,7 @@ def compose_and_play(office, window, team, check_accessibility):
     page.get_by_role("button", name="Draw and import").click()
     page.wait_for_url("**/imports/*/")
     work_off()
-    window.take_next("Verification")
+    window.take_next("Trajectory validation")
     page = window.page
     expect(page.get_by_role("heading", level=1)).to_have_text("similar2_1_000")
     page.keyboard.press("y")
@@ -147,3 +170,7 @@ def compose_and_play(office, window, team, check_accessibility):
     expect(page.get_by_text("The messages ended before the dialogue did.")).to_be_visible()
     page.keyboard.press("e")
     window.submit("Approve")
+    draw(office, "1 of 1 items drawn.")
+    claim_and_submit(team.annotators[1], Dialogue.objects.get(external_id="similar2_1_000"), "approve")
+    work_off()
+    assert set(Dialogue.objects.values_list("status", flat=True)) == {"verified"}

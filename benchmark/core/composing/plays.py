@@ -6,8 +6,10 @@ from typing import Any
 
 from annotator.core.comparison.state_changes import state_changes
 from annotator.core.composites.dialogue import Dialogue, MadeCall
+from annotator.core.constraints.execution import clipped
 from annotator.core.execution.call_text import write_call
 from annotator.core.schema.exact_json import loads
+from annotator.core.schema.indenting import indented
 from annotator.core.schema.value_words import cut
 from benchmark.core.scoring.delayed import DialogueScore
 
@@ -81,15 +83,17 @@ def describe_play(dialogue: Dialogue, score: DialogueScore, initial: Mapping[str
             for one in dialogue.rounds
         ],
         "calls": calls,
+        "initial_states": {task: _state(state) for task, state in initial.items()},
         "score": score.as_json(),
     }
 
 
 def _call(call: MadeCall, states: dict[str, Any]) -> dict[str, Any]:
-    changes = []
+    changes, state = [], ""
     if call.outcome.state_changed and call.outcome.state_sha256 is not None:
         changes = list(state_changes(states.get(call.task), call.outcome.state))
         states[call.task] = call.outcome.state
+        state = _state(call.outcome.state)
     return {
         "number": call.number,
         "round": call.round,
@@ -109,7 +113,12 @@ def _call(call: MadeCall, states: dict[str, Any]) -> dict[str, Any]:
             for one in changes[:MAX_CHANGES]
         ],
         "more_changes": max(0, len(changes) - MAX_CHANGES),
+        "state": state,
     }
+
+
+def _state(state: Any) -> str:
+    return clipped(indented(state), MAX_SHOWN)
 
 
 def _shown(value: Any) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
@@ -22,7 +23,7 @@ from annotator.core.execution.dependencies import explain
 from annotator.core.execution.mends import suggest_mends
 from annotator.core.execution.subjects import subject_of
 from annotator.core.schema.toolsets import CompiledToolset
-from annotator.errors import DomainError, Hidden
+from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Job, ToolsetRevision
 from annotator.presentation.dialogue import pretty
 from annotator.presentation.document import present
@@ -65,7 +66,7 @@ def dialogue_run(request: PageRequest, public_id: str) -> HttpResponse:
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@takes("job")
+@takes("job", "stored")
 def workspace_run(request: PageRequest, slot: str) -> HttpResponse:
     """Edit and run the trajectory in the draft of a claimed slot."""
     bench = open_bench(request, slot)
@@ -75,13 +76,12 @@ def workspace_run(request: PageRequest, slot: str) -> HttpResponse:
     if request.method == "POST":
         try:
             document = _edit(request, bench)
-            job = _start(request, bench.dialogue, document, bench.draft.toolset_revision)
         except DomainError as error:
             refused = error
-            # The edit may be stored although the run was refused: the next request needs the new draft version.
+            # The first of two edits may be stored: the next request needs the new draft version.
             bench = open_bench(request, slot)
         else:
-            return _shown_with(request, job, {})
+            return _start_stored(request, bench, document)
     home = reverse("workspace", args=[slot])
     context = {
         "title": bench.dialogue.external_id,
@@ -91,6 +91,7 @@ def workspace_run(request: PageRequest, slot: str) -> HttpResponse:
         "editable": True,
         "fixed": "",
         "draft": bench.draft,
+        "stored": request.GET.get("stored", ""),
         "heartbeat_url": reverse("workspace-heartbeat", args=[slot]),
         "refused": refused.sentence if refused else "",
     }
@@ -118,6 +119,19 @@ def _operations(posted: QueryDict, document: Document) -> Iterator[Document]:
         yield {"op": "set_calls", "anchor": f"/tasks/{task}", "text": calls}
     if "state" in posted and state.strip() != _state_text(document):
         yield {"op": "set_json", "anchor": "/initial_state", "text": state}
+
+
+def _start_stored(request: PageRequest, bench: Workbench, document: Document) -> HttpResponse:
+    """Start a run of the stored draft. If it can't run, its page says so; nothing of the change is lost."""
+    job = None
+    try:
+        job = _start(request, bench.dialogue, document, bench.draft.toolset_revision)
+    except Conflict as conflict:
+        messages.warning(request, conflict.sentence)
+    except Invalid:
+        pass  # run_view gives the same reason.
+    sending = request.POST.get("sending", "")
+    return _shown_with(request, job, {"stored": sending} if sending.isascii() and sending.isalnum() else {})
 
 
 def _start(request: PageRequest, dialogue: Dialogue, document: Document, tools: ToolsetRevision) -> Job | None:

@@ -236,8 +236,12 @@ def test_the_reference_is_played_under_each_delay_without_running_anything(team:
         page = one_line(client.get(f"{url}?delay={delay}&seed=3"))
         assert "All tasks solved" in page
         assert "<svg" in page
+    assert "<option selected>7</option>" in one_line(client.get(f"{url}?delay=7"))
     waiting = one_line(client.get(f"{url}?delay=2"))
     assert "The current function is being executed." in waiting
+    for task in first.head.document()["tasks"]:
+        assert f"<summary>State of {task['id']} before its first call</summary>" in waiting
+        assert f"<summary>State of {task['id']} after this call</summary>" in waiting
     assert "Still waiting for:" in waiting
     assert Job.objects.count() == jobs
     for query in ("delay=9999", "delay=x", "seed=-1", "seed=9999999999", "delay=2-1"):

@@ -173,7 +173,6 @@ def test_an_edit_makes_the_result_stale_and_a_run_makes_it_known_again(team: Tea
         ({"calls": "take(open('x'))"}, "Line 1: Character 6: “open(&#x27;x&#x27;)” is not a literal."),
         ({"calls": "take('a'"}, "cannot be read as Python"),
         ({"state": "{'books': []}"}, "This is not JSON"),
-        ({"calls": ""}, "The trajectory has no calls yet."),
     ],
 )
 def test_what_cannot_be_run_is_a_sentence_and_the_text_stays(team: Team, sent: dict[str, str], sentence: str) -> None:
@@ -187,6 +186,23 @@ def test_what_cannot_be_run_is_a_sentence_and_the_text_stays(team: Team, sent: d
     assert sentence in one_line(answer)
     typed = next(iter(sent.values()))
     assert not typed or escape(typed) in answer.content.decode()
+
+
+def test_a_stored_change_that_cannot_run_is_shown_as_stored(team: Team) -> None:
+    (dialogue,) = imported(team, record())
+    bench = claimed(team, dialogue)
+    client = Client()
+    client.force_login(team.annotator)
+    url = reverse("workspace-run", args=[bench.work.slot.public_id])
+    answer = client.post(url, {"calls": "", "seen": bench.draft.version, "sending": "a1b2"})
+    assert answer.status_code == 302
+    page = one_line(client.get(answer.url))
+    assert page.count("The trajectory has no calls yet.") == 1
+    assert 'data-stored="a1b2"' in page
+    draft = open_workbench(actor=team.annotator, slot_id=bench.work.slot.public_id).draft
+    assert draft.document()["tasks"][0]["steps"] == []
+    answer = client.post(url, {"calls": "", "seen": draft.version, "sending": '"><b>'})
+    assert "stored" not in answer.url
 
 
 def test_a_suggested_call_is_added_and_run_with_what_was_typed(team: Team) -> None:
