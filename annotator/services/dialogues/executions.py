@@ -33,22 +33,24 @@ _PARTS = ("initial_state", "now", "seed", "tasks")
 
 def known_executions_of(document: Mapping[str, Any], toolset: CompiledToolset) -> dict[str, Record]:
     """Return {key: execution} of a single task in exactly this version; empty if it has not run, or cannot."""
-    subject = subject_of(document, toolset) if document["kind"] == "single_task" else ""
-    found = read_execution(subject) if isinstance(subject, Subject) else None
-    return {subject.key: found} if isinstance(subject, Subject) and found else {}
+    known = _known(document, toolset)
+    return {known[0].key: known[1]} if known else {}
 
 
 def execution_of(document: Mapping[str, Any], toolset: CompiledToolset) -> Execution | None:
     """Return what the calls of a single task came to in exactly this version; None if it has not run, or cannot."""
+    known = _known(document, toolset)
+    return known[1].execution(known[0]) if known else None
+
+
+def _known(document: Mapping[str, Any], toolset: CompiledToolset) -> tuple[Subject, Record] | None:
     subject = subject_of(document, toolset) if document["kind"] == "single_task" else ""
     found = read_execution(subject) if isinstance(subject, Subject) else None
-    return found.execution(subject) if isinstance(subject, Subject) and found else None
+    return (subject, found) if isinstance(subject, Subject) and found else None
 
 
 def execution_of_revision(revision: Revision, document: Mapping[str, Any]) -> Execution | None:
     """Return what the calls of a revision came to; ``document`` is its content."""
-    if document["kind"] != "single_task":
-        return None
     return execution_of(document, CompiledToolset.of(revision.toolset_revision.content))
 
 
