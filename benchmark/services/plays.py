@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from annotator.core.composites.delays import Delay, read_delay
 from annotator.core.composites.dialogue import Dialogue as Play
 from annotator.core.composites.dialogue import play
+from annotator.core.composites.prompt import first_message, system_prompt
 from annotator.core.composites.reference import play_reference
 from annotator.core.composites.running import executed, running
 from annotator.core.execution.running import Execution
@@ -19,7 +20,7 @@ from annotator.core.sandbox import SandboxUnavailable, Trajectory, TrajectoryRun
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.text import gettext_noop, message
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Job, Project, Revision, User
+from annotator.models import Dialogue, Job, Project, User
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.dialogues.composites import COMPOSITE, member_revisions
 from annotator.services.dialogues.executions import ensure_executed, read_execution
@@ -37,10 +38,9 @@ class Member:
     """A task of a composite that can be played: what runs, and its tools. ``execution``: None if it has not run."""
 
     id: str
-    revision: Revision
     document: dict[str, Any]
     subject: Subject
-    schemas: Mapping[str, Mapping[str, Any]]
+    tools: CompiledToolset
     execution: Execution | None
 
     @property
@@ -49,7 +49,8 @@ class Member:
         done = self.execution
         assert done is not None  # noqa: S101 - the caller has looked
         results = [outcome.result for outcome in done.outcomes]
-        return GoldTask(self.subject.tool_calls, results, done.initial_sha256, done.final_sha256, self.schemas)
+        schemas = {tool.name: tool.parameters for tool in self.tools.tools.values()}
+        return GoldTask(self.subject.tool_calls, results, done.initial_sha256, done.final_sha256, schemas)
 
 
 def require_composite(document: Mapping[str, Any]) -> None:
@@ -80,10 +81,24 @@ def load_members(*, actor: User | None, project: Project, document: Mapping[str,
         if isinstance(subject, str):
             raise Invalid(message("%(name)s can’t be run. %(reason)s", name=name, reason=subject))
         record = read_execution(subject)
-        schemas = {tool.name: tool.parameters for tool in toolset.tools.values()}
         execution = record.execution(subject) if record else None
-        members.append(Member(task["id"], revision, single, subject, schemas, execution))
+        members.append(Member(task["id"], single, subject, toolset, execution))
     return members
+
+
+def opening(members: list[Member]) -> list[str]:
+    """Return the messages that a model gets before the first round: the system's and the user's."""
+    # Tasks with the same tools share their functions.
+    toolsets = {member.tools.content_hash: member.tools for member in members}
+    functions = [
+        {"name": tool.name, "description": tool.spec.description, "parameters": tool.parameters}
+        for toolset in toolsets.values()
+        for tool in toolset.tools.values()
+    ]
+    return [
+        system_prompt(functions),
+        first_message({member.id: member.document["tasks"][0]["user_message"] for member in members}),
+    ]
 
 
 def choose_delay(name: str, seed: str) -> Delay:

@@ -12,12 +12,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.core.composites.delays import NAMES, Delay
+from annotator.core.composites.delays import NAMES
 from annotator.errors import DomainError
 from annotator.models import Dialogue, JobState
 from annotator.templatetags.components import job_progress
 from annotator.views.pages import PageRequest, project_page, takes
-from benchmark.services.plays import choose_delay, load_members, load_play, play_gold, require_composite, start_play
+from benchmark.services.plays import (
+    choose_delay,
+    load_members,
+    load_play,
+    opening,
+    play_gold,
+    require_composite,
+    start_play,
+)
 from benchmark.views.play_view import present_play
 from reviews.views.workspace.graph import open_bench
 from reviews.views.workspace.revision_pages import revision_page
@@ -63,6 +71,7 @@ def _page(request: PageRequest, dialogue: Dialogue, document: Document, context:
     asked = request.POST if request.method == "POST" else request.GET
     name, seed = asked.get("delay", DEFAULT_DELAY), asked.get("seed", "0")
     job, played, refused, status = None, None, "", 200
+    told: list[str] = []
     try:
         delay = choose_delay(name, seed)
         if request.method == "POST":
@@ -79,9 +88,12 @@ def _page(request: PageRequest, dialogue: Dialogue, document: Document, context:
                 if job.ended:
                     return HttpResponseClientRefresh()
                 return render(request, "components/job.html", job_progress(job, request.get_full_path()))
+        members = load_members(actor=request.user, project=dialogue.project, document=document)
+        told = opening(members)
+        if job:
             played = job.result if job.state == JobState.DONE and job.result.get("rounds") else None
         else:
-            played = _gold(request, dialogue, document, delay)
+            played = play_gold(document, members, delay)
     except DomainError as error:
         refused, status = error.sentence, error.status if request.method == "POST" else 200
     context |= {
@@ -95,11 +107,7 @@ def _page(request: PageRequest, dialogue: Dialogue, document: Document, context:
         "job": job,
         "job_url": request.get_full_path() if job and not job.ended else "",
         "refused": refused,
+        "told": told,
         "play": present_play(played) if played else None,
     }
     return render(request, "benchmark/play.html", context, status=status)
-
-
-def _gold(request: PageRequest, dialogue: Dialogue, document: Document, delay: Delay) -> Document | None:
-    members = load_members(actor=request.user, project=dialogue.project, document=document)
-    return play_gold(document, members, delay)

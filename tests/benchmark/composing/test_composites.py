@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict, Denied, Hidden, Invalid
@@ -239,7 +240,9 @@ def test_the_reference_is_played_under_each_delay_without_running_anything(team:
     assert "<option selected>7</option>" in one_line(client.get(f"{url}?delay=7"))
     waiting = one_line(client.get(f"{url}?delay=2"))
     assert "The current function is being executed." in waiting
+    assert "Answer with exactly one JSON object in each round" in waiting
     for task in first.head.document()["tasks"]:
+        assert escape(task["user_message"]) in waiting
         assert f"<summary>State of {task['id']} before its first call</summary>" in waiting
         assert f"<summary>State of {task['id']} after this call</summary>" in waiting
     assert "Still waiting for:" in waiting
