@@ -11,6 +11,7 @@ rules, which we derived from their behaviour (all shared parity data agrees):
 If no two calls of one tool can ever be ready together, nothing is merged, and the list has all legal paths.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -107,20 +108,16 @@ class PublishedCode:
 
     def moves(self, done: int) -> Iterator[Move]:
         """Yield the next moves of the published code; each set of calls once, lazily, in no particular order."""
-        ready = list(positions(ready_mask(self.graph, done)))
-        names = [self.names[i] for i in ready]
+        ready, names = self._ready(done)
         # At each place the next one of every tool at or after it: the first batch with given tools takes these.
         following: list[dict[str, int]] = [{}]
         for place in reversed(range(len(ready))):
             following.append(following[-1] | {names[place]: place})
         following.reverse()
         for head in sorted(following[0].values()):
-            end = head + 1
-            while end < len(ready) and names[end] == names[head]:
-                end += 1
-            run = tuple(1 << i for i in ready[head:end])
+            run = _run(ready, names, head)
             yield Move(run)
-            stack = [(end, sum(run))]
+            stack = [(head + len(run), sum(run))]
             while stack:
                 place, batch = stack.pop()
                 if batch != run[0]:
@@ -174,23 +171,65 @@ class PublishedCode:
         others = (path for path in islice(paths(self.graph), most) if len(path) > fewest)
         yield from (path for path in others if not self.lists(path))
 
-    def _taken(self, done: int, batches: Sequence[int]) -> int:
-        """Return how many of the coming batches are one move; 0 if the published code has no such move."""
-        ready = list(positions(ready_mask(self.graph, done)))
-        names = [self.names[i] for i in ready]
-        chosen = [place for place, i in enumerate(ready) if batches[0] >> i & 1]
+    def move_with(self, done: int, batch: int) -> Move | None:
+        """Return the move whose first batch is ``batch``; None if the published code has no such move."""
+        ready, names = self._ready(done)
+        chosen = [place for place, i in enumerate(ready) if batch >> i & 1]
+        if not chosen or batch.bit_count() != len(chosen):
+            return None
         earlier = -1
         for place in chosen:
             if names.index(names[place], earlier + 1) != place:
-                return 0
+                return None
             earlier = place
-        head = end = chosen[0]
-        while end < len(ready) and names[end] == names[head]:
-            end += 1
-        run = [1 << i for i in ready[head:end]]
+        run = _run(ready, names, chosen[0])
         if len(chosen) == 1:
-            return len(run) if list(batches[: len(run)]) == run else 0
-        return 1 if len(run) == 1 or not sum(run) & ~batches[0] else 0
+            return Move(run)
+        return Move((batch,)) if len(run) == 1 or not sum(run) & ~batch else None
+
+    def move_of(self, done: int, tools: Counter[str]) -> Move | None:
+        """Return the move that the published code finds first for a batch of these tools; None if there is none.
+
+        Of several batches of one size, it lists those first that begin earliest in the file.
+        """
+        ready, names = self._ready(done)
+        if any(names.count(tool) < n for tool, n in tools.items()):
+            return None
+        size = tools.total()
+        for head in sorted({names.index(tool) for tool in tools}):
+            run = _run(ready, names, head)
+            if size == 1:
+                return Move(run)
+            if tools[names[head]] < len(run):
+                continue
+            left = dict(tools)
+            left[names[head]] -= len(run)
+            batch, missing = sum(run), size - len(run)
+            for place in range(head + len(run), len(ready)):
+                if left.get(names[place]):
+                    left[names[place]] -= 1
+                    batch |= 1 << ready[place]
+                    missing -= 1
+            if not missing:
+                return Move((batch,))
+        return None
+
+    def _ready(self, done: int) -> tuple[list[int], list[str]]:
+        ready = list(positions(ready_mask(self.graph, done)))
+        return ready, [self.names[i] for i in ready]
+
+    def _taken(self, done: int, batches: Sequence[int]) -> int:
+        """Return how many of the coming batches are one move; 0 if the published code has no such move."""
+        move = self.move_with(done, batches[0])
+        return len(move.batches) if move and tuple(batches[: len(move.batches)]) == move.batches else 0
+
+
+def _run(ready: Sequence[int], names: Sequence[str], head: int) -> tuple[int, ...]:
+    """Return the calls of the run that begins at ``head``, each as a bitset."""
+    end = head + 1
+    while end < len(ready) and names[end] == names[head]:
+        end += 1
+    return tuple(1 << i for i in ready[head:end])
 
 
 def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examples: int = 3) -> PublishedLint:
