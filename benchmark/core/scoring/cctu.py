@@ -1,0 +1,542 @@
+"""Scores of CCTU: whether a case was solved, and what became of each of its constraints.
+
+Sources: ``evaluation.py`` and ``utils/constraint_checker`` of the published code. *Solved*: the tools' replies yielded
+every expected text; the final response is never looked at. SR: solved, and no feedback after the model's last message.
+PSR: solved, and no feedback at all, though the phrase counts wherever it stands, quoted by the model or a tool too.
+
+The published code does not score single constraints. ``Status`` has two readings of them: ``released``, what SR lives
+by (no feedback after the last message), and ``strict``, ours: each violation was repaired later. The strict reading
+also counts violations whose feedback the published generator loses.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotator.core.constraints.model import Constraint, Parameters
+from annotator.core.constraints.reading_case import constraints_of
+from annotator.core.constraints.replay import Status
+from annotator.core.constraints.resource import RoundBounds
+from annotator.core.constraints.rounds import Call, Past, Round, Verdict
+from annotator.core.constraints.solving import yields
+from annotator.core.constraints.taxonomy import Category, categories, find_category, read_parameters
+from annotator.core.constraints.toolset import toolset_constraints
+from annotator.core.schema.errors import SchemaProblem
+from benchmark.core.formats.cctu_writing import SCENARIOS
+from benchmark.core.formats.interface import ReadDialogue
+from benchmark.core.formats.native_remainder import native
+from benchmark.core.scoring.arguments import published_cctu
+from benchmark.core.scoring.arguments.published_cctu import LABEL
+from benchmark.core.scoring.transcripts import AttemptedCall, Transcript, calls_of, text_of
+
+#: The published ceiling of rounds.
+MAX_ROUNDS = 20
+_PHRASE = re.compile(r"INSTRUCTION FOLLOWING ERROR:\s*([A-Z0-9 _]+?)\s*NOT FOLLOWED!", re.IGNORECASE)
+#: The labels by which the published registry knows the two kinds of content.
+_CONTENT_LABELS = {
+    "content_1": "IDENTIFIERS", "identifiers": "IDENTIFIERS", "content_2": "PUNCTUATION", "punctuation": "PUNCTUATION",
+}  # fmt: skip
+_SCENARIO_WORDS = {scenario: word for word, scenario in SCENARIOS.items()}
+#: Said by our checker alone.
+_NO_VIOLATION = "MAX ROUND"
+#: Ceilings on calls: more calls cannot be taken back.
+_NEVER_REFINED = frozenset(("MAX CALL TIMES", "MAX CALLS PER TOOL"))
+#: Violations of single calls, refined by a later call of the same tool.
+_BY_TOOL = frozenset(("TOOL ORDER", "TOOL PARALLEL", LABEL))
+_IN_A_ROUND = "MAX PARALLEL CALLS"
+
+ANSWERED, CALLS, RETURNED, NOTHING = "answered", "calls", "returned", "nothing"
+
+#: Whether a constraint's validator (its position) accepts a response, and its message; None if it gives no verdict.
+Judge = Callable[[str, int, str], Verdict | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A violation in a round (from 1) by a call (from 0), or by the final response (None).
+
+    ``constraint`` is a position, None for the toolset's. ``masked``: the published generator loses the feedback.
+    """
+
+    round: int
+    call: int | None
+    label: str
+    category: str
+    constraint: int | None
+    tool: str = ""
+    masked: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "round": self.round, "call": self.call, "label": self.label, "category": self.category,
+            "constraint": self.constraint,
+        }  # fmt: skip
+
+
+class Rule:
+    """One constraint of a case. ``parameters`` is None if it cannot be judged; ``why`` says why."""
+
+    def __init__(self, position: int, constraint: Constraint, stored: Mapping[str, Any]) -> None:
+        self.position, self.constraint = position, constraint
+        self.category: Category[Any] | None = find_category(constraint.category)
+        self.why = "" if self.category else "The constraint has no category."
+        self.parameters: Parameters | None = None
+        if self.category:
+            try:
+                self.parameters = read_parameters(constraint)
+            except SchemaProblem as problem:
+                self.category, self.why = None, problem.problems[0].message
+        self.label = _content_label(stored)
+
+    @property
+    def name(self) -> str:
+        return self.constraint.category or ""
+
+    @property
+    def needs_validator(self) -> bool:
+        return self.category is not None and self.category.needs == "validator"
+
+
+class ReferenceCase:
+    """A case as the scorer reads it."""
+
+    def __init__(self, dialogue: ReadDialogue) -> None:
+        document = dialogue.document
+        self.id = dialogue.external_id
+        self.document = document
+        self.scenario = document["scenario"]
+        self.unsolved: Mapping[str, Sequence[Any]] = document["unsolved_set"] or {}
+        self.rules = [
+            Rule(position, constraint, stored)
+            for position, (constraint, stored) in enumerate(
+                zip(constraints_of(document), document["constraints"], strict=True)
+            )
+        ]
+        self.codes: Mapping[str, str] = document["tool_codes"]
+        self.tools: dict[str, Mapping[str, Any]] = {}
+        for tool in dialogue.tools:
+            function = tool.get("function", tool)
+            if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+                parameters = function.get("parameters")
+                self.tools[function["name"]] = parameters if isinstance(parameters, Mapping) else {}
+        bounds = [rule.parameters for rule in self.rules if isinstance(rule.parameters, RoundBounds)]
+        self.max_rounds = min([MAX_ROUNDS, *(one.max_round for one in bounds if isinstance(one.max_round, int))])
+
+    @property
+    def data_source(self) -> str:
+        return _SCENARIO_WORDS.get(self.scenario, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintScore:
+    """What became of one constraint: its violations that the model was told, those it was not, and both readings."""
+
+    index: int | None
+    category: str
+    violations: int
+    rounds: tuple[int, ...]
+    released: Status
+    strict: Status
+    masked: int = 0
+    limit: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {} if self.index is None else {"index": self.index}
+        found |= {
+            "category": self.category, "violations": self.violations, "rounds": list(self.rounds),
+            "status": self.released.value,
+        }  # fmt: skip
+        found |= {"masked": self.masked} if self.masked else {}
+        found |= {"limit": True} if self.limit else {}
+        return found | {"strict": self.strict.value}
+
+
+@dataclass(frozen=True)
+class Episode:
+    """The score of one transcript."""
+
+    transcript: Transcript
+    case: ReferenceCase
+    found: tuple[int, int]
+    violated: bool
+    violated_last: bool
+    rounds: int
+    calls: int
+    ending: str
+    violations: Sequence[Violation]
+    constraints: Sequence[ConstraintScore]
+    quoted: Sequence[str]
+    unjudged: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def solved(self) -> bool:
+        return self.found[0] == self.found[1]
+
+    @property
+    def sr(self) -> bool:
+        return self.solved and not self.violated_last
+
+    @property
+    def psr(self) -> bool:
+        return self.solved and not self.violated
+
+    @property
+    def limit_reached(self) -> bool:
+        return self.rounds >= self.case.max_rounds
+
+    def _is_strictly(self, *statuses: Status) -> bool:
+        allowed = {Status.SATISFIED, Status.UNJUDGED, *statuses}
+        return self.solved and self.ending == ANSWERED and all(one.strict in allowed for one in self.constraints)
+
+    @property
+    def strict_sr(self) -> bool:
+        return self._is_strictly(Status.SOFT_SATISFIED)
+
+    @property
+    def strict_psr(self) -> bool:
+        return self._is_strictly()
+
+    def as_json(self) -> dict[str, Any]:
+        told = [one.as_json() for one in self.violations if not one.masked]
+        masked = dict.fromkeys((one.round, one.call, one.label) for one in self.violations if one.masked)
+        found: dict[str, Any] = {
+            "run": self.transcript.run, "case": self.case.id, "attempt": self.transcript.attempt,
+            "SR": self.sr, "PSR": self.psr, "solved": self.solved, "found": list(self.found),
+            "violated": self.violated, "violated_last": self.violated_last, "rounds": self.rounds,
+            "calls": self.calls, "ending": self.ending, "limit_reached": self.limit_reached,
+            "strict": {"SR": self.strict_sr, "PSR": self.strict_psr}, "violations": told,
+            "constraints": [one.as_json() for one in self.constraints if one.index is not None],
+            "toolset": [one.as_json() for one in self.constraints if one.index is None],
+        }  # fmt: skip
+        if masked:
+            found["masked"] = [{"round": number, "call": call, "label": label} for number, call, label in masked]
+        if self.quoted:
+            found["quoted"] = list(self.quoted)
+        if self.unjudged:
+            found["unjudged"] = {str(position): why for position, why in self.unjudged.items()}
+        return found
+
+
+def score_transcript(case: ReferenceCase, transcript: Transcript, judge: Judge) -> Episode:
+    """Return the score of a transcript of a case. ``judge`` knows the verdicts of the case's validators."""
+    messages = transcript.messages
+    rounds = transcript.rounds
+    ending = _ending(messages)
+    violations, unjudged = find_violations(case, rounds, judge)
+    limit = ending != ANSWERED and len(rounds) >= case.max_rounds
+    violated, violated_last = flags(messages)
+    return Episode(
+        transcript=transcript,
+        case=case,
+        found=solve(messages, case.unsolved),
+        violated=violated,
+        violated_last=violated_last,
+        rounds=len(rounds),
+        calls=sum(len(one) for one in rounds if not isinstance(one, str)),
+        ending=ending,
+        violations=violations,
+        constraints=[*_statuses(case, rounds, violations, unjudged, limit=limit)],
+        quoted=_quoted(messages),
+        unjudged=unjudged,
+    )
+
+
+# --- what the published evaluator reads ------------------------------------------------------------------------------
+
+
+def solve(messages: Sequence[Mapping[str, Any]], unsolved: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many expected texts the tools' replies yielded, of how many.
+
+    A reply belongs to the tool whose call has its id; of an id given twice, the last name counts. One reply ticks off
+    the first open text that it yields.
+    """
+    names = {
+        call.id: call.name for message in messages if message.get("role") == "assistant" for call in calls_of(message)
+        if call.id and call.name
+    }  # fmt: skip
+    left = {name: list(texts) for name, texts in unsolved.items()}
+    total = sum(map(len, left.values()))
+    found = 0
+    for message in messages:
+        if message.get("role") != "tool" or not message.get("tool_call_id"):
+            continue
+        expected = left.get(names.get(str(message["tool_call_id"]), ""), [])
+        reply = text_of(message)
+        for position, text in enumerate(expected):
+            if text is not None and yields(reply, str(text)):
+                del expected[position]
+                found += 1
+                break
+    return found, total
+
+
+def flags(messages: Sequence[Mapping[str, Any]]) -> tuple[bool, bool]:
+    """Return whether feedback stands anywhere, and whether it stands after the model's last message."""
+    if messages and messages[-1].get("role") == "tool":
+        return True, True
+    last = max((n for n, message in enumerate(messages) if message.get("role") == "assistant"), default=None)
+    if last is None:
+        return False, False
+    told = [_PHRASE.search(text_of(message)) is not None for message in messages]
+    return any(told), any(told[last + 1 :])
+
+
+def _quoted(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the roles of messages that quote the phrase without being feedback."""
+    found = []
+    for message in messages:
+        text, role = text_of(message), message.get("role")
+        match = _PHRASE.search(text)
+        if match and (role == "assistant" or (role == "tool" and not text.startswith("INSTRUCTION FOLLOWING ERROR:"))):
+            found.append(str(role))
+    return sorted(set(found))
+
+
+def _ending(messages: Sequence[Mapping[str, Any]]) -> str:
+    if not any(message.get("role") == "assistant" for message in messages):
+        return NOTHING
+    match messages[-1].get("role"):
+        case "assistant":
+            return CALLS if calls_of(messages[-1]) else ANSWERED
+        case "tool":
+            return CALLS
+        case _:
+            return RETURNED
+
+
+# --- violations ------------------------------------------------------------------------------------------------------
+
+
+def find_violations(
+    case: ReferenceCase, rounds: Sequence[tuple[AttemptedCall, ...] | str], judge: Judge
+) -> tuple[list[Violation], dict[int, str]]:
+    """Return every violation in the checker's order, and the constraints that cannot be judged, with the reason."""
+    past = Past()
+    found: list[Violation] = []
+    unjudged = {rule.position: rule.why for rule in case.rules if rule.why}
+    for number, given in enumerate(rounds, 1):
+        calls = () if isinstance(given, str) else given
+        one = Round(tuple(Call(call.name) for call in calls), given if isinstance(given, str) else None)
+        if calls and not past.first:
+            for rule in case.rules:
+                if rule.category and rule.constraint.variants:
+                    rule.parameters = read_parameters(rule.constraint, one.names)
+        refused: set[str | None] = set()
+        told: dict[Violation, None] = {}
+        for rule in case.rules:
+            if rule.category is None:
+                continue
+            past.verdict = None
+            if rule.needs_validator and one.response is not None:
+                past.verdict = judge(case.id, rule.position, one.response)
+                if past.verdict is None:
+                    unjudged.setdefault(rule.position, "Its validator returned no verdict.")
+            for breach in rule.category.judge(rule.parameters, past, one).breaches:
+                label = rule.label if rule.needs_validator and rule.label else breach.label
+                if label == _NO_VIOLATION:
+                    continue
+                if breach.call is None:
+                    told.setdefault(Violation(number, None, label, rule.name, rule.position))
+                    continue
+                for position in _sharing(calls, breach.call):
+                    told.setdefault(_of_call(case, number, position, calls, label, rule.name, rule.position))
+                refused.add(calls[breach.call].id)
+        for position, call in enumerate(calls):
+            refusal = published_cctu.check(case.tools, call.name, call.arguments) if call.id not in refused else None
+            for category in refusal.categories if refusal else ():
+                for other in _sharing(calls, position):
+                    told.setdefault(_of_call(case, number, other, calls, LABEL, category, None))
+        found += sorted(told, key=lambda violation: -1 if violation.call is None else violation.call)
+        past.add(one)
+    return found, unjudged
+
+
+def _sharing(calls: Sequence[AttemptedCall], position: int) -> list[int]:
+    """Return the calls of a round that get the feedback to one of them: those with the same id."""
+    given = calls[position].id
+    return [position] if given is None else [n for n, call in enumerate(calls) if call.id == given]
+
+
+def _of_call(
+    case: ReferenceCase, number: int, position: int, calls: Sequence[AttemptedCall], label: str, category: str,
+    constraint: int | None,
+) -> Violation:  # fmt: skip
+    call = calls[position]
+    return Violation(number, position, label, category, constraint, call.name, masked=_is_masked(case, call))
+
+
+def _is_masked(case: ReferenceCase, call: AttemptedCall) -> bool:
+    """Return whether the published generator loses all feedback to a call."""
+    return call.id is None or call.name not in case.codes or not published_cctu.is_json(call.arguments)
+
+
+# --- what became of each constraint ----------------------------------------------------------------------------------
+
+
+def _statuses(
+    case: ReferenceCase,
+    rounds: Sequence[tuple[AttemptedCall, ...] | str],
+    violations: Sequence[Violation],
+    unjudged: Mapping[int, str],
+    *,
+    limit: bool,
+) -> Iterable[ConstraintScore]:
+    for rule in case.rules:
+        own = [one for one in violations if one.constraint == rule.position]
+        at_limit = limit and rule.name == "interaction rounds"
+        yield _status(rule.position, rule.name, own, rounds, limit=at_limit, judged=rule.position not in unjudged)
+    for constraint in toolset_constraints():
+        own = [one for one in violations if one.constraint is None and one.category == constraint.category]
+        yield _status(None, constraint.category or "", own, rounds)
+
+
+def _status(
+    index: int | None,
+    category: str,
+    own: Sequence[Violation],
+    rounds: Sequence[tuple[AttemptedCall, ...] | str],
+    *,
+    limit: bool = False,
+    judged: bool = True,
+) -> ConstraintScore:
+    told = [one for one in own if not one.masked]
+    if limit or any(one.round == len(rounds) for one in told):
+        released = Status.UNSATISFIED
+    else:
+        released = Status.SOFT_SATISFIED if told else Status.SATISFIED
+    strict = Status.SATISFIED
+    if limit or own:
+        strict = Status.SOFT_SATISFIED if not limit and _is_refined(own, rounds) else Status.UNSATISFIED
+    elif not judged:
+        released = strict = Status.UNJUDGED
+    places = dict.fromkeys(one.round for one in told)
+    return ConstraintScore(index, category, len(told), tuple(places), released, strict, len(own) - len(told), limit)
+
+
+def _is_refined(own: Sequence[Violation], rounds: Sequence[tuple[AttemptedCall, ...] | str]) -> bool:
+    """Return whether every violation of one constraint was repaired later."""
+    broken = {(one.round, one.call) for one in own}
+    last: dict[tuple[str, str], int] = {}
+    for one in own:
+        if one.label in _NEVER_REFINED:
+            return False
+        key = (one.label, one.tool if one.label in _BY_TOOL else "")
+        last[key] = max(last.get(key, 0), one.round)
+    for (label, tool), number in last.items():
+        later = list(enumerate(rounds, 1))[number:]
+        if label in _BY_TOOL:
+            repaired = any(
+                call.name == tool and (place, position) not in broken
+                for place, given in later if not isinstance(given, str) for position, call in enumerate(given)
+            )  # fmt: skip
+        elif label == _IN_A_ROUND:
+            repaired = any(not isinstance(given, str) for _, given in later)
+        else:
+            repaired = any(isinstance(given, str) for _, given in later)
+        if not repaired:
+            return False
+    return True
+
+
+def _content_label(stored: Mapping[str, Any]) -> str:
+    """Return the published label of a content constraint, by its native word or its validator's function."""
+    if stored["category"] != "content":
+        return ""
+    words = native(stored).get("label")
+    validator = stored["validator"] or {}
+    known = [words[1] if isinstance(words, list) and len(words) == 2 else "", validator.get("function") or ""]
+    for word in known:
+        if isinstance(word, str) and (label := _CONTENT_LABELS.get(word.strip().lower().removeprefix("validate_"))):
+            return label
+    return ""
+
+
+# --- over a run ------------------------------------------------------------------------------------------------------
+
+OVERALL = "Overall"
+
+
+def summarise(episodes: Sequence[Episode]) -> dict[str, Any]:
+    """Return the figures of a run over its attempts: ``published`` as the evaluator prints them, and ours beside."""
+    groups: dict[str, list[Episode]] = {OVERALL: []}
+    for episode in episodes:
+        groups[OVERALL].append(episode)
+        groups.setdefault(episode.case.data_source, []).append(episode)
+    by_scenario = {name: _scenario(group) for name, group in groups.items()}
+    return {
+        "published": {name: {key: figures[key] for key in ("SR", "PSR")} for name, figures in by_scenario.items()},
+        "by_scenario": by_scenario,
+        "rates": _rates(episodes),
+    }
+
+
+def _scenario(episodes: Sequence[Episode]) -> dict[str, Any]:
+    attempts: dict[int, list[Episode]] = {}
+    for episode in episodes:
+        attempts.setdefault(episode.transcript.attempt, []).append(episode)
+    found: dict[str, Any] = {}
+    for name, reading in (
+        ("SR", Episode.sr), ("PSR", Episode.psr), ("strict_SR", Episode.strict_sr), ("strict_PSR", Episode.strict_psr),
+    ):  # fmt: skip
+        shares = [100 * sum(map(reading.__get__, group)) / len(group) for group in attempts.values()]
+        found[name] = _mean_and_deviation(shares)
+        found[f"{name}_by_attempt"] = [round(share, 2) for share in shares]
+    found["episodes"] = len(episodes)
+    found["episodes_with_violation"] = sum(episode.violated for episode in episodes)
+    return found
+
+
+def _mean_and_deviation(shares: Sequence[float]) -> str:
+    """Return the mean and the population deviation over attempts."""
+    if not shares:
+        return ""
+    mean = sum(shares) / len(shares)
+    deviation = (sum((share - mean) ** 2 for share in shares) / len(shares)) ** 0.5
+    return f"{mean:.2f} ± {deviation:.2f}"
+
+
+def _rates(episodes: Sequence[Episode]) -> dict[str, Any]:
+    """Return, by category, how many transcripts of cases that have it violated and refined it.
+
+    The denominators are ours: violation rate of all carriers, refinement rate of the violated. The constraints of one
+    category in a case are one carrier: violated if one is, refined if all that were broken are.
+    """
+    carriers = Counter[str]()
+    counts: dict[str, Counter[str]] = {}
+    for episode in episodes:
+        groups: dict[str, list[ConstraintScore]] = {}
+        for one in episode.constraints:
+            groups.setdefault(one.category, []).append(one)
+        for category, group in groups.items():
+            carriers[category] += 1
+            for prefix, statuses in (
+                ("", [one.released for one in group]), ("strict_", [one.strict for one in group]),
+            ):  # fmt: skip
+                broken = [one for one in statuses if one in (Status.SOFT_SATISFIED, Status.UNSATISFIED)]
+                tally = counts.setdefault(category, Counter())
+                tally[f"{prefix}violated"] += bool(broken)
+                tally[f"{prefix}refined"] += bool(broken) and Status.UNSATISFIED not in broken
+    return {
+        category: {
+            "carriers": carriers[category],
+            **{
+                f"{prefix}{name}": tally[f"{prefix}{name}"]
+                for prefix in ("", "strict_") for name in ("violated", "refined")
+            },
+            **{
+                f"{prefix}{name}_rate": _rate(tally[f"{prefix}{of}"], total)
+                for prefix in ("", "strict_")
+                for name, of, total in (
+                    ("violation", "violated", carriers[category]), ("refinement", "refined", tally[f"{prefix}violated"]),
+                )
+            },
+        }
+        for category in (one.id for one in categories())
+        if (tally := counts.get(category)) is not None
+    }  # fmt: skip
+
+
+def _rate(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 2) if whole else None
