@@ -12,7 +12,7 @@ from annotator.core.sandbox import Call, CallResult, Expected, SandboxUnavailabl
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.text import message
-from annotator.core.validators import read_form
+from annotator.core.validators.sources import NoSource, source_of
 from annotator.errors import Conflict, Invalid
 from annotator.models import Replay
 from annotator.services.dialogues.replays import document_of, key_of
@@ -103,18 +103,10 @@ class SandboxRunner:
 
     def judge(self, position: int, responses: Sequence[str]) -> Sequence[Returned]:
         """See ``Runner``."""
-        validator = self.document["constraints"][position]["validator"]
-        function = validator["function"] or "validate"
-        if validator["code"] is not None:
-            source = validator["code"]
-        elif validator["form"] is not None:
-            try:
-                form, parameters = read_form(validator["form"], validator["parameters"] or {})
-            except SchemaProblem as problem:
-                return [Returned("no_code", message=problem.problems[0].message) for _ in responses]
-            source = form.source(parameters, function)
-        else:
-            return [Returned("no_code", message="It has no code and is not a built-in validator.") for _ in responses]
+        try:
+            source, function = source_of(self.document["constraints"][position]["validator"])
+        except NoSource as why:
+            return [Returned("no_code", message=str(why)) for _ in responses]
         if self._late():
             return [Returned("not_tried", message=_OUT_OF_TIME) for _ in responses]
         results = self.sandbox.run(source, function, [Call((response,)) for response in responses])

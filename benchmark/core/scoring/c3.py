@@ -6,9 +6,8 @@ The code has no challenges, VF or DDD: these follow the paper.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
@@ -16,8 +15,8 @@ from benchmark.core.formats.labels import C3_WORDS
 from benchmark.core.scoring.arguments import published_c3
 from benchmark.core.scoring.arguments.published_c3 import CallScore, Unreadable, read_arguments
 from benchmark.core.scoring.counts import Tally
-from benchmark.core.scoring.legal import LegalWalk, follow
-from benchmark.core.scoring.predictions import PredictedCall, Prediction, Round
+from benchmark.core.scoring.legal import LegalWalk, follow, follow_strictly
+from benchmark.core.scoring.predictions import EMPTY, PredictedCall, Round
 from benchmark.core.scoring.references import Node, ReferenceDialogue, ReferenceTask, switches
 from benchmark.core.scoring.walk import Walk, walk
 
@@ -54,29 +53,40 @@ _FILTERED = "filter_by_prompt"
 
 @dataclass(frozen=True, slots=True)
 class WrongCall:
-    """A call below ``RIGHT``: the reply it is in, and its score against the last reference call looked at."""
+    """A call below ``RIGHT``: its tool and reply, and its score against the last reference call looked at."""
 
     round: int
-    call: PredictedCall
+    tool: str
     against: CallScore
 
     def as_json(self) -> dict[str, Any]:
-        return {"tool": self.call.name, "scores": {name: round(score, 6) for name, score in self.against.arguments.items()}}
+        return {"tool": self.tool, "scores": {name: round(score, 6) for name, score in self.against.arguments.items()}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """The score of one entry. ``unreadable``: its arguments could not be compared, so it counts as wrong by names."""
+    """The score of one entry.
+
+    ``action_right``: right by names. ``unreadable``: the arguments could not be compared, so the entry counts as wrong
+    by names. ``rounds``: replies looked at. ``progress``: nodes done as the published AP counts them, None unless the
+    topology is serial or both. ``history``: whether the model saw the calls of earlier tasks.
+    """
 
     run: str
     dialogue: ReferenceDialogue
     index: int
-    rounds: Sequence[Round]
-    walk: Walk
+    action_right: bool
+    optimal_by_names: bool
     unreadable: bool
     wrong: Sequence[WrongCall]
+    rounds: int
+    error_type: str | None
+    progress: int | None
+    topology: str | None
     history: str
-    legal: LegalWalk | None = field(default=None)
+    legal: LegalWalk | None = None
+    #: Whether it is right as in the paper with arguments that equal the reference's.
+    strict: bool | None = None
 
     @property
     def task(self) -> ReferenceTask:
@@ -84,7 +94,7 @@ class Entry:
 
     @property
     def right_by_names(self) -> bool:
-        return self.walk.right and not self.unreadable
+        return self.action_right and not self.unreadable
 
     @property
     def right(self) -> bool:
@@ -97,40 +107,11 @@ class Entry:
     @property
     def optimal(self) -> bool:
         """As the published OP counts it: right, in the fewest batches."""
-        return self.right and self.walk.optimal
-
-    @cached_property
-    def error_type(self) -> str | None:
-        if self.right:
-            return None
-        if self.right_by_names:
-            found = min(self.wrong, key=lambda wrong: wrong.round).against.errors
-            return next((kind for kind in ARGUMENT_ERRORS if kind in found), published_c3.WRONG_VALUE)
-        return _action_error(self.task, self.dialogue, self.used)
+        return self.right and self.optimal_by_names
 
     @property
     def class9(self) -> str | None:
         return CLASS9.get(self.error_type or "")
-
-    @property
-    def used(self) -> list[Round]:
-        """The replies that were looked at; those that are missing are empty."""
-        return [*self.rounds[: self.walk.rounds], *[Round()] * (self.walk.rounds - len(self.rounds))]
-
-    @cached_property
-    def topology(self) -> str | None:
-        return topology(self.task.nodes)
-
-    @property
-    def progress(self) -> int | None:
-        """Nodes done as the published AP counts them: see ``scoring_c3``'s AP in docs/scoring.md."""
-        if self.topology not in (SERIAL, BOTH):
-            return None
-        if self.right:
-            return len(self.task.nodes)
-        used = self.used
-        counted = used if self.wrong else used[:-1]
-        return sum(len(one.calls) or 1 for one in counted)
 
     @property
     def messages_length(self) -> int:
@@ -144,20 +125,21 @@ class Entry:
 
     @property
     def turn_subtype(self) -> str | None:
+        """The kind of hidden information; the published code's default is long-range."""
         return (self.task.c3_information or "长期记忆") if self.task.hides else None
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        found = {
             "run": self.run,
             "dialogue": self.dialogue.id,
             "task": self.index,
             "label": self.label,
-            "action_label": CORRECT if self.walk.right else ERROR,
+            "action_label": CORRECT if self.action_right else ERROR,
             "arguments_unreadable": self.unreadable,
-            "is_optimal": self.walk.optimal,
+            "is_optimal": self.optimal_by_names,
             "error_type": self.error_type,
             "class9": self.class9,
-            "rounds": self.walk.rounds,
+            "rounds": self.rounds,
             "messages_length": self.messages_length,
             "topology": self.topology,
             "progress": self.progress,
@@ -166,16 +148,7 @@ class Entry:
             "turn_subtype": self.turn_subtype,
             "bad_calls": [wrong.as_json() for wrong in self.wrong],
         }
-
-
-def score_dialogue(
-    run: str, dialogue: ReferenceDialogue, predictions: Mapping[int, Prediction], history: str = CALLS
-) -> list[Entry]:
-    """Return the score of every entry; one without a prediction counts as an empty reply. Raises UnusableReference."""
-    return [
-        score_task(run, dialogue, index, predictions[index].rounds if index in predictions else (), history)
-        for index in range(len(dialogue.tasks))
-    ]
+        return found | self.legal.as_json(self.task, strict=self.strict) if self.legal else found
 
 
 def score_task(
@@ -198,8 +171,33 @@ def score_walked(
             wrong = _wrong_calls(task, dialogue, rounds[: walked.rounds])
         except Unreadable:
             unreadable = True
-    read = follow(task, rounds, lambda call, due: _same(dialogue, call, due)) if legal else None
-    return Entry(run, dialogue, index, rounds, walked, unreadable, wrong, history, read)
+    used = [*rounds[: walked.rounds], *[EMPTY] * (walked.rounds - len(rounds))]
+    error_type = None
+    if unreadable or not walked.right:
+        error_type = _action_error(task, dialogue, used)
+    elif wrong:
+        found = min(wrong, key=lambda one: one.round).against.errors
+        error_type = next((kind for kind in ARGUMENT_ERRORS if kind in found), published_c3.WRONG_VALUE)
+    shape = topology(task.nodes)
+    progress = _progress(task, used, wrong, right=error_type is None) if shape in (SERIAL, BOTH) else None
+    return Entry(
+        run=run, dialogue=dialogue, index=index, action_right=walked.right, optimal_by_names=walked.optimal,
+        unreadable=unreadable, wrong=wrong, rounds=walked.rounds, error_type=error_type, progress=progress,
+        topology=shape, history=history,
+        legal=follow(task, rounds, lambda call, due: _same(dialogue, call, due)) if legal else None,
+        strict=follow_strictly(task, rounds) if legal else None,
+    )  # fmt: skip
+
+
+def _progress(task: ReferenceTask, used: Sequence[Round], wrong: Sequence[WrongCall], *, right: bool) -> int:
+    """Return the nodes that the published AP counts.
+
+    All of a right entry; else the calls of every reply but the last, a text counting as one, and of the last too if
+    only arguments are wrong.
+    """
+    if right:
+        return len(task.nodes)
+    return sum(len(one.calls) or 1 for one in (used if wrong else used[:-1]))
 
 
 def _same(dialogue: ReferenceDialogue, call: PredictedCall, reference: Any) -> bool:
@@ -230,7 +228,7 @@ def _wrong_calls(task: ReferenceTask, dialogue: ReferenceDialogue, rounds: Seque
             scores = [published_c3.compare(function, arguments, node.arguments) for node in left]
             best = max(range(len(scores)), key=lambda i: scores[i].score)
             if not scores[best].right:
-                found.append(WrongCall(number, call, scores[-1]))
+                found.append(WrongCall(number, name, scores[-1]))
             del left[best]
     return found
 
@@ -293,19 +291,20 @@ def topology(nodes: Sequence[Node]) -> str | None:
 # --- over a run ------------------------------------------------------------------------------------------------------
 
 
-def summarise(entries: Sequence[Entry], missing: Sequence[ReferenceDialogue]) -> dict[str, Any]:
+def summarise(entries: Sequence[Entry], missing: Sequence[tuple[ReferenceDialogue, int]]) -> dict[str, Any]:
     """Return the figures of a run: ``published`` like the published metric dictionary, and whole numbers behind them.
 
-    ``missing``: dialogues without any prediction, which the published code leaves out of every denominator.
+    ``missing``: entries without a prediction, which the published code leaves out of every denominator.
     """
     counts = _counts(entries)
     right, of = counts["all"]
+    there = {entry.dialogue.id for entry in entries}
     return {
         "published": _published(entries),
         "counts": counts,
         "arguments_unreadable": sum(entry.unreadable for entry in entries),
-        "dialogues_without_prediction": len(missing),
-        "all_if_missing_is_wrong": [right, of + sum(len(dialogue.tasks) for dialogue in missing)],
+        "dialogues_without_prediction": len({dialogue.id for dialogue, _ in missing} - there),
+        "all_if_missing_is_wrong": [right, of + len(missing)],
     }
 
 
@@ -345,7 +344,16 @@ def _challenges(entry: Entry) -> Iterator[str]:
 def _counts(entries: Sequence[Entry]) -> dict[str, Any]:
     tallies = {
         name: Tally()
-        for name in ("type", "type_by_names", "layer", "matrix", "topology", "progress", "nodes_matched_ours", "optimal")
+        for name in (
+            "type",
+            "type_by_names",
+            "layer",
+            "matrix",
+            "topology",
+            "progress",
+            "nodes_matched_ours",
+            "optimal",
+        )
     }
     for entry in entries:
         for name, cell in cells(entry):
@@ -392,9 +400,7 @@ def _published(entries: Sequence[Entry]) -> dict[str, Any]:
         **{f"{kind}_tools_rate": _rate(*by_topology[kind]) for kind in (COMBINE, SERIAL, BOTH)},
         "serial_complete_rate": {cell: _rate(*progress[cell]) for cell in ("sum", SERIAL, BOTH)},
         "best_optical_rate": {cell: _rate(*optimal[cell]) for cell in ("sum", COMBINE, BOTH)},
-        "error_type_analysis": {
-            kind: float(f"{errors[kind] / (errors.total() + EPSILON):.6}") for kind in ERROR_TYPES
-        },
+        "error_type_analysis": {kind: float(f"{errors[kind] / (errors.total() + EPSILON):.6}") for kind in ERROR_TYPES},
         "turn_type_rate": {cell: _rate(*count) for cell, count in turns.items()},
         "turn_subtype_rate": {cell: _rate(*count) for cell, count in subtypes.items()},
     }

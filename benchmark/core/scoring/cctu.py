@@ -20,6 +20,7 @@ from annotator.core.constraints.reading_case import constraints_of
 from annotator.core.constraints.replay import Status
 from annotator.core.constraints.resource import RoundBounds
 from annotator.core.constraints.rounds import Call, Past, Round, Verdict
+from annotator.core.constraints.solving import text_of as text_of_value
 from annotator.core.constraints.solving import yields
 from annotator.core.constraints.taxonomy import Category, categories, find_category, read_parameters
 from annotator.core.constraints.toolset import toolset_constraints
@@ -29,6 +30,7 @@ from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.native_remainder import native
 from benchmark.core.scoring.arguments import published_cctu
 from benchmark.core.scoring.arguments.published_cctu import LABEL
+from benchmark.core.scoring.references import UnusableReference
 from benchmark.core.scoring.transcripts import AttemptedCall, Transcript, calls_of, text_of
 
 #: The published ceiling of rounds.
@@ -100,14 +102,16 @@ class Rule:
 
 
 class ReferenceCase:
-    """A case as the scorer reads it."""
+    """A case as the scorer reads it. Raises UnusableReference if it does not say what must be found."""
 
     def __init__(self, dialogue: ReadDialogue) -> None:
         document = dialogue.document
         self.id = dialogue.external_id
         self.document = document
         self.scenario = document["scenario"]
-        self.unsolved: Mapping[str, Sequence[Any]] = document["unsolved_set"] or {}
+        if document["unsolved_set"] is None:
+            raise UnusableReference(f"Case {self.id} has no unsolved set that can be read, so nothing can be solved.")
+        self.unsolved: Mapping[str, Sequence[Any]] = document["unsolved_set"]
         self.rules = [
             Rule(position, constraint, stored)
             for position, (constraint, stored) in enumerate(
@@ -265,11 +269,16 @@ def solve(messages: Sequence[Mapping[str, Any]], unsolved: Mapping[str, Any]) ->
         expected = left.get(names.get(str(message["tool_call_id"]), ""), [])
         reply = text_of(message)
         for position, text in enumerate(expected):
-            if text is not None and yields(reply, str(text)):
+            if holds(reply, text):
                 del expected[position]
                 found += 1
                 break
     return found, total
+
+
+def holds(reply: Any, expected: Any) -> bool:
+    """Return whether a reply yields an expected text; null is never found."""
+    return expected is not None and yields(text_of_value(reply), str(expected))
 
 
 def flags(messages: Sequence[Mapping[str, Any]]) -> tuple[bool, bool]:
@@ -444,7 +453,7 @@ def _content_label(stored: Mapping[str, Any]) -> str:
     """Return the published label of a content constraint, by its native word or its validator's function."""
     if stored["category"] != "content":
         return ""
-    words = native(stored).get("label")
+    words = native(dict(stored)).get("label")
     validator = stored["validator"] or {}
     known = [words[1] if isinstance(words, list) and len(words) == 2 else "", validator.get("function") or ""]
     for word in known:
@@ -518,24 +527,19 @@ def _rates(episodes: Sequence[Episode]) -> dict[str, Any]:
                 tally = counts.setdefault(category, Counter())
                 tally[f"{prefix}violated"] += bool(broken)
                 tally[f"{prefix}refined"] += bool(broken) and Status.UNSATISFIED not in broken
-    return {
-        category: {
-            "carriers": carriers[category],
-            **{
-                f"{prefix}{name}": tally[f"{prefix}{name}"]
-                for prefix in ("", "strict_") for name in ("violated", "refined")
-            },
-            **{
-                f"{prefix}{name}_rate": _rate(tally[f"{prefix}{of}"], total)
-                for prefix in ("", "strict_")
-                for name, of, total in (
-                    ("violation", "violated", carriers[category]), ("refinement", "refined", tally[f"{prefix}violated"]),
-                )
-            },
-        }
-        for category in (one.id for one in categories())
-        if (tally := counts.get(category)) is not None
-    }  # fmt: skip
+    found = {}
+    for category in (one.id for one in categories()):
+        if category in counts:
+            tally, whole = counts[category], carriers[category]
+            rates: dict[str, Any] = {"carriers": whole}
+            for prefix in ("", "strict_"):
+                rates |= {f"{prefix}{name}": tally[f"{prefix}{name}"] for name in ("violated", "refined")}
+            for prefix in ("", "strict_"):
+                violated = tally[f"{prefix}violated"]
+                rates[f"{prefix}violation_rate"] = _rate(violated, whole)
+                rates[f"{prefix}refinement_rate"] = _rate(tally[f"{prefix}refined"], violated)
+            found[category] = rates
+    return found
 
 
 def _rate(part: int, whole: int) -> float | None:

@@ -13,11 +13,15 @@ from annotator.core.graph.dag import positions
 from annotator.core.graph.enumeration import ready_mask
 from annotator.core.graph.matching import Deviation, MatchState
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
+from benchmark.core.scoring.arguments.strict import same
 from benchmark.core.scoring.predictions import EMPTY, PredictedCall, Round
-from benchmark.core.scoring.references import ReferenceTask
+from benchmark.core.scoring.references import ReferenceTask, UnusableReference
 
 #: Whether a predicted call's arguments do what those of a reference call of the same tool do.
 Judge = Callable[[PredictedCall, Any], bool]
+
+#: Most sets of nodes that may be done after the same number of rounds.
+MAX_STATES = 5_000
 
 #: A model cannot write these names, so a call is never taken for a question or an answer.
 _ASK, _ANSWER = f"\0{ASK}", f"\0{ANSWER}"
@@ -25,7 +29,7 @@ _ASK, _ANSWER = f"\0{ASK}", f"\0{ANSWER}"
 
 @dataclass(frozen=True, slots=True)
 class LegalWalk:
-    """``matched``: nodes done before the first deviation, the answer included. ``batches``: what each reply was."""
+    """``matched``: nodes done before the first deviation, the answer included. ``rounds``: replies looked at."""
 
     right: bool
     matched: int
@@ -34,9 +38,18 @@ class LegalWalk:
     deviation: Deviation | None
     rounds: int
 
-    @property
-    def label(self) -> str:
-        return "correct" if self.right else "error"
+    def as_json(self, task: ReferenceTask, *, strict: bool | None) -> dict[str, Any]:
+        return {
+            "ours": {
+                "label": "correct" if self.right else "error",
+                "matched": self.matched,
+                "optimal": self.optimal,
+                "fewest_rounds": self.fewest_rounds,
+                "published_fewest": task.published_fewest,
+            },
+            "strict": {"label": "correct" if strict else "error"},
+            "deviation": self.deviation.sentence if self.deviation else None,
+        }
 
 
 def follow(task: ReferenceTask, rounds: Sequence[Round], judge: Judge) -> LegalWalk:
@@ -47,9 +60,7 @@ def follow(task: ReferenceTask, rounds: Sequence[Round], judge: Judge) -> LegalW
             {"id": str(position), "name": node.name if node.is_call else f"\0{node.name}", "arguments": node.arguments}
             for position, node in enumerate(task.nodes)
         ],
-        lambda predicted, reference: (
-            predicted["call"] is None or judge(predicted["call"], reference["arguments"])
-        ),
+        lambda predicted, reference: predicted["call"] is None or judge(predicted["call"], reference["arguments"]),
     )
     state, used = matcher.start(), 0
     right = False
@@ -77,7 +88,8 @@ def _reason(matcher: Matcher, state: MatchState, right: bool) -> Deviation | Non
 
 
 def fewest_rounds(task: ReferenceTask) -> int:
-    """Return the fewest rounds of a task, with each question and the answer alone in its round.
+    """Return the fewest rounds of a task, with each question and the answer alone in its round. Raises
+    UnusableReference.
 
     All ready calls in one round are never worse than some of them, so each round is that, or one ready text.
     """
@@ -91,5 +103,12 @@ def fewest_rounds(task: ReferenceTask) -> int:
             if ready & calls:
                 following.add(done | ready & calls)
             following |= {done | 1 << position for position in positions(ready & ~calls)}
+        if len(following) > MAX_STATES:
+            raise UnusableReference(f"{task.where} has too many questions that can be asked in any order.")
         states, rounds = following, rounds + 1
     return rounds
+
+
+def follow_strictly(task: ReferenceTask, rounds: Sequence[Round]) -> bool:
+    """Return whether a prediction is right with arguments that equal the reference's. Raises UnusableReference."""
+    return follow(task, rounds, lambda call, reference: same(call.arguments, reference)).right

@@ -1,7 +1,7 @@
 """Predictions of models for multi-turn dialogues, in the neutral format.
 
-One object per line: ``{"run", "dialogue", "task", "rounds": [{"calls": [{"name", "arguments"}], "content", "error"}]}``.
-``task`` counts from 0. ``arguments`` is an object, or a text that keeps the model's own spelling. ``error`` is null,
+One object per line: ``{"run", "dialogue", "task", "rounds"}``, a round ``{"calls": [{"name", "arguments"}], "content",
+"error"}``. ``task`` counts from 0. ``arguments`` is an object, or a text that keeps the model's own spelling. ``error`` is null,
 ``malformed_calls`` or ``request_failed``.
 """
 
@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
 
 #: Bounds of one prediction: more is a bad record, not a model's answer.
 MAX_ROUNDS = 200

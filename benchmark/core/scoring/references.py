@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from annotator.core.graph import Graph
@@ -41,7 +42,7 @@ class ReferenceTask:
         self.where = where
         self.policy: str | None = task["policy"]
         self.information: str | None = task["information"]
-        stored = native(task).get("label")
+        stored = native(dict(task)).get("label")
         self.label: str | None = stored if isinstance(stored, str) else wild_policy_word(dict(task), stored)
         self.native_information: str | None = task["native_information"]
         self.nodes = tuple(_read_node(node, where) for node in write_nodes(dict(task), full=True))
@@ -125,7 +126,7 @@ class ReferenceDialogue:
 
 def switches(policies: Sequence[str | None]) -> int:
     """Return how often the policy changes from one task to the next (PTF)."""
-    return sum(one != other for one, other in zip(policies, policies[1:], strict=False))
+    return sum(one != other for one, other in pairwise(policies))
 
 
 def _read_node(node: Mapping[str, Any], where: str) -> Node:

@@ -5,8 +5,10 @@ may be missing or given twice, contents may be null or lists of parts; everythin
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from annotator.core.constraints.rounds import without_thinking
 
 #: Bounds of one transcript.
 MAX_MESSAGES = 1_000
@@ -41,6 +43,18 @@ class Transcript:
             for message in self.messages
             if message.get("role") == "assistant"
         ]
+
+    def without_thinking(self) -> "Transcript":
+        """Return the transcript without what the model wrote between ``<think>`` and ``</think>``."""
+        return replace(
+            self,
+            messages=[
+                {**message, "content": without_thinking(text)}
+                if message.get("role") == "assistant" and isinstance(text := message.get("content"), str)
+                else message
+                for message in self.messages
+            ],
+        )
 
 
 def read_transcript(record: Any, run: str = "") -> Transcript:

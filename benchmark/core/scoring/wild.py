@@ -16,10 +16,10 @@ from benchmark.core.scoring import c3
 from benchmark.core.scoring.arguments import published_wild
 from benchmark.core.scoring.arguments.published_wild import Outcome
 from benchmark.core.scoring.counts import Tally, rate
-from benchmark.core.scoring.legal import LegalWalk, follow
-from benchmark.core.scoring.predictions import PredictedCall, Prediction, Round
+from benchmark.core.scoring.legal import LegalWalk, follow, follow_strictly
+from benchmark.core.scoring.predictions import PredictedCall, Round
 from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask, switches
-from benchmark.core.scoring.walk import Step, Walk, walk
+from benchmark.core.scoring.walk import Step, walk
 
 CORRECT, ERROR = "correct", "error"
 MULTI = ("Parallel Multi-Tool", "Sequential Multi-Tool", "Mixed Multi-Tool")
@@ -49,15 +49,24 @@ class CheckedStep:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The score of one task. ``legal`` is the paper's reading, ``c3`` that of C3-Bench's code."""
+    """The score of one task.
+
+    ``action_right``: right by names. ``stop``: why the walk by names ended, None if right. ``legal`` is the paper's
+    reading, ``c3`` that of C3-Bench's code.
+    """
 
     run: str
     dialogue: ReferenceDialogue
     index: int
-    walk: Walk
+    action_right: bool
+    optimal_by_names: bool
+    stop: str | None
+    rounds: int
     arguments: CheckedStep | None
     legal: LegalWalk
-    c3: "c3.Entry"
+    #: Whether it is right as in the paper with arguments that equal the reference's.
+    strict: bool
+    c3: c3.Entry
 
     @property
     def task(self) -> ReferenceTask:
@@ -65,17 +74,16 @@ class Entry:
 
     @property
     def right(self) -> bool:
-        return self.walk.right and self.arguments is None
+        return self.action_right and self.arguments is None
 
     @property
     def optimal(self) -> bool:
-        return self.right and self.walk.optimal
+        return self.right and self.optimal_by_names
 
     @property
     def steps_counted(self) -> int:
         """The replies that the published AP counts: the one after a step with wrong arguments is dropped."""
-        dropped = self.arguments is not None and self.arguments.step + 1 < self.walk.rounds
-        return self.walk.rounds - dropped
+        return self.rounds - (self.arguments is not None and self.arguments.step + 1 < self.rounds)
 
     @property
     def information(self) -> str | None:
@@ -87,40 +95,17 @@ class Entry:
             "dialogue": self.dialogue.id,
             "task": self.index,
             "label": CORRECT if self.right else ERROR,
-            "action_label": CORRECT if self.walk.right else ERROR,
+            "action_label": CORRECT if self.action_right else ERROR,
             "is_optimal": self.optimal,
-            "is_optimal_by_names": self.walk.optimal,
-            "stop": self.walk.stop,
-            "steps": self.walk.rounds,
+            "is_optimal_by_names": self.optimal_by_names,
+            "stop": self.stop,
+            "steps": self.rounds,
             "steps_counted": self.steps_counted,
             "nodes": len(self.task.nodes),
             "arguments": self.arguments.as_json() if self.arguments else None,
-            "ours": legal_json(self.legal, self.task),
+            **self.legal.as_json(self.task, strict=self.strict),
             "c3": {"label": self.c3.label, "error_type": self.c3.error_type, "class9": self.c3.class9},
-            "deviation": self.legal.deviation.sentence if self.legal.deviation else None,
         }
-
-
-def legal_json(legal: LegalWalk, task: ReferenceTask) -> dict[str, Any]:
-    return {
-        "label": legal.label,
-        "matched": legal.matched,
-        "optimal": legal.optimal,
-        "fewest_rounds": legal.fewest_rounds,
-        "published_fewest": task.published_fewest,
-    }
-
-
-def score_dialogue(
-    run: str, dialogue: ReferenceDialogue, predictions: Mapping[int, Prediction], history: str = "calls"
-) -> list[Entry]:
-    """Return the score of every task; a task without a prediction counts as an empty reply. Raises
-    UnusableReference.
-    """
-    return [
-        score_task(run, dialogue, index, predictions[index].rounds if index in predictions else (), history)
-        for index in range(len(dialogue.tasks))
-    ]
 
 
 def score_task(
@@ -135,8 +120,10 @@ def score_task(
         return published_wild.compare(functions.get(call.name), call.arguments, reference).correct
 
     return Entry(
-        run, dialogue, index, walked, _first_wrong(walked.steps, task, functions), follow(task, rounds, judge),
-        c3.score_walked(run, dialogue, index, rounds, walked, history),
+        run=run, dialogue=dialogue, index=index, action_right=walked.right, optimal_by_names=walked.optimal,
+        stop=walked.stop, rounds=walked.rounds, arguments=_first_wrong(walked.steps, task, functions),
+        legal=follow(task, rounds, judge), strict=follow_strictly(task, rounds),
+        c3=c3.score_walked(run, dialogue, index, rounds, walked, history),
     )  # fmt: skip
 
 
@@ -144,7 +131,9 @@ def _first_wrong(
     steps: Iterable[Step], task: ReferenceTask, functions: Mapping[str, Mapping[str, Any]]
 ) -> CheckedStep | None:
     for number, step in enumerate(steps):
-        due = sorted((task.nodes[i].name, json.dumps(task.nodes[i].arguments, ensure_ascii=False), i) for i in step.nodes)
+        due = sorted(
+            (task.nodes[i].name, json.dumps(task.nodes[i].arguments, ensure_ascii=False), i) for i in step.nodes
+        )
         if not due or min(name for name, _, _ in due) in (ASK, ANSWER):
             continue
         made = sorted((call.name, call.arguments) for call in step.calls)
@@ -261,7 +250,8 @@ def _published(entries: Sequence[Entry], sessions: Mapping[str, bool]) -> dict[s
         "turn_subtype_info": _accuracies(subtypes),
         "optimal_info": _accuracies(optimal),
         "progress_info": {
-            cell: {"rate": rate(done, of), "complete_step": done, "total_step": of} for cell, (done, of) in progress.items()
+            cell: {"rate": rate(done, of), "complete_step": done, "total_step": of}
+            for cell, (done, of) in progress.items()
         },
     }
 

@@ -11,11 +11,12 @@ from annotator.core.composites.delays import Delay, read_delay
 from annotator.core.composites.dialogue import Dialogue, play
 from annotator.core.composites.reference import play_reference
 from annotator.core.composites.running import running
-from annotator.core.execution.async_rows import NotASingleTask, SingleRow
-from annotator.core.execution.running import Runner, execute
+from annotator.core.execution.async_rows import NotASingleTask
+from annotator.core.execution.running import Runner
 from annotator.core.sandbox import Sandbox, SandboxUnavailable
 from annotator.management.base import REFUSED, SentenceCommand, Stop
 from annotator.management.single_tasks import read_rows, read_singles, read_toolsets
+from benchmark.core.scoring.async_runs import gold_of
 from benchmark.core.scoring.delayed import GoldTask, score_dialogue
 
 REFERENCE = "reference"
@@ -124,13 +125,6 @@ class Command(SentenceCommand):
             ],
             "scores": score.as_json(),
         }
-
-
-def gold_of(single: SingleRow, runner: Runner) -> GoldTask:
-    """Return the gold of a single task by running it."""
-    execution = execute(runner, single.tool, single.start, single.calls, twice=False)
-    results = [outcome.result for outcome in execution.outcomes]
-    return GoldTask(single.calls, results, execution.initial_sha256, execution.final_sha256, single.toolset.schemas)
 
 
 def _messages(turns: list[Any]) -> Iterator[str]:

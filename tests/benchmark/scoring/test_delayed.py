@@ -11,8 +11,8 @@ from annotator.core.composites.running import running
 from annotator.core.execution.async_rows import read_single, read_toolset
 from annotator.core.sandbox import Sandbox, ToolCall
 from annotator.management.single_tasks import read_rows
+from benchmark.core.scoring.async_runs import gold_of
 from benchmark.core.scoring.delayed import Agreement, GoldTask, Label, macro_f1, score_dialogue, summarise
-from benchmark.management.commands.play_composite import gold_of
 
 SCHEMAS = {
     "read": {"properties": {"key": {}, "unit": {"default": 1}}, "required": ["key"]},

@@ -49,7 +49,9 @@ def read_arguments(text: str) -> dict[str, Any]:
     return value
 
 
-def compare(function: Mapping[str, Any] | None, predicted: Mapping[str, Any], reference: Mapping[str, Any]) -> CallScore:
+def compare(
+    function: Mapping[str, Any] | None, predicted: Mapping[str, Any], reference: Mapping[str, Any]
+) -> CallScore:
     """Compare the arguments of a call with those of a reference call. Raises Unreadable."""
     parameters = (function or {}).get("parameters")
     if not isinstance(parameters, Mapping):
@@ -74,6 +76,8 @@ def compare(function: Mapping[str, Any] | None, predicted: Mapping[str, Any], re
                 scores[name], found = _value(value, reference[name], properties[name])
             except TextsTooLong:
                 scores[name], found = 0, [WRONG_VALUE]
+            except RecursionError:
+                raise Unreadable from None
         else:
             scores[name], found = _without_reference(value, properties[name])
         errors += found

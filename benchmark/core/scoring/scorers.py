@@ -1,0 +1,330 @@
+"""One scorer a family: takes records of predictions one by one, gives entries, then a summary.
+
+A scorer keeps what it needs for the summary, not the predictions. Records that cannot be read, entries given twice and
+entries that the references do not have are refused with ``Refused``; the first prediction of an entry counts.
+"""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from benchmark.core.scoring import c3, cctu, wild
+from benchmark.core.scoring.arguments import COMPARERS
+from benchmark.core.scoring.arguments.similarity import require_libraries
+from benchmark.core.scoring.predictions import NotAPrediction, Prediction
+from benchmark.core.scoring.published_results import read_predictions
+from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
+from benchmark.core.scoring.statistics import add_up, over_attempts, share
+from benchmark.core.scoring.transcripts import NotATranscript, Transcript, read_transcript
+from benchmark.core.scoring.verdicts import Verdicts
+from reviews.core.agreement.figures import Figure
+
+#: Cells that have no interval of their own: there are hundreds of them, most with a handful of entries.
+_WITHOUT_INTERVAL = frozenset(("route", "matrix", "messages_length"))
+
+
+class Refused(ValueError):
+    """A record that is not scored; ``kind`` is “problem”, “foreign” or “doubled”."""
+
+    def __init__(self, kind: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+
+
+class Scorer(ABC):
+    """Scores the predictions of one family against its references."""
+
+    #: Names of the comparers of arguments that decide this family's scores.
+    comparers: tuple[str, ...] = ()
+
+    def versions(self) -> dict[str, int]:
+        return {name: COMPARERS[name] for name in self.comparers}
+
+    @abstractmethod
+    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+        """Yield the entries of a record, and what of it was refused. ``run``: its run if it names none."""
+
+    def finish(self) -> Iterator[dict[str, Any] | Refused]:
+        """Yield the entries that could only be scored at the end."""
+        yield from ()
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Return the figures over everything added."""
+
+    @property
+    @abstractmethod
+    def missing(self) -> int:
+        """Entries of the references without a prediction, over all runs."""
+
+
+class MultiTurnScorer(Scorer):
+    """Scores wild, c3 and mmtb. ``runs``: run → its language and history, where they are not the default."""
+
+    def __init__(
+        self,
+        family: str,
+        references: Iterable[ReferenceDialogue],
+        *,
+        language: str | None = None,
+        runs: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        require_libraries()
+        self.family = family
+        self.language = language
+        self.runs = runs or {}
+        self.references: dict[str, dict[str, ReferenceDialogue]] = defaultdict(dict)
+        for reference in references:
+            self.references[reference.language][reference.id] = reference
+        self._entries: dict[str, dict[tuple[str, int], Any]] = {}
+        self._doubled: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        self.comparers = (*(("published-wild",) if family == "wild" else ()), "published-c3", "strict")
+
+    def language_of(self, run: str) -> str:
+        """Return the language that a run is scored in."""
+        stated = self.language or self.runs.get(run, {}).get("language")
+        if stated:
+            return str(stated)
+        return "en" if "en" in self.references or not self.references else next(iter(self.references))
+
+    def history_of(self, run: str) -> str:
+        """Return whether a run saw the calls of earlier tasks, or only the answers."""
+        return str(self.runs.get(run, {}).get("history", c3.CALLS))
+
+    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+        try:
+            predictions = list(read_predictions(record, run))
+        except NotAPrediction as error:
+            yield Refused("problem", str(error))
+            return
+        for prediction in predictions:
+            try:
+                yield self._score(prediction)
+            except Refused as refused:
+                yield refused
+
+    def _score(self, prediction: Prediction) -> dict[str, Any]:
+        run, key = prediction.run, (prediction.dialogue, prediction.task)
+        reference = self.references[self.language_of(run)].get(prediction.dialogue)
+        if reference is None or prediction.task >= len(reference.tasks):
+            what = f"task {prediction.task} of {prediction.dialogue}" if reference else prediction.dialogue
+            raise Refused("foreign", f"The references have no {what[:200]} in {self.language_of(run)}.")
+        entries = self._entries.setdefault(run, {})
+        if key in entries:
+            self._doubled[run].add(key)
+            raise Refused("doubled", f"Task {key[1]} of {key[0]} was given twice for {run}; the first counts.")
+        try:
+            entry: Any = self._module.score_task(
+                run, reference, prediction.task, prediction.rounds, self.history_of(run)
+            )
+        except UnusableReference as error:
+            raise Refused("problem", str(error)) from None
+        entries[key] = entry
+        return self._as_json(entry)
+
+    @property
+    def _module(self) -> Any:
+        return wild if self.family == "wild" else c3
+
+    def _as_json(self, entry: Any) -> dict[str, Any]:
+        cells = dict(self._module.cells(entry))
+        found: dict[str, Any] = entry.as_json()
+        return found | {"right": entry.right, "cluster": entry.dialogue.id, "cells": cells}
+
+    def finish(self) -> Iterator[dict[str, Any] | Refused]:
+        if self.family != "wild":
+            return
+        # In a dialogue with a prediction, WildToolBench counts a missing task as an empty reply.
+        for run, entries in self._entries.items():
+            for dialogue in dict.fromkeys(dialogue for dialogue, _ in entries):
+                reference = self.references[self.language_of(run)][dialogue]
+                for index in range(len(reference.tasks)):
+                    if (dialogue, index) not in entries:
+                        entry = wild.score_task(run, reference, index, (), self.history_of(run))
+                        entries[dialogue, index] = entry
+                        yield self._as_json(entry) | {"missing": True}
+
+    @property
+    def missing(self) -> int:
+        return sum(len(self._missing(run)) for run in self._entries)
+
+    def _missing(self, run: str) -> list[tuple[ReferenceDialogue, int]]:
+        entries = self._entries[run]
+        return [
+            (reference, index)
+            for reference in self.references[self.language_of(run)].values()
+            for index in range(len(reference.tasks))
+            if (reference.id, index) not in entries
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"runs": {}}
+        for run, entries in self._entries.items():
+            missing = self._missing(run)
+            scores = list(entries.values())
+            told = self.runs.get(run, {})
+            one: dict[str, Any] = {
+                "model": told.get("model", run), "language": self.language_of(run), "history": self.history_of(run),
+            }  # fmt: skip
+            if self.family == "wild":
+                without = {reference.id: reference for reference, _ in missing}
+                one |= wild.summarise(scores, list(without.values()))
+                twice = [entries[key] for key in self._doubled[run] if key in entries]
+                if twice:
+                    # The published evaluator counts a result line as often as it is there.
+                    one["published_with_doubled"] = wild.summarise([*scores, *twice], [])["published"]
+            else:
+                one |= c3.summarise(scores, missing)
+            one["missing"] = [[reference.id, index] for reference, index in missing]
+            one["doubled"] = sorted([dialogue, index] for dialogue, index in self._doubled[run])
+            one["figures"] = [figure_json(*figure) for figure in self._figures(scores)]
+            found["runs"][run] = one
+        if self.family != "wild":
+            found["pairs"] = self._pairs()
+        found["release"] = coverage(self.references)
+        return found
+
+    def _figures(self, scores: Sequence[Any]) -> Iterator[tuple[str, str, Figure]]:
+        yield "right", "all", _share((one.dialogue.id, one.right, 1) for one in scores)
+        yield "right_as_in_the_paper", "all", _share((one.dialogue.id, one.legal.right, 1) for one in scores)
+        yield "right_with_equal_arguments", "all", _share((one.dialogue.id, one.strict, 1) for one in scores)
+        if self.family == "wild":
+            sessions = wild.sessions_of(scores)
+            yield "session", "all", _share((name, right, 1) for name, right in sessions.items())
+        cells: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
+        for one in scores:
+            for name, cell in self._module.cells(one):
+                if name not in _WITHOUT_INTERVAL:
+                    cells[name, cell].append((one.dialogue.id, one.right, 1))
+        for (name, cell), triples in sorted(cells.items()):
+            yield name, cell, _share(triples)
+        yield from self._progress(scores)
+
+    def _progress(self, scores: Sequence[Any]) -> Iterator[tuple[str, str, Figure]]:
+        """Yield AP and OP, each as the published code counts it and as the paper describes it."""
+        if self.family == "wild":
+            ap = [one for one in scores if one.task.label in wild.PROGRESS]
+            op = [one for one in scores if one.task.label in wild.OPTIMAL]
+            yield "AP", "published", _share((one.dialogue.id, one.steps_counted, len(one.task.nodes)) for one in ap)
+            by_c3 = [one.c3 for one in scores if one.c3.progress is not None]
+            yield "AP", "as_in_c3_code", _share((one.dialogue.id, one.progress, len(one.task.nodes)) for one in by_c3)
+        else:
+            ap = [one for one in scores if one.progress is not None]
+            op = [one for one in scores if one.topology in (c3.COMBINE, c3.BOTH)]
+            yield "AP", "published", _share((one.dialogue.id, one.progress, len(one.task.nodes)) for one in ap)
+        yield "AP", "as_in_the_paper", _share((one.dialogue.id, one.legal.matched, len(one.task.nodes)) for one in ap)
+        yield "OP", "published", _share((one.dialogue.id, one.optimal, 1) for one in op)
+        yield "OP", "as_in_the_paper", _share((one.dialogue.id, one.legal.optimal, 1) for one in op)
+
+    def _pairs(self) -> dict[str, Any]:
+        """Return challenge 2 against challenge 3 for each model that has a run of both."""
+        by_model: dict[str, dict[str, str]] = defaultdict(dict)
+        for run in self._entries:
+            by_model[str(self.runs.get(run, {}).get("model", run))][self.history_of(run)] = run
+        return {
+            model: {
+                "challenge_2": runs[c3.ANSWERS],
+                "challenge_3": runs[c3.CALLS],
+                "groups": c3.compare_histories(
+                    list(self._entries[runs[c3.ANSWERS]].values()), list(self._entries[runs[c3.CALLS]].values())
+                ),
+            }
+            for model, runs in by_model.items() if {c3.ANSWERS, c3.CALLS} <= runs.keys()
+        }  # fmt: skip
+
+
+class CctuScorer(Scorer):
+    """Scores cctu. Transcripts are kept until the end, because validators judge all responses of a case at once."""
+
+    def __init__(self, cases: Iterable[cctu.ReferenceCase], verdicts: Verdicts, *, strip_think: bool = False) -> None:
+        self.cases = {case.id: case for case in cases}
+        self.verdicts, self.strip_think = verdicts, strip_think
+        self._waiting: dict[str, list[Transcript]] = defaultdict(list)
+        self._seen: dict[tuple[str, int], set[str]] = defaultdict(set)
+        self._episodes: dict[str, list[cctu.Episode]] = defaultdict(list)
+
+    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+        try:
+            transcript = read_transcript(record, run)
+        except NotATranscript as error:
+            yield Refused("problem", str(error))
+            return
+        if transcript.case not in self.cases:
+            yield Refused("foreign", f"The references have no case {transcript.case[:200]}.")
+            return
+        seen = self._seen[transcript.run, transcript.attempt]
+        if transcript.case in seen:
+            what = f"Case {transcript.case}, attempt {transcript.attempt}, was given twice for {transcript.run}"
+            yield Refused("doubled", f"{what}; the first counts.")
+            return
+        seen.add(transcript.case)
+        self._waiting[transcript.case].append(transcript.without_thinking() if self.strip_think else transcript)
+
+    def finish(self) -> Iterator[dict[str, Any] | Refused]:
+        for name, transcripts in self._waiting.items():
+            case = self.cases[name]
+            self.verdicts.judge(case, transcripts)
+            for transcript in transcripts:
+                episode = cctu.score_transcript(case, transcript, self.verdicts)
+                self._episodes[transcript.run].append(episode)
+                cells = {"scenario": case.data_source, "attempt": str(transcript.attempt)}
+                yield episode.as_json() | {"right": episode.sr, "cluster": case.id, "cells": cells}
+        self._waiting.clear()
+
+    @property
+    def missing(self) -> int:
+        return sum(len(self.cases) - len(seen) for seen in self._seen.values())
+
+    def summary(self) -> dict[str, Any]:
+        return {"runs": {run: self._summary(run, episodes) for run, episodes in self._episodes.items()}}
+
+    def _summary(self, run: str, episodes: list[cctu.Episode]) -> dict[str, Any]:
+        episodes.sort(key=lambda one: (one.transcript.attempt, list(self.cases).index(one.case.id)))
+        outcomes: dict[str, list[bool]] = defaultdict(list)
+        for one in episodes:
+            outcomes[one.case.id].append(one.sr)
+        cells: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
+        for one in episodes:
+            for scenario in ("all", one.case.data_source):
+                cells["SR", scenario].append((one.case.id, one.sr, 1))
+                cells["PSR", scenario].append((one.case.id, one.psr, 1))
+                cells["strict SR", scenario].append((one.case.id, one.strict_sr, 1))
+                cells["strict PSR", scenario].append((one.case.id, one.strict_psr, 1))
+        return cctu.summarise(episodes) | {
+            "attempts": over_attempts(outcomes),
+            "missing": [
+                [case, attempt] for (name, attempt), seen in self._seen.items() if name == run
+                for case in self.cases if case not in seen
+            ],
+            "figures": [figure_json(name, cell, _share(triples)) for (name, cell), triples in cells.items()],
+        }  # fmt: skip
+
+
+def coverage(references: Mapping[str, Mapping[str, ReferenceDialogue]]) -> dict[str, dict[str, list[int]]]:
+    """Return, by language, how much of the space the references cover (MMTB, table 1).
+
+    ``MSSS_4``: sequences of up to four policies that occur, of 4 + 16 + 64 + 256 = 340. ``RelMiss``: dialogues in which
+    some task hides something, of all dialogues.
+    """
+    found = {}
+    for language, dialogues in references.items():
+        routes = {
+            one.policies[:count] for one in dialogues.values() for count in range(1, min(4, len(one.tasks)) + 1)
+            if None not in one.policies[:count]
+        }  # fmt: skip
+        related = sum(any(task.hides for task in one.tasks) for one in dialogues.values())
+        found[language] = {"MSSS_4": [len(routes), 340], "RelMiss": [related, len(dialogues)]}
+    return found
+
+
+def _share(triples: Iterable[tuple[str, int, int]]) -> Figure:
+    return share("share", add_up(triples))
+
+
+def figure_json(name: str, cell: str, figure: Figure) -> dict[str, Any]:
+    """Return a figure for a summary: its slice, n, value and interval."""
+    return {
+        "name": name, "cell": cell, "n": figure.n, "value": figure.value, "low": figure.low, "high": figure.high,
+        "interval": figure.undefined or figure.interval,
+    }  # fmt: skip

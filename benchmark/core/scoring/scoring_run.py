@@ -1,0 +1,167 @@
+"""Score files of predictions against a release: ``entries.jsonl`` and ``summary.json``."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from annotator.core.sandbox import Sandbox
+from annotator.core.schema.exact_json import dumps, loads
+from benchmark.core.formats.interface import ReadDialogue
+from benchmark.core.scoring.async_runs import AsyncReferences, AsyncScorer
+from benchmark.core.scoring.cctu import ReferenceCase
+from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
+from benchmark.core.scoring.scorers import CctuScorer, MultiTurnScorer, Refused, Scorer
+from benchmark.core.scoring.sources import Unreadable, prediction_files, read_records, read_references, unpacked
+from benchmark.core.scoring.verdicts import Verdicts
+
+FAMILIES = ("wild", "c3", "mmtb", "cctu", "async")
+#: Facts about runs, in a file beside the predictions: run → ``model``, ``language``, ``history``.
+RUNS = "runs.json"
+#: Problems that a summary lists; all are counted.
+MAX_LISTED = 1_000
+VERSION = 1
+_Reference = TypeVar("_Reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``language``: of every run; else what ``runs.json`` says. ``strip_think``: leave out what models thought (cctu)."""
+
+    family: str
+    language: str | None = None
+    strip_think: bool = False
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How many runs and entries were scored, and what was not. ``listed``: sentences, at most ``MAX_LISTED``."""
+
+    runs: int = 0
+    entries: int = 0
+    missing: int = 0
+    foreign: int = 0
+    problems: int = 0
+    doubled: int = 0
+    listed: list[str] = field(default_factory=list)
+
+    def refuse(self, where: str, refused: Refused) -> None:
+        counted = Counter({refused.kind: 1})
+        self.problems += counted["problem"]
+        self.foreign += counted["foreign"]
+        self.doubled += counted["doubled"]
+        self.tell(f"{where}: {refused}")
+
+    def tell(self, sentence: str) -> None:
+        if len(self.listed) < MAX_LISTED:
+            self.listed.append(sentence)
+
+    def as_line(self) -> dict[str, int]:
+        """Return the numbers of the last line."""
+        return {key: value for key, value in asdict(self).items() if key not in ("listed", "doubled")}
+
+
+def score_files(
+    references: Path,
+    predictions: Sequence[Path],
+    options: Options,
+    entries: IO[bytes],
+    *,
+    progress: Callable[[int], None] = lambda count: None,
+) -> tuple[dict[str, Any], Outcome]:
+    """Score predictions; write an entry a line to ``entries`` and return the summary.
+
+    Raises Unreadable, SandboxUnavailable and NoScoringLibraries.
+    """
+    outcome = Outcome()
+    with ExitStack() as stack:
+        scorer = _scorer(references, predictions, options, outcome, stack)
+        for one in _scored(scorer, predictions, outcome):
+            entries.write(dumps(one) + b"\n")
+            outcome.entries += 1
+            progress(outcome.entries)
+        summary = scorer.summary()
+    outcome.runs, outcome.missing = len(summary["runs"]), scorer.missing
+    told = {"version": VERSION, "family": options.family, "comparers": scorer.versions()}
+    return told | summary | {"outcome": asdict(outcome)}, outcome
+
+
+def _scored(scorer: Scorer, predictions: Sequence[Path], outcome: Outcome) -> Iterator[dict[str, Any]]:
+    for path, run in prediction_files(predictions):
+        for line in read_records(path, run=run):
+            if line.problem:
+                outcome.refuse(line.where, Refused("problem", line.problem))
+                continue
+            for one in scorer.add(line.record, line.run):
+                if isinstance(one, Refused):
+                    outcome.refuse(line.where, one)
+                else:
+                    yield one
+    for one in scorer.finish():
+        if isinstance(one, Refused):
+            outcome.refuse("At the end", one)
+        else:
+            yield one
+
+
+def _scorer(
+    references: Path, predictions: Sequence[Path], options: Options, outcome: Outcome, stack: ExitStack
+) -> Scorer:
+    if not references.exists():
+        raise Unreadable(f"{references} does not exist. Give a release archive, a native file or its folder.")
+    if options.family in ("cctu", "async"):
+        sandbox = stack.enter_context(Sandbox())
+    if options.family == "async":
+        folder = stack.enter_context(unpacked(references))
+        found = AsyncReferences(folder, lambda trajectory, twice: sandbox.run_trajectory(trajectory, twice=twice))
+        for problem in found.problems:
+            outcome.refuse("References", Refused("problem", problem))
+        if not found.composites:
+            raise Unreadable(f"{references} has no composites to score.")
+        return AsyncScorer(found)
+    dialogues = []
+    for one in read_references(references, options.family):
+        if isinstance(one, str):
+            outcome.refuse("References", Refused("problem", one))
+        else:
+            dialogues.append(one)
+    if options.family == "cctu":
+        cases = list(_usable(dialogues, "constrained", ReferenceCase, outcome))
+        if not cases:
+            raise Unreadable(f"{references} has no cases with constraints that could be scored.")
+        return CctuScorer(cases, Verdicts(sandbox.run), strip_think=options.strip_think)
+    usable = list(_usable(dialogues, "multi_turn", ReferenceDialogue, outcome))
+    if not usable:
+        raise Unreadable(f"{references} has no dialogues of tasks that could be scored.")
+    return MultiTurnScorer(options.family, usable, language=options.language, runs=_runs(predictions))
+
+
+def _usable(
+    dialogues: Iterable[ReadDialogue], kind: str, read: Callable[[ReadDialogue], _Reference], outcome: Outcome
+) -> Iterator[_Reference]:
+    """Yield the references of one kind that can be scored."""
+    for one in dialogues:
+        if one.document["kind"] == kind:
+            try:
+                yield read(one)
+            except UnusableReference as error:
+                outcome.refuse("References", Refused("problem", str(error)))
+
+
+def _runs(predictions: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    """Return what the files beside the predictions say about runs. Raises Unreadable."""
+    found: dict[str, dict[str, Any]] = {}
+    for folder in dict.fromkeys(path if path.is_dir() else path.parent for path in predictions):
+        file = folder / RUNS
+        if not file.is_file():
+            continue
+        try:
+            told = loads(file.read_bytes())
+        except (OSError, ValueError) as error:
+            raise Unreadable(f"Can’t read {file}: {error}.") from None
+        if not isinstance(told, dict) or not all(isinstance(one, dict) for one in told.values()):
+            raise Unreadable(f"{file} must be an object: run → model, language and history.")
+        found |= told
+    return found
