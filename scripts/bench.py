@@ -25,6 +25,8 @@ from scripts.bench_report import Measurements, describe_machine, machine_line, p
 from scripts.bench_run import Amounts, measure  # noqa: E402
 from scripts.bench_sandbox import as_json as sandbox_json  # noqa: E402
 from scripts.bench_sandbox import measure_sandbox, sandbox_table  # noqa: E402
+from scripts.bench_scoring import as_json as scoring_json  # noqa: E402
+from scripts.bench_scoring import measure_scoring, scoring_table  # noqa: E402
 from scripts.environment import Stop  # noqa: E402
 from scripts.private_services import find_postgresql, private_postgresql  # noqa: E402
 
@@ -63,11 +65,15 @@ def main(arguments: Sequence[str]) -> int:
     print_progress("Running validators …")
     sandbox = measure_sandbox()
     lines += ["", *sandbox_table(sandbox)]
+    print_progress("Scoring predictions …")
+    scoring = measure_scoring()
+    lines += ["", *scoring_table(scoring)]
     print("\n".join(lines))
     plan.out.mkdir(parents=True, exist_ok=True)
     file = plan.out / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
     result = {"machine": found, "runs": [one.as_json() for one in runs], "graphs": as_json(graphs)}
     result["sandbox"] = sandbox_json(sandbox)
+    result["scoring"] = scoring_json(scoring)
     file.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print_progress(f"The figures are in {file}.")
     return 1 if any(one.notes["duplicate_claims"] for one in runs) else 0

@@ -183,7 +183,7 @@ class AsyncScorer(Scorer):
     def missing(self) -> int:
         return sum(len(self.references.composites) - len(played) for played in self._played.values())
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, *, figures: bool = True) -> dict[str, Any]:
         groups = [
             {"model": model, "over": over, **summarise(scores)} for (model, over), scores in sorted(self._over.items())
         ]
@@ -192,7 +192,7 @@ class AsyncScorer(Scorer):
             if group["model"] in runs:
                 rest = {key: value for key, value in group.items() if key not in ("model", "over")}
                 runs[group["model"]]["over"][group["over"]] = rest
-        for (model, over), triples in sorted(self._right.items()):
+        for (model, over), triples in sorted(self._right.items()) if figures else ():
             figure = share("share", add_up(triples))
             runs[model]["figures"].append(figure_json("overall", over, figure))
         for model, played in self._played.items():

@@ -1,8 +1,8 @@
 """Predictions of models for multi-turn dialogues, in the neutral format.
 
 One object per line: ``{"run", "dialogue", "task", "rounds"}``, a round ``{"calls": [{"name", "arguments"}], "content",
-"error"}``. ``task`` counts from 0. ``arguments`` is an object, or a text that keeps the model's own spelling. ``error`` is null,
-``malformed_calls`` or ``request_failed``.
+"error"}``. ``task`` counts from 0. ``arguments`` is an object, or a text that keeps the model's own spelling. ``error``
+is null, ``malformed_calls`` or ``request_failed``.
 """
 
 import json

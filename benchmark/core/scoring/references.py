@@ -7,7 +7,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from annotator.core.graph import Graph
+from annotator.core.graph import Graph, Matcher
+from annotator.core.graph.dag import positions
+from annotator.core.graph.enumeration import ready_mask
 from annotator.core.graph.published import PublishedCode
 from benchmark.core.formats.answer_nodes import ANSWER, ASK, write_nodes
 from benchmark.core.formats.interface import ReadDialogue
@@ -17,6 +19,13 @@ from benchmark.core.formats.native_remainder import native
 
 class UnusableReference(ValueError):
     """A reference that cannot be scored, with a sentence."""
+
+
+#: Most sets of nodes that may be done after the same number of rounds.
+MAX_STATES = 5_000
+#: A text of the model as a call. A model cannot write these names, so no call is taken for a question or an answer.
+QUESTION: dict[str, Any] = {"name": f"\0{ASK}", "arguments": {}, "same": lambda due: True}
+FINAL: dict[str, Any] = {"name": f"\0{ANSWER}", "arguments": {}, "same": lambda due: True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +94,44 @@ class ReferenceTask:
         return self.published.count()[1]
 
     @cached_property
-    def calls(self) -> tuple[int, ...]:
-        """The positions of the calls."""
-        return tuple(position for position, node in enumerate(self.nodes) if node.is_call)
+    def matcher(self) -> Matcher:
+        """Follows legal paths; the arguments of a predicted call are judged by its own ``same``."""
+        return Matcher(self.graph, self._reference_calls, lambda made, due: bool(made["same"](due["arguments"])))
+
+    @cached_property
+    def strict_matcher(self) -> Matcher:
+        """Follows legal paths with equal arguments."""
+        return Matcher(self.graph, self._reference_calls)
+
+    @cached_property
+    def _reference_calls(self) -> list[dict[str, Any]]:
+        return [
+            {"id": str(position), "name": node.name, "arguments": node.arguments}
+            if node.is_call
+            else {"id": str(position), "name": f"\0{node.name}", "arguments": {}}
+            for position, node in enumerate(self.nodes)
+        ]
+
+    @cached_property
+    def fewest_rounds(self) -> int:
+        """The fewest rounds with each question and the answer alone in its round. Raises UnusableReference.
+
+        All ready calls in one round are never worse than some of them, so each round is that, or one ready text.
+        """
+        calls = sum(1 << position for position, node in enumerate(self.nodes) if node.is_call)
+        everything = (1 << len(self.nodes)) - 1
+        states, rounds = {0}, 0
+        while everything not in states:
+            following = set()
+            for done in states:
+                ready = ready_mask(self.graph, done)
+                if ready & calls:
+                    following.add(done | ready & calls)
+                following |= {done | 1 << position for position in positions(ready & ~calls)}
+            if len(following) > MAX_STATES:
+                raise UnusableReference(f"{self.where} has too many questions that can be asked in any order.")
+            states, rounds = following, rounds + 1
+        return rounds
 
 
 class ReferenceDialogue:

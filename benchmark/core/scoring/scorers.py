@@ -50,8 +50,8 @@ class Scorer(ABC):
         yield from ()
 
     @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """Return the figures over everything added."""
+    def summary(self, *, figures: bool = True) -> dict[str, Any]:
+        """Return the figures over everything added. ``figures``: with those that have intervals, which take time."""
 
     @property
     @abstractmethod
@@ -158,7 +158,7 @@ class MultiTurnScorer(Scorer):
             if (reference.id, index) not in entries
         ]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, *, figures: bool = True) -> dict[str, Any]:
         found: dict[str, Any] = {"runs": {}}
         for run, entries in self._entries.items():
             missing = self._missing(run)
@@ -178,7 +178,8 @@ class MultiTurnScorer(Scorer):
                 one |= c3.summarise(scores, missing)
             one["missing"] = [[reference.id, index] for reference, index in missing]
             one["doubled"] = sorted([dialogue, index] for dialogue, index in self._doubled[run])
-            one["figures"] = [figure_json(*figure) for figure in self._figures(scores)]
+            if figures:
+                one["figures"] = [figure_json(*figure) for figure in self._figures(scores)]
             found["runs"][run] = one
         if self.family != "wild":
             found["pairs"] = self._pairs()
@@ -276,16 +277,16 @@ class CctuScorer(Scorer):
     def missing(self) -> int:
         return sum(len(self.cases) - len(seen) for seen in self._seen.values())
 
-    def summary(self) -> dict[str, Any]:
-        return {"runs": {run: self._summary(run, episodes) for run, episodes in self._episodes.items()}}
+    def summary(self, *, figures: bool = True) -> dict[str, Any]:
+        return {"runs": {run: self._summary(run, one, figures=figures) for run, one in self._episodes.items()}}
 
-    def _summary(self, run: str, episodes: list[cctu.Episode]) -> dict[str, Any]:
+    def _summary(self, run: str, episodes: list[cctu.Episode], *, figures: bool) -> dict[str, Any]:
         episodes.sort(key=lambda one: (one.transcript.attempt, list(self.cases).index(one.case.id)))
         outcomes: dict[str, list[bool]] = defaultdict(list)
         for one in episodes:
             outcomes[one.case.id].append(one.sr)
         cells: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
-        for one in episodes:
+        for one in episodes if figures else ():
             for scenario in ("all", one.case.data_source):
                 cells["SR", scenario].append((one.case.id, one.sr, 1))
                 cells["PSR", scenario].append((one.case.id, one.psr, 1))

@@ -28,7 +28,7 @@ _Reference = TypeVar("_Reference")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``language``: of every run; else what ``runs.json`` says. ``strip_think``: leave out what models thought (cctu)."""
+    """``language``: of every run; else each has its own. ``strip_think``: leave out what models thought (cctu)."""
 
     family: str
     language: str | None = None
@@ -69,9 +69,9 @@ def score_files(
     options: Options,
     entries: IO[bytes],
     *,
-    progress: Callable[[int], None] = lambda count: None,
+    figures: bool = True,
 ) -> tuple[dict[str, Any], Outcome]:
-    """Score predictions; write an entry a line to ``entries`` and return the summary.
+    """Score predictions; write an entry a line to ``entries`` and return the summary. ``figures``: with intervals.
 
     Raises Unreadable, SandboxUnavailable and NoScoringLibraries.
     """
@@ -81,8 +81,7 @@ def score_files(
         for one in _scored(scorer, predictions, outcome):
             entries.write(dumps(one) + b"\n")
             outcome.entries += 1
-            progress(outcome.entries)
-        summary = scorer.summary()
+        summary = scorer.summary(figures=figures)
     outcome.runs, outcome.missing = len(summary["runs"]), scorer.missing
     told = {"version": VERSION, "family": options.family, "comparers": scorer.versions()}
     return told | summary | {"outcome": asdict(outcome)}, outcome

@@ -11,6 +11,8 @@ from reviews.core.agreement.figures import NO_SPREAD, Figure, wilson
 
 #: Entries that differ, up to which McNemar's test is exact.
 MAX_EXACT = 10_000
+#: Decimal places of a rate over attempts.
+PLACES = 6
 #: By cluster (a dialogue): how many are right, of how many.
 Clusters = Mapping[str, tuple[int, int]]
 
@@ -167,7 +169,7 @@ def over_attempts(outcomes: Mapping[str, Sequence[bool]]) -> dict[str, dict[str,
     fewest = min((len(one) for one in outcomes.values()), default=0)
     return {
         str(k): {
-            name: sum(rate(sum(one), len(one), k) for one in outcomes.values()) / len(outcomes)
+            name: round(sum(rate(sum(one), len(one), k) for one in outcomes.values()) / len(outcomes), PLACES)
             for name, rate in (("pass_hat", pass_hat), ("best_of", best_of))
         }
         for k in range(1, fewest + 1)

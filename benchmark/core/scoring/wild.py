@@ -13,8 +13,7 @@ from typing import Any
 
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
 from benchmark.core.scoring import c3
-from benchmark.core.scoring.arguments import published_wild
-from benchmark.core.scoring.arguments.published_wild import Outcome
+from benchmark.core.scoring.arguments.published_wild import Comparer, Outcome
 from benchmark.core.scoring.counts import Tally, rate
 from benchmark.core.scoring.legal import LegalWalk, follow, follow_strictly
 from benchmark.core.scoring.predictions import PredictedCall, Round
@@ -113,41 +112,35 @@ def score_task(
 ) -> Entry:
     """Return the score of one task. Raises UnusableReference."""
     task = dialogue.tasks[index]
-    functions = dialogue.functions_with_numbers
+    comparer = Comparer(dialogue.functions_with_numbers)
     walked = walk(task, rounds)
 
     def judge(call: PredictedCall, reference: Any) -> bool:
-        return published_wild.compare(functions.get(call.name), call.arguments, reference).correct
+        return comparer.compare(call.name, call.arguments, reference).correct
 
     return Entry(
         run=run, dialogue=dialogue, index=index, action_right=walked.right, optimal_by_names=walked.optimal,
-        stop=walked.stop, rounds=walked.rounds, arguments=_first_wrong(walked.steps, task, functions),
+        stop=walked.stop, rounds=walked.rounds, arguments=_first_wrong(walked.steps, task, comparer),
         legal=follow(task, rounds, judge), strict=follow_strictly(task, rounds),
         c3=c3.score_walked(run, dialogue, index, rounds, walked, history),
     )  # fmt: skip
 
 
-def _first_wrong(
-    steps: Iterable[Step], task: ReferenceTask, functions: Mapping[str, Mapping[str, Any]]
-) -> CheckedStep | None:
+def _first_wrong(steps: Iterable[Step], task: ReferenceTask, comparer: Comparer) -> CheckedStep | None:
     for number, step in enumerate(steps):
         due = sorted(
             (task.nodes[i].name, json.dumps(task.nodes[i].arguments, ensure_ascii=False), i) for i in step.nodes
         )
-        if not due or min(name for name, _, _ in due) in (ASK, ANSWER):
+        if not due or due[0][0] in (ASK, ANSWER):
             continue
         made = sorted((call.name, call.arguments) for call in step.calls)
         outcomes = [
-            (name, Outcome() if name in (ASK, ANSWER) else _compare(functions, name, text, task.nodes[i].arguments))
+            (name, Outcome() if name in (ASK, ANSWER) else comparer.compare(name, text, task.nodes[i].arguments))
             for (name, text), (_, _, i) in zip(made, due, strict=True)
         ]
         if not all(outcome.correct for _, outcome in outcomes):
             return CheckedStep(number, outcomes)
     return None
-
-
-def _compare(functions: Mapping[str, Mapping[str, Any]], name: str, text: str, reference: Any) -> Outcome:
-    return published_wild.compare(functions.get(name), text, reference)
 
 
 # --- over a run ------------------------------------------------------------------------------------------------------

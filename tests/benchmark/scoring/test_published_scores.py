@@ -22,9 +22,9 @@ def scored(references: Path, predictions: list[Path], family: str, **options):
 
 
 def rows(path: Path):
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        return [json.loads(line) for line in file]
+    content = path.read_bytes()
+    content = gzip.decompress(content) if path.suffix == ".gz" else content
+    return [json.loads(line) for line in content.splitlines()]
 
 
 def agree(found, expected):

@@ -103,7 +103,9 @@ BAD = {
     "another schema": (b'{"prompt": "x", "completion": "y"}', "/dialogue must be a text"),
     "a task that is text": (b'{"run": "m", "dialogue": "d_0", "task": "0"}', "/task must be a whole number"),
     "no rounds": (b'{"run": "m", "dialogue": "d_0", "task": 0}', "/rounds must be a list"),
-    "a round that is text": (b'{"run": "m", "dialogue": "d_0", "task": 0, "rounds": ["x"]}', "/rounds/0 must be an object"),
+    "a round that is text": (
+        b'{"run": "m", "dialogue": "d_0", "task": 0, "rounds": ["x"]}', "/rounds/0 must be an object",
+    ),
     "arguments that are null": (
         b'{"run": "m", "dialogue": "d_0", "task": 0, "rounds": [{"calls": [{"name": "f", "arguments": null}]}]}',
         "/rounds/0/calls/0/arguments must be an object",

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from annotator.core.graph.dag import positions
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
-from benchmark.core.scoring.legal import fewest_rounds, follow, follow_strictly
-from benchmark.core.scoring.predictions import Round
+from benchmark.core.scoring.legal import follow, follow_strictly
+from benchmark.core.scoring.predictions import PredictedCall, Round
 from benchmark.core.scoring.references import UnusableReference
 from benchmark.core.scoring.walk import walk
 from tests.benchmark.scoring.scoring_cases import RIGHT, TASKS, call, calls, node, reference, said
@@ -69,7 +69,7 @@ def test_after_a_question_the_paths_that_call_instead_are_still_open_to_the_publ
     texts = [said("Which?"), said("Which?"), said()]
     assert outcome(task, *texts) == (True, None, 3, False)
     assert not follow(task, texts, lambda made, due: True).right
-    assert fewest_rounds(task) == 3
+    assert task.fewest_rounds == 3
     assert task.published_fewest == 2
 
 
@@ -83,13 +83,21 @@ def test_a_batch_maps_to_ready_calls_in_any_order_and_arguments_tell_equal_tools
     assert "already run" in wrong.deviation.sentence
 
 
+def test_strict_arguments_are_equal_values():
+    task = task_of(node("find", q="a", n=1), node("answer", 0))
+    for text in ('{"q": "a", "n": 1}', '{"n": 1.0, "q": "a"}'):
+        assert follow_strictly(task, [calls(PredictedCall("find", text)), said()])
+    for text in ('{"q": "a", "n": true}', '{"q": "a"}', '{"q": "a", "n": NaN}', "{", "[" * 100_000):
+        assert not follow_strictly(task, [calls(PredictedCall("find", text)), said()])
+
+
 def test_a_call_is_never_a_question():
     assert not follow(reference().tasks[2], [calls(ASK), calls("read"), said()], lambda made, due: True).right
 
 
 def test_questions_in_any_order_have_a_bound():
     with pytest.raises(UnusableReference, match="too many questions"):
-        fewest_rounds(task_of(*[node("ask") for _ in range(16)], node("answer", *range(16))))
+        _ = task_of(*[node("ask") for _ in range(16)], node("answer", *range(16))).fewest_rounds
 
 
 # --- against the list of all paths -----------------------------------------------------------------------------------

@@ -53,14 +53,46 @@ class Outcome:
         return f"{self.kind}{place}" + (f" ({self.measure} score: {self.score:.2f})" if self.measure else "")
 
 
+class Comparer:
+    """Compares the calls of one prediction, and remembers: the walks ask for the same pairs again."""
+
+    def __init__(self, functions: Mapping[str, Mapping[str, Any]]) -> None:
+        self._functions = functions
+        self._read: dict[tuple[str, str], tuple[Any, Outcome | None]] = {}
+        self._found: dict[tuple[str, str, int], Outcome] = {}
+
+    def compare(self, name: str, text: str, reference: Any) -> Outcome:
+        """Compare a call's arguments, a JSON text, with those of the reference call, a JSON value that must live on."""
+        key = (name, text, id(reference))
+        if key not in self._found:
+            self._found[key] = self._compare(name, text, reference)
+        return self._found[key]
+
+    def _compare(self, name: str, text: str, reference: Any) -> Outcome:
+        if (name, text) not in self._read:
+            self._read[name, text] = _read(self._functions.get(name), text)
+        value, error = self._read[name, text]
+        if error is not None:
+            return error
+        try:
+            return _against_reference(value, reference, "") or Outcome()
+        except TextsTooLong:
+            return Outcome(TOO_LONG)
+
+
 def compare(function: Mapping[str, Any] | None, predicted: str, reference: Any) -> Outcome:
-    """Compare a call's arguments, a JSON text, with those of the reference call, a JSON value."""
+    """Compare the arguments of one call of a function with those of the reference call."""
+    return Comparer({} if function is None else {"": function}).compare("", predicted, reference)
+
+
+def _read(function: Mapping[str, Any] | None, text: str) -> tuple[Any, Outcome | None]:
+    """Return the value of a JSON text, and what is wrong with it by the function's schema."""
     if function is None:
-        return Outcome(UNKNOWN_TOOL)
+        return None, Outcome(UNKNOWN_TOOL)
     try:
-        arguments = json.loads(predicted)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return Outcome(NOT_JSON)
+        return None, Outcome(NOT_JSON)
     parameters = function.get("parameters")
     parameters = parameters if isinstance(parameters, Mapping) else {}
     schema = {
@@ -68,10 +100,7 @@ def compare(function: Mapping[str, Any] | None, predicted: str, reference: Any) 
         "required": parameters.get("required") or [],
         "properties": parameters.get("properties") or {},
     }
-    try:
-        return _against_schema(arguments, schema, "") or _against_reference(arguments, reference, "") or Outcome()
-    except TextsTooLong:
-        return Outcome(TOO_LONG)
+    return value, _against_schema(value, schema, "")
 
 
 def _against_schema(value: Any, schema: Any, path: str) -> Outcome | None:
