@@ -9,10 +9,10 @@ by (no feedback after the last message), and ``strict``, ours: each violation wa
 also counts violations whose feedback the published generator loses.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from annotator.core.constraints.model import Constraint, Parameters
@@ -35,11 +35,15 @@ from benchmark.core.scoring.transcripts import AttemptedCall, Transcript, calls_
 
 #: The published ceiling of rounds.
 MAX_ROUNDS = 20
-_PHRASE = re.compile(r"INSTRUCTION FOLLOWING ERROR:\s*([A-Z0-9 _]+?)\s*NOT FOLLOWED!", re.IGNORECASE)
+#: The phrase of all feedback, around a label; any case counts.
+_BEGIN, _END = "instruction following error:", "not followed!"
+_IN_LABEL = frozenset(f"{ascii_lowercase}{digits} _")
 #: The labels by which the published registry knows the two kinds of content.
 _CONTENT_LABELS = {
     "content_1": "IDENTIFIERS", "identifiers": "IDENTIFIERS", "content_2": "PUNCTUATION", "punctuation": "PUNCTUATION",
 }  # fmt: skip
+#: ASCII capitals only: lower() may change a text's length.
+_LOWER = {ord(capital): ord(capital.lower()) for capital in ascii_uppercase}
 _SCENARIO_WORDS = {scenario: word for word, scenario in SCENARIOS.items()}
 #: Said by our checker alone.
 _NO_VIOLATION = "MAX ROUND"
@@ -288,8 +292,25 @@ def flags(messages: Sequence[Mapping[str, Any]]) -> tuple[bool, bool]:
     last = max((n for n, message in enumerate(messages) if message.get("role") == "assistant"), default=None)
     if last is None:
         return False, False
-    told = [_PHRASE.search(text_of(message)) is not None for message in messages]
+    told = [says_feedback(text_of(message)) for message in messages]
     return any(told), any(told[last + 1 :])
+
+
+def says_feedback(text: str) -> bool:
+    """Return whether a text contains the phrase “INSTRUCTION FOLLOWING ERROR: … NOT FOLLOWED!” around a label of ASCII
+    letters, digits, blanks and underscores.
+    """
+    lowered = text.translate(_LOWER)
+    place = 0
+    while (end := lowered.find(_END, place)) >= 0:
+        begin = lowered.rfind(_BEGIN, place, end)
+        if begin >= 0:
+            between = lowered[begin + len(_BEGIN) : end]
+            label = between.strip()
+            if _IN_LABEL.issuperset(label) if label else " " in between:
+                return True
+        place = end + len(_END)
+    return False
 
 
 def _quoted(messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -297,8 +318,9 @@ def _quoted(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     found = []
     for message in messages:
         text, role = text_of(message), message.get("role")
-        match = _PHRASE.search(text)
-        if match and (role == "assistant" or (role == "tool" and not text.startswith("INSTRUCTION FOLLOWING ERROR:"))):
+        if says_feedback(text) and (
+            role == "assistant" or (role == "tool" and not text.startswith("INSTRUCTION FOLLOWING ERROR:"))
+        ):
             found.append(str(role))
     return sorted(set(found))
 

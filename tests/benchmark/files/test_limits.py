@@ -359,6 +359,7 @@ SHORT = {
     "annotator.core.schema.type_words._SEPARATOR": ("finditer", 80),
     "reviews.services.adjudication.review_sessions._ADDRESS": ("fullmatch", LONG),
     "benchmark.core.files.cctu_check_files._PATH": ("fullmatch", LONG),
+    "benchmark.core.scoring.arguments.published_c3._COORDINATES": ("match", LONG),
 }
 PIECES = (
     "a", "0", " ", "\n", ".?", "-", "*", '"', "[", "<", "/", "一", "a_", "0,",
