@@ -1,4 +1,4 @@
-"""Scores of cctu by hand: the phrase of feedback, what repairs each kind of rule, transcripts as services write them."""
+"""Scores of cctu by hand: the phrase of feedback, what repairs each kind of rule, transcripts of odd services."""
 
 import json
 
@@ -109,7 +109,7 @@ def test_feedback_that_the_model_never_got_counts_strictly_only():
         found = statuses(case(), made(name), made("find"), ended())
         assert ("satisfied", strict) in found, name
     no_id = made("find:{}", id=None)
-    assert statuses(case(), no_id, ended()) == [SATISFIED] * 3
+    assert ("satisfied", "unsatisfied") in statuses(case(), no_id, ended())
 
 
 @pytest.mark.parametrize(
