@@ -10,7 +10,7 @@ RUN pip install --no-cache-dir "uv>=0.6,<1"
 
 # Install packages before copying the code, so that a code change does not rebuild this layer.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev
+RUN uv sync --frozen --no-dev --extra scoring
 
 COPY . .
 # Embedded mode needs no database and no secret.

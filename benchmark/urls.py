@@ -1,10 +1,11 @@
-"""Pages of imports and releases."""
+"""Pages of imports, releases and runs."""
 
 from django.urls import path
 
-from benchmark.views import composites, imports, jobs, plays, releases
+from benchmark.views import composites, imports, jobs, plays, releases, runs
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
+_RUN = "p/<slug:slug>/runs/<str:public_id>/"
 _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
@@ -18,5 +19,12 @@ urlpatterns = [
     path("p/<slug:slug>/releases/", releases.release_list, name="release-list"),
     path(_RELEASE, releases.release_detail, name="release-detail"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
+    path(_RELEASE + "scores/", runs.score_board, name="score-board"),
+    path(_RELEASE + "scores.<str:form>", runs.score_board_file, name="score-board-file"),
+    path("p/<slug:slug>/predictions/<str:public_id>/", runs.prediction_file, name="prediction-file"),
+    path("p/<slug:slug>/runs/compare/", runs.run_compare, name="run-compare"),
+    path("p/<slug:slug>/runs/compare-with/", runs.run_compare_with, name="run-compare-with"),
+    path(_RUN, runs.run_detail, name="run"),
+    path(_RUN + "entries/<str:key>/", runs.run_entry, name="run-entry"),
     path("p/<slug:slug>/jobs/", jobs.job_list, name="job-list"),
 ]

@@ -137,8 +137,8 @@ class Environment:
         uv = self._uv()
         self.print("Installing packages (takes up to a minute the first time) …")
         command = [uv, "sync", "--frozen", "--inexact", "--compile-bytecode", "--no-progress"]
-        if not development:
-            command.append("--no-dev")
+        # The libraries that scores need; development has them anyway.
+        command += [] if development else ["--no-dev", "--extra", "scoring"]
         variables = {
             **os.environ,
             "UV_PROJECT_ENVIRONMENT": str(self.folder),

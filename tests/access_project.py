@@ -17,7 +17,7 @@ from annotator.core.text import Message
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
-from benchmark.models import ImportBatch, Release
+from benchmark.models import ImportBatch, Prediction, PredictionFile, Release, Run, Score, ScoreSet
 from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
 from reviews.services.assignments.plans import make_plan
 from reviews.services.feedback.comments import comment_on
@@ -123,6 +123,7 @@ def make_access_project() -> AccessProject:
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
         "trial": _trial(held, annotator).public_id,
+        **_scores(release),
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
@@ -252,6 +253,30 @@ def _import(team: Team) -> ImportBatch:
         filename="candidates.jsonl",
         file="imports/none",
     )
+
+
+def _scores(release: Release) -> dict[str, str]:
+    """A run of a model over the release, with one wrong entry."""
+    job = Job.objects.create(
+        project=release.project, requester=release.requester, kind="score_predictions", state=JobState.DONE,
+        ended_at=timezone.now(),
+    )  # fmt: skip
+    file = PredictionFile.objects.create(
+        release=release, job=job, requester=release.requester, filename="answers.jsonl", family="c3"
+    )
+    run = Run.objects.create(
+        release=release, release_sha256=release.sha256, file=file, model="m", family="c3", language="en", complete=True
+    )
+    said = Prediction.objects.create(run=run, entry="one#0", content=[])
+    score_set = ScoreSet.objects.create(run=run, version=1, entries=1, summary={})
+    detail = {
+        "label": "error", "action_label": "error", "ours": {"label": "error", "matched": 0, "fewest_rounds": 2},
+        "strict": {"label": "error"}, "nodes": 2, "error_type": "early stop", "task": 0,
+    }  # fmt: skip
+    score = Score.objects.create(
+        score_set=score_set, prediction=said, entry="one#0", right=False, error="early stop", detail=detail
+    )
+    return {"predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "form": "csv"}
 
 
 _ARCHIVE, _CONTENT = "releases/matrix.zip", b"an archive"

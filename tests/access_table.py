@@ -112,6 +112,13 @@ protocol-move                         in  404 404 403 403 403 200   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+prediction-file                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
+run                                   in  404 404 403 403 200 200   in  404 404 405 405 405 405
+run-compare                           in  404 404 403 403 404 404   in  404 404 405 405 405 405
+run-compare-with                      in  404 404 302 302 302 302   in  404 404 405 405 405 405
+run-entry                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
+score-board                           in  404 404 403 403 200 200   in  404 404 403 403 403 422
+score-board-file                      in  404 404 403 403 200 200   in  404 404 405 405 405 405
 replay                                in  404 404 200 200 200 200   in  404 404 409 404 404 409
 review-session                        in  404 404 403 403 200 200   in  404 404 403 403 302 302
 review-session-list                   in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -226,9 +233,14 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "invitation-revoke": {"public_id": "invitation"},
     "member-change": {"public_id": "person"},
     "notice-read": {"public_id": "notice"},
+    "prediction-file": {"public_id": "predictions"},
     "release-detail": {"public_id": "release"},
     "release-download": {"public_id": "release"},
     "replay": {"public_id": "dialogue"},
+    "run": {"public_id": "run"},
+    "run-entry": {"public_id": "run", "key": "score"},
+    "score-board": {"public_id": "release"},
+    "score-board-file": {"public_id": "release"},
     "revision-diff": {"public_id": "dialogue"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},

@@ -18,9 +18,10 @@ from annotator.errors import Conflict
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
 from annotator.services.jobs import jobs
-from benchmark.demo import constrained_cases, single_tasks, weeks
+from benchmark.demo import constrained_cases, scripted_models, single_tasks, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
+from benchmark.models import Release
 from benchmark.services.imports.requests import start_import
 from benchmark.services.releases.requests import start_release
 from reviews.services.protocols.versions import adopt_preset
@@ -91,6 +92,7 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         weeks.play_after_release(scenario)
         constrained_cases.play(Project.objects.get(slug=HARBOUR), people, log=log, advance=clock.advance)
         single_tasks.play(desks, people, log=log, advance=clock.advance)
+        scripted_models.play(list(Release.objects.order_by("pk")), log)
     weeks.leave_half_finished(scenario)
     fold_all()
     return project

@@ -1,4 +1,7 @@
-"""Forms of imports and releases."""
+"""Forms of imports, releases and predictions."""
+
+from collections.abc import Sequence
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -92,3 +95,34 @@ class ReleaseForm(forms.Form):
         label=_("Fail if anything would be left out"),
         help_text=_("Otherwise the release lists what is left out."),
     )
+
+
+class PredictionForm(forms.Form):
+    file = forms.FileField(
+        label=_("Predictions"),
+        help_text=_("JSON lines (.jsonl, .jsonl.gz): neutral, or the published code’s result file."),
+        allow_empty_file=True,
+    )
+    family = forms.ChoiceField(label=_("Score as"))
+    model = forms.CharField(
+        max_length=120,
+        required=False,
+        label=_("Model"),
+        help_text=_("The run of records that name none. Blank: the name of the file."),
+    )
+    provider = forms.CharField(max_length=120, required=False, label=_("Provider"))
+    history = forms.ChoiceField(
+        label=_("Earlier tasks were shown"),
+        choices=[("calls", _("with their calls")), ("answers", _("with answers only"))],
+    )
+    language = forms.ChoiceField(
+        required=False, label=_("Language"), choices=[("", _("English, or the only one")), ("en", "en"), ("zh", "zh")]
+    )
+
+    def __init__(self, *args: Any, families: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["family"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(family, family) for family in families]
+        if not set(families) & {"wild", "c3", "mmtb"}:
+            del self.fields["history"], self.fields["language"]

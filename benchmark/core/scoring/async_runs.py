@@ -1,9 +1,10 @@
 """Scores of AsyncTool runs: dialogues over composites, with recorded outcomes or by running the tools."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from annotator.core.composites.delays import read_delay
 from annotator.core.composites.dialogue import Dialogue, play, recorded
@@ -16,10 +17,14 @@ from annotator.core.execution.async_rows import (
     read_single,
     read_toolset,
 )
-from annotator.core.execution.running import Runner, execute
-from benchmark.core.formats.composite_rows import is_composite
+from annotator.core.execution.running import Runner, Start, StatefulTool, execute
+from annotator.core.execution.subjects import subject_of
+from annotator.core.sandbox.trajectories import ToolCall
+from annotator.core.schema import canonical
+from annotator.core.schema.toolsets import CompiledToolset, toolset_content
+from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.scoring.delayed import DialogueScore, GoldTask, score_dialogue, summarise
-from benchmark.core.scoring.scorers import Refused, Scorer, figure_json
+from benchmark.core.scoring.scorers import Refused, Scored, Scorer, figure_json
 from benchmark.core.scoring.sources import Unreadable, read_records
 from benchmark.core.scoring.statistics import add_up, share
 
@@ -28,33 +33,73 @@ MAX_TURNS = 2_000
 ALL = "all"
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A single task: its gold calls, its functions' schemas, and what runs them. ``tool`` is None if it has no code."""
+
+    id: str
+    calls: Sequence[ToolCall]
+    schemas: Mapping[str, Mapping[str, Any]]
+    tool: StatefulTool | None
+    start: Start
+
+
 class AsyncReferences:
-    """The composites of a folder, its single tasks, and what their gold calls come to.
+    """Composites, their single tasks, and what the gold calls come to; where that is not stated, they are run."""
 
-    ``executions.jsonl`` states that; without it the gold calls are run. Raises Unreadable.
-    """
-
-    def __init__(self, folder: Path, runner: Runner) -> None:
+    def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self.problems: list[str] = []
+        self.tasks: dict[str, Task] = {}
+        self.composites: dict[str, Composite] = {}
+        self._gold: dict[str, GoldTask] = {}
+
+    @classmethod
+    def of_folder(cls, folder: Path, runner: Runner) -> Self:
+        """Read ``toolsets.jsonl``, ``single_tasks.jsonl``, ``composites.jsonl`` and, if it is there, the results of the
+        gold calls in ``executions.jsonl``. Raises Unreadable.
+        """
+        found = cls(runner)
         toolsets: dict[str, RowToolset] = {}
-        for where, row in self._rows(folder / "toolsets.jsonl"):
+        for where, row in found._rows(folder / "toolsets.jsonl"):
             try:
                 name, toolset = read_toolset(row, folder)
             except (NotAToolset, OSError) as error:
                 raise Unreadable(f"{where}: {error}") from None
             toolsets[name] = toolset
-        self.singles: dict[str, SingleRow] = {}
-        self.composites: dict[str, Mapping[str, Any]] = {}
-        names = ["single_tasks.jsonl", "composites.jsonl"]
-        for path in [folder / name for name in names if (folder / name).is_file()] or [folder / "async.jsonl"]:
-            for where, row in self._rows(path):
-                self._add(where, row, toolsets)
-        self._gold: dict[str, GoldTask] = {}
-        stated = folder / "executions.jsonl"
-        if stated.is_file():
-            for where, row in self._rows(stated):
-                self._state(where, row)
+        for where, row in found._rows(folder / "single_tasks.jsonl"):
+            try:
+                found._add_task(_task(read_single(row, toolsets)))
+            except NotASingleTask as error:
+                found.problems.append(f"{where}: {error}")
+        for where, row in found._rows(folder / "composites.jsonl"):
+            found._add_composite(where, row.get("id"), row.get("kind"), row.get("tasks"), row.get("max_rounds"))
+        if (folder / "executions.jsonl").is_file():
+            for where, row in found._rows(folder / "executions.jsonl"):
+                found._state(where, row)
+        return found
+
+    @classmethod
+    def of_dialogues(cls, dialogues: Iterable[ReadDialogue | str], runner: Runner) -> Self:
+        """Take the single tasks and composites of a release."""
+        found = cls(runner)
+        for one in dialogues:
+            if isinstance(one, str):
+                found.problems.append(one)
+            elif one.document["kind"] == "composite":
+                document, name = one.document, one.external_id
+                tasks = [task["single"] for task in document["tasks"]]
+                found._add_composite(name, name, document["composition"], tasks, document["max_rounds"])
+            elif one.document["kind"] == "single_task":
+                content = canonical(toolset_content(one.tools, one.implementation))
+                subject = subject_of(one.document, CompiledToolset.of(content))
+                if isinstance(subject, str):
+                    found.problems.append(f"{one.external_id}: {subject}")
+                else:
+                    found._add_task(
+                        Task(one.external_id, subject.tool_calls, _schemas(one.tools), subject.tool, subject.start)
+                    )
+        return found
 
     def _rows(self, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for line in read_records(path):
@@ -63,46 +108,64 @@ class AsyncReferences:
             else:
                 yield line.where, line.record
 
-    def _add(self, where: str, row: Mapping[str, Any], toolsets: Mapping[str, RowToolset]) -> None:
-        if is_composite(dict(row)):
-            tasks = row["tasks"]
-            if not all(isinstance(task, str) for task in tasks) or type(row.get("max_rounds")) is not int:
-                self.problems.append(f"{where}: a composite needs the ids of its tasks and max_rounds.")
-            else:
-                self.composites[str(row.get("id"))] = row
-            return
-        try:
-            single = read_single(row, toolsets)
-        except NotASingleTask as error:
-            self.problems.append(f"{where}: {error}")
+    def _add_task(self, task: Task) -> None:
+        self.tasks[task.id] = task
+
+    def _add_composite(self, where: str, name: Any, kind: Any, tasks: Any, max_rounds: Any) -> None:
+        if not isinstance(tasks, list) or not tasks or not all(isinstance(task, str) for task in tasks):
+            self.problems.append(f"{where}: a composite needs the ids of its tasks.")
+        elif type(max_rounds) is not int or max_rounds < 1:
+            self.problems.append(f"{where}: the max_rounds of a composite must be a whole number above 0.")
         else:
-            self.singles[single.id] = single
+            self.composites[str(name)] = Composite(str(name), str(kind), tuple(tasks), max_rounds)
 
     def _state(self, where: str, row: Mapping[str, Any]) -> None:
-        single = self.singles.get(str(row.get("id")))
-        calls = row.get("calls")
-        if single is None or not isinstance(calls, list):
-            self.problems.append(f"{where}: there is no such single task.")
+        task, calls = self.tasks.get(str(row.get("id"))), row.get("calls")
+        if task is None or not isinstance(calls, list) or not all(isinstance(call, Mapping) for call in calls):
+            self.problems.append(f"{where}: this is not the execution of a single task.")
             return
-        self._gold[single.id] = GoldTask(
-            single.calls, [call["result"] for call in calls], row.get("initial_state_sha256"),
-            row.get("final_state_sha256"), single.toolset.schemas,
+        self._gold[task.id] = GoldTask(
+            task.calls, [call.get("result") for call in calls], row.get("initial_state_sha256"),
+            row.get("final_state_sha256"), task.schemas,
         )  # fmt: skip
 
-    def gold(self, task: str) -> GoldTask:
+    def gold(self, name: str) -> GoldTask:
         """Return the gold of a single task. Raises NotASingleTask and SandboxUnavailable."""
-        if task not in self._gold:
-            if task not in self.singles:
-                raise NotASingleTask(f"there is no single task {task}.")
-            self._gold[task] = gold_of(self.singles[task], self.runner)
-        return self._gold[task]
+        if name not in self._gold:
+            task = self.tasks.get(name)
+            if task is None or task.tool is None:
+                raise NotASingleTask(f"There is no single task {name} that can be run.")
+            execution = execute(self.runner, task.tool, task.start, task.calls, twice=False)
+            results = [outcome.result for outcome in execution.outcomes]
+            self._gold[name] = GoldTask(
+                task.calls, results, execution.initial_sha256, execution.final_sha256, task.schemas
+            )
+        return self._gold[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    id: str
+    kind: str
+    tasks: tuple[str, ...]
+    max_rounds: int
+
+
+def _task(single: SingleRow) -> Task:
+    tool = single.tool if single.toolset.implementation is not None else None
+    return Task(single.id, single.calls, single.toolset.schemas, tool, single.start)
+
+
+def _schemas(tools: Sequence[Any]) -> dict[str, Mapping[str, Any]]:
+    functions = [tool.get("function") or tool for tool in tools]
+    return {function["name"]: function.get("parameters") or {} for function in functions}
 
 
 def gold_of(single: SingleRow, runner: Runner) -> GoldTask:
     """Return the gold of a single task by running it."""
-    execution = execute(runner, single.tool, single.start, single.calls, twice=False)
-    results = [outcome.result for outcome in execution.outcomes]
-    return GoldTask(single.calls, results, execution.initial_sha256, execution.final_sha256, single.toolset.schemas)
+    references = AsyncReferences(runner)
+    references.tasks[single.id] = _task(single)
+    return references.gold(single.id)
 
 
 class AsyncScorer(Scorer):
@@ -116,8 +179,9 @@ class AsyncScorer(Scorer):
         self._over: dict[tuple[str, str], list[DialogueScore]] = defaultdict(list)
         self._right: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
         self._played: dict[str, set[str]] = defaultdict(set)
+        self._times: Counter[tuple[str, str, str]] = Counter()
 
-    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+    def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         if not isinstance(record, Mapping) or not isinstance(record.get("turns"), list):
             yield Refused("problem", "A dialogue must be an object with composite, delay and turns.")
             return
@@ -136,24 +200,29 @@ class AsyncScorer(Scorer):
                 yield Refused("problem", str(error))
                 return
             self._seen.add((model, str(record.get("id"))))
-            self._played[model].add(str(composite["id"]))
+            self._played[model].add(composite.id)
             yield self._entry(record, model, composite, score)
 
-    def _entry(
-        self, record: Mapping[str, Any], model: str, composite: Mapping[str, Any], score: DialogueScore
-    ) -> dict[str, Any]:
-        cells = {"delay": str(record["delay"]), "composition": f"{composite['kind']}#{len(composite['tasks'])}"}
+    def _entry(self, record: Mapping[str, Any], model: str, composite: Composite, score: DialogueScore) -> Scored:
+        cells = {"delay": str(record["delay"]), "composition": f"{composite.kind}#{len(composite.tasks)}"}
         right = score.all_of("acc")
         for over in (*cells.values(), ALL):
-            self._right[model, over].append((str(composite["id"]), right, 1))
+            self._right[model, over].append((composite.id, right, 1))
             for name in (model, ALL):
                 self._over[name, over].append(score)
-        return {
-            "id": record.get("id"), "run": model, "composite": composite["id"], "delay": record["delay"],
-            **score.as_json(), "right": right, "cluster": str(composite["id"]), "cells": cells,
+        self._times[model, composite.id, cells["delay"]] += 1
+        times = self._times[model, composite.id, cells["delay"]]
+        again = f"#{times}" if times > 1 else ""
+        found = {
+            "id": record.get("id"), "run": model, "entry": f"{composite.id}@{cells['delay']}{again}",
+            "composite": composite.id, "delay": record["delay"], **score.as_json(), "right": right,
+            "cluster": composite.id, "cells": cells,
         }  # fmt: skip
+        error = next((str(one["kind"]) for one in score.errors), "")
+        said = {key: record.get(key) for key in ("composite", "delay", "seed", "turns", "outcomes", "finals")}
+        return Scored(composite.id, found, said, "" if right else error)
 
-    def _score(self, record: Mapping[str, Any], composite: Mapping[str, Any]) -> DialogueScore:
+    def _score(self, record: Mapping[str, Any], composite: Composite) -> DialogueScore:
         """Raises NotASingleTask and ValueError with a sentence."""
         turns, seed = record["turns"], record.get("seed") or 0
         if len(turns) > MAX_TURNS:
@@ -166,7 +235,7 @@ class AsyncScorer(Scorer):
         if type(seed) is not int:
             raise ValueError("/seed must be a whole number.")
         delay = read_delay(str(record.get("delay")), seed)
-        tasks: Sequence[str] = composite["tasks"]
+        tasks = composite.tasks
         gold = {task: self.references.gold(task) for task in tasks}
         outcomes, finals = record.get("outcomes"), record.get("finals")
         if outcomes is not None:
@@ -174,9 +243,14 @@ class AsyncScorer(Scorer):
                 raise ValueError("/outcomes must be a list of [round, task, status, due, state_changed, result].")
             environment = recorded(outcomes)
         else:
-            singles = [self.references.singles[task] for task in tasks]
-            environment = running(self.references.runner, {one.id: (one.tool, one.start) for one in singles})
-        dialogue = play(Dialogue(tuple(tasks), delay, composite["max_rounds"], environment), texts)
+            known = [self.references.tasks[task] for task in tasks]
+            if any(one.tool is None for one in known):
+                raise NotASingleTask(
+                    "The tools have no code, so the dialogue must say what its calls came to (/outcomes)."
+                )
+            tools = {one.id: (one.tool, one.start) for one in known if one.tool is not None}
+            environment = running(self.references.runner, tools)
+        dialogue = play(Dialogue(tasks, delay, composite.max_rounds, environment), texts)
         return score_dialogue(dialogue, gold, finals if isinstance(finals, Mapping) else None)
 
     @property

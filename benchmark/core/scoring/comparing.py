@@ -9,23 +9,21 @@ from benchmark.core.scoring.sources import Unreadable, read_records
 from benchmark.core.scoring.statistics import Comparison, compare, holm
 
 ENTRIES = "entries.jsonl"
-#: What tells the entries of a run apart.
-_KEYS = ("dialogue", "task", "case", "attempt", "composite", "delay", "id")
 
-Entries = Mapping[tuple[Any, ...], Mapping[str, Any]]
+#: The entries of a run by name.
+Entries = Mapping[str, Mapping[str, Any]]
 
 
-def read_entries(folder: Path, run: str | None = None) -> dict[tuple[Any, ...], Mapping[str, Any]]:
+def read_entries(folder: Path, run: str | None = None) -> dict[str, Mapping[str, Any]]:
     """Return the entries of the run in a folder of scores. Raises Unreadable if it is not clear which one."""
     path = folder / ENTRIES
     if not path.is_file():
         raise Unreadable(f"{folder} has no {ENTRIES}. Give a folder that score_release wrote.")
-    by_run: dict[str, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
+    by_run: dict[str, dict[str, Mapping[str, Any]]] = {}
     for line in read_records(path):
-        if line.problem or not {"run", "right", "cluster", "cells"} <= line.record.keys():
+        if line.problem or not {"run", "entry", "right", "cluster", "cells"} <= line.record.keys():
             raise Unreadable(f"{line.where} is not an entry of score_release. {line.problem}".strip())
-        key = tuple(line.record.get(name) for name in _KEYS)
-        by_run.setdefault(str(line.record["run"]), {})[key] = line.record
+        by_run.setdefault(str(line.record["run"]), {})[str(line.record["entry"])] = line.record
     if not by_run:
         raise Unreadable(f"{path} has no entries.")
     if run is None and len(by_run) > 1:
@@ -47,7 +45,7 @@ def compare_entries(a: Entries, b: Entries, slice_: str | None = None) -> dict[s
     if not shared:
         raise Unreadable("The two runs have no entry in common. Were they scored against the same references?")
     name, is_cell, wanted = (slice_ or "").partition("=")
-    cells: dict[str, list[tuple[Any, ...]]] = {}
+    cells: dict[str, list[str]] = {}
     if name:
         for key in shared:
             if name in a[key]["cells"]:
@@ -68,5 +66,5 @@ def compare_entries(a: Entries, b: Entries, slice_: str | None = None) -> dict[s
     return found
 
 
-def _compare(a: Entries, b: Entries, keys: Sequence[tuple[Any, ...]]) -> Comparison:
+def _compare(a: Entries, b: Entries, keys: Sequence[str]) -> Comparison:
     return compare((str(a[key]["cluster"]), bool(a[key]["right"]), bool(b[key]["right"])) for key in keys)

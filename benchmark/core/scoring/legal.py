@@ -6,7 +6,7 @@ one is ready, else the answer; both are alone in their round. A question removes
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from annotator.core.graph import Matcher
@@ -83,7 +83,7 @@ def _follow(
             if asked.deviation is None:
                 state = asked
                 continue
-            state = matcher.step(state, [FINAL])
+            state = _without_text(matcher.step(state, [FINAL]))
             right = state.deviation is None and state.matched == len(task.nodes)
             if state.deviation is None and not right:
                 break
@@ -91,6 +91,16 @@ def _follow(
             state = matcher.step(state, [as_call(call) for call in (() if one.error else one.calls)])
     fewest = task.fewest_rounds
     return LegalWalk(right, state.matched, right and used == fewest, fewest, _reason(matcher, state, right), used)
+
+
+def _without_text(state: MatchState) -> MatchState:
+    """Say in the deviation that a text came where none was due."""
+    deviation = state.deviation
+    if deviation is None:
+        return state
+    due = f"ready: {', '.join(deviation.ready)}" if deviation.ready else "everything is done"
+    told = f"Round {state.batches + 1} is a text, but neither a question nor the answer is due; {due}."
+    return replace(state, deviation=replace(deviation, sentence=told))
 
 
 def _reason(matcher: Matcher, state: MatchState, right: bool) -> Deviation | None:

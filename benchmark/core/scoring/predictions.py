@@ -81,6 +81,18 @@ def read_rounds(rounds: Any) -> tuple[Round, ...]:
     return tuple(_read_round(one, f"/rounds/{number}") for number, one in enumerate(rounds))
 
 
+def rounds_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """Return rounds as a neutral prediction has them; arguments are the model's own text."""
+    return [
+        {
+            "calls": [{"name": call.name, "arguments": call.arguments} for call in one.calls],
+            "content": one.content,
+            "error": one.error,
+        }
+        for one in rounds
+    ]
+
+
 def _read_round(value: Any, where: str) -> Round:
     if not isinstance(value, Mapping):
         raise NotAPrediction(f"{where} must be an object with calls and content.")

@@ -79,7 +79,7 @@ class ReferenceTask:
                 raise UnusableReference(f"{self.where} depends on a node that does not exist.")
             needs.append(sum(1 << number for number in set(node.needs)))
         try:
-            return Graph(tuple(str(position) for position in range(count)), tuple(needs))
+            return Graph(tuple(f"s{position}" for position in range(count)), tuple(needs))
         except ValueError:
             raise UnusableReference(f"The dependencies of {self.where} form a cycle.") from None
 
@@ -106,9 +106,9 @@ class ReferenceTask:
     @cached_property
     def _reference_calls(self) -> list[dict[str, Any]]:
         return [
-            {"id": str(position), "name": node.name, "arguments": node.arguments}
+            {"id": f"s{position}", "name": node.name, "arguments": node.arguments}
             if node.is_call
-            else {"id": str(position), "name": f"\0{node.name}", "arguments": {}}
+            else {"id": f"s{position}", "name": f"\0{node.name}", "arguments": {}}
             for position, node in enumerate(self.nodes)
         ]
 

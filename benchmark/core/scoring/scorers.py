@@ -7,12 +7,13 @@ entries that the references do not have are refused with ``Refused``; the first 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from benchmark.core.scoring import c3, cctu, wild
 from benchmark.core.scoring.arguments import COMPARERS
 from benchmark.core.scoring.arguments.similarity import require_libraries
-from benchmark.core.scoring.predictions import NotAPrediction, Prediction
+from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json
 from benchmark.core.scoring.published_results import read_predictions
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
 from benchmark.core.scoring.statistics import add_up, over_attempts, share
@@ -32,6 +33,28 @@ class Refused(ValueError):
         self.kind = kind
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A scored entry. ``entry`` is its JSON; ``dialogue`` the item of the release; ``prediction`` what the model said,
+    None if nothing; ``error`` its class of error, if it has one.
+
+    Of its JSON, ``run`` and ``entry`` name it: entries of two runs with the same name answer the same.
+    """
+
+    dialogue: str
+    entry: dict[str, Any]
+    prediction: Any = None
+    error: str = ""
+
+    @property
+    def run(self) -> str:
+        return str(self.entry["run"])
+
+    @property
+    def name(self) -> str:
+        return str(self.entry["entry"])
+
+
 class Scorer(ABC):
     """Scores the predictions of one family against its references."""
 
@@ -42,10 +65,10 @@ class Scorer(ABC):
         return {name: COMPARERS[name] for name in self.comparers}
 
     @abstractmethod
-    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+    def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         """Yield the entries of a record, and what of it was refused. ``run``: its run if it names none."""
 
-    def finish(self) -> Iterator[dict[str, Any] | Refused]:
+    def finish(self) -> Iterator[Scored | Refused]:
         """Yield the entries that could only be scored at the end."""
         yield from ()
 
@@ -68,31 +91,46 @@ class MultiTurnScorer(Scorer):
         references: Iterable[ReferenceDialogue],
         *,
         language: str | None = None,
+        history: str | None = None,
         runs: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         require_libraries()
         self.family = family
-        self.language = language
+        self.language, self.history = language, history
         self.runs = runs or {}
         self.references: dict[str, dict[str, ReferenceDialogue]] = defaultdict(dict)
         for reference in references:
             self.references[reference.language][reference.id] = reference
+        self._every: dict[str, ReferenceDialogue] = {}
         self._entries: dict[str, dict[tuple[str, int], Any]] = {}
         self._doubled: dict[str, set[tuple[str, int]]] = defaultdict(set)
         self.comparers = (*(("published-wild",) if family == "wild" else ()), "published-c3", "strict")
 
     def language_of(self, run: str) -> str:
-        """Return the language that a run is scored in."""
+        """Return the language that a run is scored in; blank if it is each dialogue's own."""
         stated = self.language or self.runs.get(run, {}).get("language")
         if stated:
             return str(stated)
-        return "en" if "en" in self.references or not self.references else next(iter(self.references))
+        languages = {one.language for one in self._universe(run).values()}
+        return languages.pop() if len(languages) == 1 else ""
+
+    def _universe(self, run: str) -> dict[str, ReferenceDialogue]:
+        """Return the references that a run answers, by id: those of its language or, if it states none, every dialogue
+        once, in English where there is a choice.
+        """
+        stated = self.language or self.runs.get(run, {}).get("language")
+        if stated:
+            return self.references.get(str(stated), {})
+        if not self._every:
+            for language in sorted(self.references, key=lambda one: one == "en"):
+                self._every |= self.references[language]
+        return self._every
 
     def history_of(self, run: str) -> str:
         """Return whether a run saw the calls of earlier tasks, or only the answers."""
-        return str(self.runs.get(run, {}).get("history", c3.CALLS))
+        return self.history or str(self.runs.get(run, {}).get("history", c3.CALLS))
 
-    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+    def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         try:
             predictions = list(read_predictions(record, run))
         except NotAPrediction as error:
@@ -104,12 +142,13 @@ class MultiTurnScorer(Scorer):
             except Refused as refused:
                 yield refused
 
-    def _score(self, prediction: Prediction) -> dict[str, Any]:
+    def _score(self, prediction: Prediction) -> Scored:
         run, key = prediction.run, (prediction.dialogue, prediction.task)
-        reference = self.references[self.language_of(run)].get(prediction.dialogue)
+        reference = self._universe(run).get(prediction.dialogue)
         if reference is None or prediction.task >= len(reference.tasks):
             what = f"task {prediction.task} of {prediction.dialogue}" if reference else prediction.dialogue
-            raise Refused("foreign", f"The references have no {what[:200]} in {self.language_of(run)}.")
+            language = self.language_of(run)
+            raise Refused("foreign", f"The references have no {what[:200]}" + (f" in {language}." if language else "."))
         entries = self._entries.setdefault(run, {})
         if key in entries:
             self._doubled[run].add(key)
@@ -121,29 +160,37 @@ class MultiTurnScorer(Scorer):
         except UnusableReference as error:
             raise Refused("problem", str(error)) from None
         entries[key] = entry
-        return self._as_json(entry)
+        return self._scored(entry, rounds_json(prediction.rounds))
 
     @property
     def _module(self) -> Any:
         return wild if self.family == "wild" else c3
 
-    def _as_json(self, entry: Any) -> dict[str, Any]:
-        cells = dict(self._module.cells(entry))
-        found: dict[str, Any] = entry.as_json()
-        return found | {"right": entry.right, "cluster": entry.dialogue.id, "cells": cells}
+    def _scored(self, entry: Any, prediction: Any) -> Scored:
+        name = entry.dialogue.id
+        found = entry.as_json() | {
+            "entry": f"{name}#{entry.index}", "right": entry.right, "cluster": name, "cells": self._cells(entry),
+        }  # fmt: skip
+        if prediction is None:
+            found["missing"] = True
+        error = entry.c3.error_type if self.family == "wild" else entry.error_type
+        return Scored(name, found, prediction, error or "")
 
-    def finish(self) -> Iterator[dict[str, Any] | Refused]:
+    def _cells(self, entry: Any) -> dict[str, str]:
+        return {"language": entry.dialogue.language} | dict(self._module.cells(entry))
+
+    def finish(self) -> Iterator[Scored | Refused]:
         if self.family != "wild":
             return
         # In a dialogue with a prediction, WildToolBench counts a missing task as an empty reply.
         for run, entries in self._entries.items():
             for dialogue in dict.fromkeys(dialogue for dialogue, _ in entries):
-                reference = self.references[self.language_of(run)][dialogue]
+                reference = self._universe(run)[dialogue]
                 for index in range(len(reference.tasks)):
                     if (dialogue, index) not in entries:
                         entry = wild.score_task(run, reference, index, (), self.history_of(run))
                         entries[dialogue, index] = entry
-                        yield self._as_json(entry) | {"missing": True}
+                        yield self._scored(entry, None)
 
     @property
     def missing(self) -> int:
@@ -153,7 +200,7 @@ class MultiTurnScorer(Scorer):
         entries = self._entries[run]
         return [
             (reference, index)
-            for reference in self.references[self.language_of(run)].values()
+            for reference in self._universe(run).values()
             for index in range(len(reference.tasks))
             if (reference.id, index) not in entries
         ]
@@ -195,7 +242,7 @@ class MultiTurnScorer(Scorer):
             yield "session", "all", _share((name, right, 1) for name, right in sessions.items())
         cells: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
         for one in scores:
-            for name, cell in self._module.cells(one):
+            for name, cell in self._cells(one).items():
                 if name not in _WITHOUT_INTERVAL:
                     cells[name, cell].append((one.dialogue.id, one.right, 1))
         for (name, cell), triples in sorted(cells.items()):
@@ -245,7 +292,7 @@ class CctuScorer(Scorer):
         self._seen: dict[tuple[str, int], set[str]] = defaultdict(set)
         self._episodes: dict[str, list[cctu.Episode]] = defaultdict(list)
 
-    def add(self, record: Any, run: str) -> Iterator[dict[str, Any] | Refused]:
+    def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         try:
             transcript = read_transcript(record, run)
         except NotATranscript as error:
@@ -262,7 +309,7 @@ class CctuScorer(Scorer):
         seen.add(transcript.case)
         self._waiting[transcript.case].append(transcript.without_thinking() if self.strip_think else transcript)
 
-    def finish(self) -> Iterator[dict[str, Any] | Refused]:
+    def finish(self) -> Iterator[Scored | Refused]:
         for name, transcripts in self._waiting.items():
             case = self.cases[name]
             self.verdicts.judge(case, transcripts)
@@ -270,7 +317,11 @@ class CctuScorer(Scorer):
                 episode = cctu.score_transcript(case, transcript, self.verdicts)
                 self._episodes[transcript.run].append(episode)
                 cells = {"scenario": case.data_source, "attempt": str(transcript.attempt)}
-                yield episode.as_json() | {"right": episode.sr, "cluster": case.id, "cells": cells}
+                found = episode.as_json() | {
+                    "entry": f"{case.id}@{transcript.attempt}", "right": episode.sr, "cluster": case.id, "cells": cells,
+                }  # fmt: skip
+                kind = "" if episode.sr else "not solved" if not episode.solved else "violation not repaired"
+                yield Scored(case.id, found, list(transcript.messages), kind)
         self._waiting.clear()
 
     @property

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Self, TypeVar
 
-from annotator.core.sandbox import Sandbox
+from annotator.core.sandbox import Sandbox, Trajectory, TrajectoryRun
 from annotator.core.schema.exact_json import dumps, loads
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.scoring.async_runs import AsyncReferences, AsyncScorer
 from benchmark.core.scoring.cctu import ReferenceCase
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
-from benchmark.core.scoring.scorers import CctuScorer, MultiTurnScorer, Refused, Scorer
-from benchmark.core.scoring.sources import Unreadable, prediction_files, read_records, read_references, unpacked
+from benchmark.core.scoring.scorers import CctuScorer, MultiTurnScorer, Refused, Scored, Scorer
+from benchmark.core.scoring.sources import Unreadable, prediction_files, read_records, read_references
 from benchmark.core.scoring.verdicts import Verdicts
 
 FAMILIES = ("wild", "c3", "mmtb", "cctu", "async")
@@ -28,10 +28,13 @@ _Reference = TypeVar("_Reference")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``language``: of every run; else each has its own. ``strip_think``: leave out what models thought (cctu)."""
+    """``language`` and ``history`` (``calls`` or ``answers``): of every run; else each has its own. ``strip_think``:
+    leave out what models thought (cctu).
+    """
 
     family: str
     language: str | None = None
+    history: str | None = None
     strip_think: bool = False
 
 
@@ -75,34 +78,60 @@ def score_files(
 
     Raises Unreadable, SandboxUnavailable and NoScoringLibraries.
     """
-    outcome = Outcome()
-    with ExitStack() as stack:
-        scorer = _scorer(references, predictions, options, outcome, stack)
-        for one in _scored(scorer, predictions, outcome):
-            entries.write(dumps(one) + b"\n")
-            outcome.entries += 1
-        summary = scorer.summary(figures=figures)
-    outcome.runs, outcome.missing = len(summary["runs"]), scorer.missing
-    told = {"version": VERSION, "family": options.family, "comparers": scorer.versions()}
-    return told | summary | {"outcome": asdict(outcome)}, outcome
+    with ScoringRun(references, predictions, options) as scoring:
+        for one in scoring.scored():
+            entries.write(dumps(one.entry) + b"\n")
+        return scoring.summary(figures=figures), scoring.outcome
 
 
-def _scored(scorer: Scorer, predictions: Sequence[Path], outcome: Outcome) -> Iterator[dict[str, Any]]:
-    for path, run in prediction_files(predictions):
-        for line in read_records(path, run=run):
-            if line.problem:
-                outcome.refuse(line.where, Refused("problem", line.problem))
-                continue
-            for one in scorer.add(line.record, line.run):
-                if isinstance(one, Refused):
-                    outcome.refuse(line.where, one)
-                else:
-                    yield one
-    for one in scorer.finish():
-        if isinstance(one, Refused):
-            outcome.refuse("At the end", one)
-        else:
-            yield one
+class ScoringRun:
+    """Scores predictions one by one. Use it as a context manager, go through ``scored``, then ask for the summary.
+
+    Raises Unreadable, SandboxUnavailable and NoScoringLibraries.
+    """
+
+    def __init__(self, references: Path, predictions: Sequence[Path], options: Options) -> None:
+        self.outcome = Outcome()
+        self._references, self._predictions, self._options = references, predictions, options
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.scorer = _scorer(self._references, self._predictions, self._options, self.outcome, stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def scored(self, run: str = "", *, shown: str = "", beat: Callable[[], None] = lambda: None) -> Iterator[Scored]:
+        """Yield every scored entry. ``run``: the run of records that name none, instead of their file's name.
+        ``shown``: how sentences name the file. ``beat`` is called with every record.
+        """
+        outcome = self.outcome
+        for path, named in prediction_files(self._predictions):
+            for line in read_records(path, run=run or named, shown=shown):
+                beat()
+                if line.problem:
+                    outcome.refuse(line.where, Refused("problem", line.problem))
+                    continue
+                yield from self._kept(line.where, self.scorer.add(line.record, line.run))
+        yield from self._kept("At the end", self.scorer.finish())
+
+    def _kept(self, where: str, found: Iterable[Scored | Refused]) -> Iterator[Scored]:
+        for one in found:
+            if isinstance(one, Refused):
+                self.outcome.refuse(where, one)
+            else:
+                self.outcome.entries += 1
+                yield one
+
+    def summary(self, *, figures: bool = True) -> dict[str, Any]:
+        """Return the figures over everything scored. ``figures``: with those that have intervals."""
+        summary = self.scorer.summary(figures=figures)
+        self.outcome.runs, self.outcome.missing = len(summary["runs"]), self.scorer.missing
+        told = {"version": VERSION, "family": self._options.family, "comparers": self.scorer.versions()}
+        return told | summary | {"outcome": asdict(self.outcome)}
 
 
 def _scorer(
@@ -113,8 +142,14 @@ def _scorer(
     if options.family in ("cctu", "async"):
         sandbox = stack.enter_context(Sandbox())
     if options.family == "async":
-        folder = stack.enter_context(unpacked(references))
-        found = AsyncReferences(folder, lambda trajectory, twice: sandbox.run_trajectory(trajectory, twice=twice))
+
+        def runner(trajectory: Trajectory, twice: bool) -> TrajectoryRun:
+            return sandbox.run_trajectory(trajectory, twice=twice)
+
+        if references.is_dir():
+            found = AsyncReferences.of_folder(references, runner)
+        else:
+            found = AsyncReferences.of_dialogues(read_references(references, "async"), runner)
         for problem in found.problems:
             outcome.refuse("References", Refused("problem", problem))
         if not found.composites:
@@ -134,7 +169,9 @@ def _scorer(
     usable = list(_usable(dialogues, "multi_turn", ReferenceDialogue, outcome))
     if not usable:
         raise Unreadable(f"{references} has no dialogues of tasks that could be scored.")
-    return MultiTurnScorer(options.family, usable, language=options.language, runs=_runs(predictions))
+    return MultiTurnScorer(
+        options.family, usable, language=options.language, history=options.history, runs=_runs(predictions)
+    )
 
 
 def _usable(

@@ -2,27 +2,19 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import ZipFile
 
 from annotator.core.schema import SchemaProblem
 from benchmark.core.files.cctu_check_files import CHECK_CODE, MAX_FILE, is_file_name, is_folder
-from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.reading import RawRecord, RecordError, parse_line, read_lines
-from benchmark.core.files.safe_paths import is_safe_path
-from benchmark.core.files.toolset_files import NAME as TOOLSETS
-from benchmark.core.files.zips import open_member, open_zip, refusal
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import ReadDialogue
 
 #: Endings of files of predictions that are read in a folder.
 _PREDICTIONS = (".jsonl", ".jsonl.gz")
 _CCTU_RECORDS = "input_data.jsonl"
-_PIECE = 1 << 20
 
 
 class Unreadable(Exception):
@@ -72,8 +64,8 @@ def _read_records(path: Path, name: str) -> Iterator[ReadDialogue | str]:
             yield f"{line.where}: {first.pointer} {first.message}".replace(":  ", ": ")
 
 
-def read_records(path: Path, name: str = "", *, run: str = "") -> Iterator[Line]:
-    """Yield the records of a file. Raises Unreadable."""
+def read_records(path: Path, name: str = "", *, run: str = "", shown: str = "") -> Iterator[Line]:
+    """Yield the records of a file. ``shown``: how sentences name it. Raises Unreadable."""
     try:
         stream = path.open("rb")
     except OSError as error:
@@ -81,13 +73,13 @@ def read_records(path: Path, name: str = "", *, run: str = "") -> Iterator[Line]
     with stream:
         for raw in read_lines(stream, path.name, format_name=name):
             item = raw if isinstance(raw, RecordError) else parse_line(raw)
-            where = ", ".join(filter(None, (path.name, item.member, f"line {item.line}" if item.line else "")))
+            where = ", ".join(filter(None, (shown or path.name, item.member, f"line {item.line}" if item.line else "")))
             if isinstance(item, RawRecord):
                 yield Line(where, item.data, run=run)
             elif item.fatal:
                 # Every release has the neutral file.
                 missing = name not in ("", "neutral") and path.suffix.lower() == ".zip"
-                raise (_NoSuchFile if missing else Unreadable)(f"{path.name}: {item.message}")
+                raise (_NoSuchFile if missing else Unreadable)(f"{shown or path.name}: {item.message}")
             elif item.line:
                 yield Line(where, None, f"{item.pointer} {item.message}".strip(), run)
 
@@ -158,43 +150,3 @@ def run_of(path: Path) -> str:
     if name in ("response", "result"):
         return path.absolute().parent.name
     return name.removesuffix("_result")
-
-
-@contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """Yield the folder of an async release: a folder itself, or the archive's files in a temporary one.
-
-    Raises Unreadable.
-    """
-    if path.is_dir():
-        yield path
-        return
-    with TemporaryDirectory(prefix="assay-") as name:
-        folder = Path(name)
-        try:
-            with path.open("rb") as stream, open_zip(stream, Limits()) as archive:
-                found = _unpack(archive, folder)
-        except OSError as error:
-            raise Unreadable(f"Can’t read {path}: {error.strerror}.") from None
-        except SourceError as error:
-            raise Unreadable(f"{path.name}: {error}") from None
-        if found is None:
-            raise Unreadable(f"{path.name} has no {TOOLSETS}. Give an async release, or a folder of its files.")
-        yield found
-
-
-def _unpack(archive: ZipFile, folder: Path) -> Path | None:
-    """Write the files of an archive below ``folder``; return the folder in it that has the toolsets."""
-    budget = Budget(Limits())
-    found = None
-    for info in archive.infolist():
-        if info.is_dir() or refusal(info) is not None or not is_safe_path(info.filename):
-            continue
-        target = folder / info.filename
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open_member(archive, info, budget) as source, target.open("wb") as out:
-            while piece := source.read(_PIECE):
-                out.write(piece)
-        if target.name == TOOLSETS:
-            found = target.parent
-    return found

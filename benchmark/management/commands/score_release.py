@@ -44,7 +44,7 @@ class Command(PipelineCommand):
         if folder.exists() and not folder.is_dir():
             raise Stop(f"Can’t write to {folder}: it is a file. Give a folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        chosen = Options(options["family"], options["language"], options["strip_think"])
+        chosen = Options(options["family"], options["language"], strip_think=options["strip_think"])
         try:
             with written_whole((folder / "entries.jsonl").absolute()) as entries:
                 summary, outcome = score_files(options["references"], options["predictions"], chosen, entries)

@@ -96,6 +96,7 @@ _SENTENCES = {
     "toolset.imported": gettext_noop("New toolsets imported: %(count)s"),
     "composites.drawn": gettext_noop("Composites drawn: %(composites)s of %(size)s tasks, seed %(seed)s"),
     "release.frozen": gettext_noop("Release %(version)s frozen"),
+    "predictions.scored": gettext_noop("Predictions for release %(version)s scored"),
     "draw.closed": gettext_noop("Sample drawn: %(sample)s of %(population)s"),
     "round.ended": gettext_noop(
         "Round %(round)s of %(round_stage)s ended: %(seen)s reviewed, %(errors)s with errors, "

@@ -437,6 +437,7 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
         "play",
         "release",
         "replay",
+        "score_predictions",
         "toolset_change",
         "validators",
         "validators_of_import",

@@ -9,6 +9,7 @@ import pytest
 
 from annotator.core.schema.exact_json import loads
 from benchmark.core.scoring import cctu
+from benchmark.core.scoring.comparing import compare_entries
 from benchmark.core.scoring.scoring_run import Options, score_files
 
 PARITY = "parity"
@@ -162,3 +163,9 @@ def test_runs_of_async_agree(shared_data):
     for row in rows(folder / "expected_summary.jsonl"):
         assert groups[row["model"], row["over"]] == row
     assert outcome.problems == 0
+    # Two players that played the same composites under the same delays are compared.
+    by_run = {}
+    for one in entries:
+        by_run.setdefault(one["run"], {})[one["entry"]] = one
+    assert sum(map(len, by_run.values())) == 1050
+    assert compare_entries(by_run["eager"], by_run["prose_and_fences"])["n"] == 8

@@ -4,6 +4,7 @@ They are an optional extra, ``scoring``, because the word list for Chinese weigh
 """
 
 import re
+import warnings
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from typing import Any
@@ -87,7 +88,10 @@ def _require_short(length: int, other: int) -> None:
 @cache
 def _words() -> Any:
     try:
-        import jieba
+        with warnings.catch_warnings():
+            # Its source has invalid escapes, of which Python warns when it compiles it.
+            warnings.simplefilter("ignore")
+            import jieba
     except ImportError:
         raise NoScoringLibraries from None
     tokenizer = jieba.Tokenizer()

@@ -1,0 +1,21 @@
+"""Tables of imports, releases and runs of models."""
+
+from benchmark.models.releases import (
+    ImportBatch,
+    ImportNote,
+    LeftOutDialogue,
+    NativeLine,
+    Release,
+    ReleaseItem,
+    ReleaseState,
+    SimilarityBand,
+)
+from benchmark.models.runs import (
+    Figure,
+    Prediction,
+    PredictionFile,
+    Run,
+    RunPair,
+    Score,
+    ScoreSet,
+)

@@ -1,0 +1,180 @@
+"""What models answered to a release, and what the answers earned. All of it is written once and never changed."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotator.models import Job, Project, User
+from annotator.models.exact import ExactJSONField
+from annotator.models.keys import new_public_id
+from benchmark.models.releases import Release, ReleaseItem
+
+
+class PredictionFile(models.Model):
+    """One uploaded file of predictions for a release. Its job scores them, and has the state and the progress."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="prediction_files")
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="prediction_file")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    filename = models.CharField(max_length=255)
+    #: Path below MEDIA_ROOT.
+    file = models.CharField(max_length=255)
+    bytes = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    family = models.CharField(max_length=8)
+    #: The run of records that name none; blank for the file's name.
+    model = models.CharField(max_length=120, blank=True)
+    provider = models.CharField(max_length=120, blank=True)
+    history = models.CharField(max_length=8, default="calls")
+    language = models.CharField(max_length=2, blank=True)
+    entries = models.PositiveIntegerField(default=0)
+    missing = models.PositiveIntegerField(default=0)
+    foreign = models.PositiveIntegerField(default=0)
+    doubled = models.PositiveIntegerField(default=0)
+    problems = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: Sentences about what was not scored, limited.
+    notes = models.JSONField(default=list)
+
+    class Meta:
+        indexes = [models.Index(fields=["release", "-id"], name="prediction_file_by_release")]
+
+    def __str__(self) -> str:
+        return self.filename
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def visible_to(self, user: User) -> Self:
+        """Return complete runs of projects that the user oversees: models' answers reveal what reviewers must find."""
+        return self.filter(complete=True, release__project__in=Project.objects.overseen_by(user))
+
+
+class Run(models.Model):
+    """One run of a model over a release: ``release_sha256`` pins its bytes."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="runs")
+    release_sha256 = models.CharField(max_length=64)
+    file = models.ForeignKey(PredictionFile, on_delete=models.PROTECT, null=True, related_name="runs")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    model = models.CharField(max_length=120)
+    provider = models.CharField(max_length=120, blank=True)
+    family = models.CharField(max_length=8)
+    language = models.CharField(max_length=2, blank=True)
+    #: Whether the model saw the calls of earlier tasks, or only the answers.
+    history = models.CharField(max_length=8, default="calls")
+    #: Counts the runs of the same model in the same way, from 1.
+    attempt = models.PositiveIntegerField(default=1)
+    settings = models.JSONField(default=dict)
+    #: Whether everything of it is stored: before that, no page shows it.
+    complete = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "model", "language", "history", "attempt"], name="run_attempt_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["release", "complete", "id"], name="run_by_release")]
+
+    def __str__(self) -> str:
+        return self.model
+
+
+class Prediction(models.Model):
+    """What the model said to one entry. ``entry`` names it within the release: dialogue and task, case and attempt."""
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="predictions")
+    entry = models.CharField(max_length=260)
+    item = models.ForeignKey(ReleaseItem, on_delete=models.PROTECT, null=True, related_name="+")
+    #: Last, because it may be large.
+    content = ExactJSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "entry"], name="prediction_once")]
+
+    def __str__(self) -> str:
+        return self.entry
+
+
+class ScoreSet(models.Model):
+    """The scores of a run by one version of the scorers. Scored again, a run gets another set; the old one stays."""
+
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="score_sets")
+    version = models.PositiveIntegerField()
+    comparers = models.JSONField(default=dict)
+    entries = models.PositiveIntegerField(default=0)
+    right = models.PositiveIntegerField(default=0)
+    missing = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: As ``summary.json`` has it for the run, without the figures. Last, because it may be large.
+    summary = ExactJSONField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "version"], name="score_set_once")]
+
+    def __str__(self) -> str:
+        return f"scores {self.version} of {self.run_id}"
+
+
+class Score(models.Model):
+    """What one entry earned. ``error`` is its class of error, blank if it is right or has none."""
+
+    score_set = models.ForeignKey(ScoreSet, on_delete=models.PROTECT, related_name="scores")
+    prediction = models.ForeignKey(Prediction, on_delete=models.PROTECT, null=True, related_name="scores")
+    entry = models.CharField(max_length=260)
+    right = models.BooleanField()
+    error = models.CharField(max_length=60, blank=True)
+    #: As ``entries.jsonl`` has it. Last, because it may be large.
+    detail = ExactJSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["score_set", "entry"], name="score_once")]
+        indexes = [models.Index(fields=["score_set", "right", "id"], name="score_by_outcome")]
+
+    def __str__(self) -> str:
+        return self.entry
+
+
+class Figure(models.Model):
+    """One figure of a run: a name, a cell of it (“all” for the whole), n, the value and its interval."""
+
+    score_set = models.ForeignKey(ScoreSet, on_delete=models.PROTECT, related_name="figures")
+    name = models.CharField(max_length=60)
+    cell = models.CharField(max_length=120)
+    n = models.PositiveIntegerField()
+    value = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["score_set", "name", "cell"], name="figure_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.cell}"
+
+
+class RunPair(models.Model):
+    """Two runs compared entry by entry, on the entries that both have: how many only one has right, and McNemar's p."""
+
+    first = models.ForeignKey(ScoreSet, on_delete=models.PROTECT, related_name="+")
+    second = models.ForeignKey(ScoreSet, on_delete=models.PROTECT, related_name="+")
+    n = models.PositiveIntegerField()
+    only_first = models.PositiveIntegerField()
+    only_second = models.PositiveIntegerField()
+    p = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["first", "second"], name="run_pair_once"),
+            models.CheckConstraint(condition=Q(first__lt=F("second")), name="run_pair_in_order"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first_id} and {self.second_id}"

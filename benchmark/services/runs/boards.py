@@ -1,0 +1,243 @@
+"""Read runs and their scores: the leaderboard of a release, one run, one entry, two runs compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext as _
+
+from annotator.errors import Denied, Hidden
+from annotator.models import Project, User
+from benchmark.core.scoring.statistics import holm
+from benchmark.models import Figure, Release, Run, RunPair, Score, ScoreSet
+from benchmark.services.releases.requests import load_release, oversees
+
+#: Difference that counts as one: p after adjusting for the number of comparisons.
+LEVEL = 0.05
+ALL = "all"
+#: Digits of a number that a database may not hold.
+_LONGEST_KEY = 19
+#: The figures of a leaderboard, by family; the first decides the order.
+COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "wild": (
+        ("right", ALL), ("right_as_in_the_paper", ALL), ("right_with_equal_arguments", ALL), ("session", ALL),
+        ("AP", "published"), ("AP", "as_in_the_paper"), ("OP", "published"), ("OP", "as_in_the_paper"),
+    ),
+    "c3": (
+        ("right", ALL), ("right_as_in_the_paper", ALL), ("right_with_equal_arguments", ALL),
+        ("AP", "published"), ("AP", "as_in_the_paper"), ("OP", "published"), ("OP", "as_in_the_paper"),
+    ),
+    "cctu": (("SR", ALL), ("strict SR", ALL), ("PSR", ALL), ("strict PSR", ALL)),
+    "async": (("overall", ALL),),
+}  # fmt: skip
+COLUMNS["mmtb"] = COLUMNS["c3"]
+_NOT_SLICES = frozenset(("AP", "OP"))
+
+
+@dataclass
+class Row:
+    """A run on a leaderboard. ``rank``: 1 + the runs that are better beyond chance; ``figures`` are by (name, cell)."""
+
+    score_set: ScoreSet
+    rank: int
+    figures: dict[tuple[str, str], Figure] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Run:
+        return self.score_set.run
+
+
+@dataclass
+class Board:
+    """A leaderboard: its rows in order, the column that decides it, and the slices to choose from."""
+
+    rows: list[Row]
+    family: str
+    families: list[str]
+    column: tuple[str, str]
+    columns: Sequence[tuple[str, str]]
+    slices: list[str]
+    slice: str = ""
+
+
+def load_overseen(*, actor: User, project: Project, public_id: str) -> Release:
+    """Return a release whose scores the actor may see.
+
+    Raises Hidden, and Denied for people who may review its dialogues: answers of models reveal what they must find.
+    """
+    release = load_release(actor=actor, project=project, public_id=public_id)
+    if not oversees(actor=actor, project=project):
+        raise Denied(_("Only administrators and senior reviewers of the project can see scores."))
+    return release
+
+
+def current_sets(release: Release) -> QuerySet[ScoreSet]:
+    """Return the newest scores of each complete run of a release."""
+    newest = ScoreSet.objects.filter(run=OuterRef("run")).order_by("-version").values("pk")[:1]
+    return (
+        ScoreSet.objects.filter(run__release=release, run__complete=True, pk=Subquery(newest))
+        .select_related("run")
+        .defer("summary")
+    )
+
+
+def leaderboard(release: Release, *, family: str = "", slice_: str = "", sort: str = "") -> Board:
+    """Return the leaderboard of a release. ``slice_``: “name=cell” sorts by the figure of that cell; ``sort``:
+    “name|cell” by another figure.
+    """
+    sets = list(current_sets(release))
+    families = sorted({one.run.family for one in sets})
+    family = family if family in families else families[0] if families else ""
+    columns = COLUMNS.get(family, ())
+    mine = [one for one in sets if one.run.family == family]
+    names = set(Figure.objects.filter(score_set__in=mine).values_list("name", "cell").distinct())
+    slices = sorted(f"{name}={cell}" for name, cell in names if name not in _NOT_SLICES and cell != ALL)
+    chosen = _pair(slice_, "=")
+    column = chosen if chosen in names else columns[0] if columns else ("", "")
+    sorted_by = _pair(sort, "|")
+    shown = [column, *columns] if chosen in names and chosen not in columns else list(columns)
+    wanted = {*shown, column} | ({sorted_by} if sorted_by in names else set())
+    rows = {one.pk: Row(one, 1) for one in mine}
+    for figure in Figure.objects.filter(score_set__in=rows.keys(), name__in={one[0] for one in wanted}):
+        if (figure.name, figure.cell) in wanted:
+            rows[figure.score_set_id].figures[figure.name, figure.cell] = figure
+    order = sorted_by if sorted_by in names else column
+    ranked = sorted(rows.values(), key=lambda row: (-_value(row, order), row.run.model, row.run.pk))
+    _rank(ranked)
+    return Board(ranked, family, families, order, shown, slices, slice_ if chosen in names else "")
+
+
+def _pair(text: str, sign: str) -> tuple[str, str]:
+    name, _, cell = text.partition(sign)
+    return name, cell
+
+
+def _value(row: Row, column: tuple[str, str]) -> float:
+    figure = row.figures.get(column)
+    return -1.0 if figure is None or figure.value is None else figure.value
+
+
+def _rank(rows: Sequence[Row]) -> None:
+    """Give each run the rank 1 + the number of runs that have more entries right beyond chance."""
+    place = {row.score_set.pk: row for row in rows}
+    pairs = list(RunPair.objects.filter(first__in=place, second__in=place))
+    for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True):
+        if p < LEVEL and pair.only_first != pair.only_second:
+            place[pair.second_id if pair.only_first > pair.only_second else pair.first_id].rank += 1
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------
+
+
+def load_run(*, actor: User, project: Project, public_id: str) -> ScoreSet:
+    """Return the newest scores of a run. Raises Hidden and Denied."""
+    if not oversees(actor=actor, project=project):
+        raise Denied(_("Only administrators and senior reviewers of the project can see scores."))
+    found = (
+        ScoreSet.objects.filter(
+            run__public_id=public_id, run__release__project=project, run__in=Run.objects.visible_to(actor)
+        )
+        .select_related("run__release", "run__requester", "run__file")
+        .order_by("-version")
+        .first()
+    )
+    if found is None:
+        raise Hidden(_("There is no such run in the project."))
+    return found
+
+
+def list_scores(score_set: ScoreSet, *, outcome: str = "", error: str = "") -> QuerySet[Score]:
+    """Return the scores of a run without their details; ``outcome``: “wrong” or “right”; ``error``: of that class."""
+    found = score_set.scores.defer("detail").select_related(None)
+    if outcome in ("wrong", "right"):
+        found = found.filter(right=outcome == "right")
+    return found.filter(error=error) if error else found
+
+
+def load_score(score_set: ScoreSet, key: str) -> Score:
+    """Return one score with its prediction. Raises Hidden."""
+    found = None
+    if key.isascii() and key.isdecimal() and len(key) < _LONGEST_KEY:
+        found = score_set.scores.filter(pk=int(key)).select_related("prediction__item__revision").first()
+    if found is None:
+        raise Hidden(_("There is no such entry in the run."))
+    return found
+
+
+def next_wrong(score: Score) -> Score | None:
+    """Return the next entry of the run that is wrong."""
+    found = Score.objects.filter(score_set=score.score_set_id, right=False, pk__gt=score.pk)
+    return found.order_by("pk").defer("detail").first()
+
+
+def others_on(score: Score, limit: int = 50) -> list[Score]:
+    """Return what the other runs of the release earned on the same entry."""
+    run = score.score_set.run
+    return list(
+        Score.objects.filter(
+            score_set__in=current_sets(run.release).values("pk"), entry=score.entry, score_set__run__family=run.family,
+            score_set__run__language=run.language,
+        )
+        .exclude(pk=score.pk).select_related("score_set__run").defer("detail", "score_set__summary")
+        .order_by("score_set__run__model")[:limit]
+    )  # fmt: skip
+
+
+# --- two runs --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Versus:
+    """Two runs: the stored comparison from the first one's side, and their figures by cell."""
+
+    first: ScoreSet
+    second: ScoreSet
+    n: int
+    only_first: int
+    only_second: int
+    p: float
+    cells: list[tuple[str, str, Figure | None, Figure | None]]
+
+
+def compare_runs(first: ScoreSet, second: ScoreSet) -> Versus:
+    """Compare two runs of one release. Raises Hidden if they were not compared."""
+    low, high = sorted((first, second), key=lambda one: one.pk)
+    pair = RunPair.objects.filter(first=low, second=high).first()
+    if pair is None:
+        raise Hidden(_("These two runs can’t be compared: they are of different releases, families or languages."))
+    counts = (pair.only_first, pair.only_second)
+    only_first, only_second = counts if low is first else counts[::-1]
+    figures: dict[tuple[str, str], dict[int, Figure]] = {}
+    for one in Figure.objects.filter(score_set__in=(first, second)).order_by("name", "cell"):
+        figures.setdefault((one.name, one.cell), {})[one.score_set_id] = one
+    cells = [(name, cell, by.get(first.pk), by.get(second.pk)) for (name, cell), by in figures.items()]
+    return Versus(first, second, pair.n, only_first, only_second, pair.p, cells)
+
+
+def list_changed(first: ScoreSet, second: ScoreSet, *, which: str = "") -> QuerySet[Score]:
+    """Return the first run's scores of entries that only one of two runs has right, with the other's key as
+    ``other_id``. ``which``: “first” or “second” for the entries that this one alone has right.
+    """
+    other = Score.objects.filter(score_set=second, entry=OuterRef("entry"))
+    found = (
+        first.scores.defer("detail")
+        .annotate(theirs=Subquery(other.values("right")[:1]), other_id=Subquery(other.values("pk")[:1]))
+        .exclude(theirs__isnull=True)
+        .exclude(theirs=F("right"))
+    )
+    return found.filter(right=which == "first") if which in ("first", "second") else found
+
+
+def two_runs(*, actor: User, project: Project, first: str, second: str) -> tuple[ScoreSet, ScoreSet]:
+    """Return two runs' scores by the runs' public ids. Raises Hidden and Denied."""
+    return (
+        load_run(actor=actor, project=project, public_id=first),
+        load_run(actor=actor, project=project, public_id=second),
+    )
+
+
+def entry_reference(score: Score) -> dict[str, Any] | None:
+    """Return the document of the item that an entry is of, as it was released."""
+    prediction = score.prediction
+    return prediction.item.revision.document() if prediction and prediction.item else None

@@ -1,0 +1,209 @@
+"""Score an uploaded file of predictions: runs, predictions, scores and figures.
+
+An attempt that is killed leaves incomplete runs, which no page shows; the next attempt removes them and begins again.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, Max, OuterRef, Q, Subquery
+
+from annotator.core.sandbox import SandboxUnavailable
+from annotator.core.text import gettext_noop, message
+from annotator.errors import Conflict, Invalid
+from annotator.models import Job
+from annotator.services.history.events import append_event
+from annotator.services.jobs.jobs import Running, job_kind
+from benchmark.core.scoring.arguments import NoScoringLibraries
+from benchmark.core.scoring.scorers import MultiTurnScorer, Scored
+from benchmark.core.scoring.scoring_run import VERSION, Options, Outcome, ScoringRun
+from benchmark.core.scoring.sources import Unreadable, run_of
+from benchmark.core.scoring.statistics import mcnemar
+from benchmark.models import Figure, Prediction, PredictionFile, Release, ReleaseItem, Run, RunPair, Score, ScoreSet
+from benchmark.services.releases.requests import archive_path
+from benchmark.services.stored_files import full_path
+
+#: Entries written in one chunk, and seconds of reading after which the worker sends a heartbeat.
+CHUNK = 200
+BEAT = 5.0
+#: Sentences kept about records that were not scored.
+MAX_NOTES = 200
+_MODEL = 120
+
+
+def remove_runs(job: Job) -> None:
+    """Remove everything that an unfinished job has written."""
+    runs = Run.objects.filter(file__job=job, complete=False)
+    sets = ScoreSet.objects.filter(run__in=runs)
+    Figure.objects.filter(score_set__in=sets).delete()
+    Score.objects.filter(score_set__in=sets).delete()
+    Prediction.objects.filter(run__in=runs).delete()
+    sets.delete()
+    runs.delete()
+
+
+@job_kind("score_predictions", gettext_noop("Scores"), discard=remove_runs, untrusted=True)
+def run_scoring(running: Running) -> dict[str, Any]:
+    """Run a job of the kind ``score_predictions``."""
+    file = PredictionFile.objects.select_related("release__project", "requester").get(job=running.job)
+    if not running.checkpoint.get("complete"):
+        with running.chunk() as chunk:
+            remove_runs(running.job)
+            chunk.advance(done=0, note="", checkpoint={})
+        try:
+            _score(running, file)
+        except (Unreadable, NoScoringLibraries) as error:
+            raise Invalid(str(error)) from None
+        except SandboxUnavailable as error:
+            raise Conflict(str(error)) from None
+    runs = list(file.runs.values_list("public_id", flat=True))
+    return {"runs": runs, "entries": file.entries}
+
+
+def _score(running: Running, file: PredictionFile) -> None:
+    options = Options(file.family, file.language or None, file.history)
+    last = time.monotonic()
+
+    def beat() -> None:
+        nonlocal last
+        if time.monotonic() - last > BEAT:
+            running.beat()
+            last = time.monotonic()
+
+    with ScoringRun(archive_path(file.release), [full_path(file.file)], options) as scoring:
+        writer = _Writer(running, file, scoring)
+        named = file.model or run_of(Path(file.filename))
+        for group in _groups(scoring.scored(named, shown=file.filename, beat=beat)):
+            writer.write(group)
+        if not writer.sets:
+            first = scoring.outcome.listed[0] if scoring.outcome.listed else ""
+            raise Invalid(
+                message("The file has no predictions for this release. %(first)s", first=first)
+                if first
+                else gettext_noop("The file has no predictions.")
+            )
+        summary = scoring.summary()
+        running.beat()
+        writer.finish(summary, scoring.outcome)
+
+
+def _groups(scored: Iterable[Scored]) -> Iterator[list[Scored]]:
+    group: list[Scored] = []
+    for one in scored:
+        group.append(one)
+        if len(group) == CHUNK:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+class _Writer:
+    """Writes scored entries, each chunk in a fenced transaction, and publishes them with the last one."""
+
+    def __init__(self, running: Running, file: PredictionFile, scoring: ScoringRun) -> None:
+        self.running, self.file, self.scoring = running, file, scoring
+        self.sets: dict[str, ScoreSet] = {}
+        self.errors: dict[str, Counter[str]] = {}
+        self.done = 0
+        items = ReleaseItem.objects.filter(release=file.release).values_list(
+            "pk", "dialogue__external_id", "dialogue__variant_group"
+        )
+        self.items = {name: pk for pk, *names in items for name in names if name}
+
+    def write(self, group: list[Scored]) -> None:
+        with self.running.chunk() as chunk:
+            for one in group:
+                if one.run not in self.sets:
+                    self.sets[one.run] = self._begin(one.run)
+            said = {
+                (one.run, one.name): Prediction(
+                    run=self.sets[one.run].run, entry=one.name, item_id=self.items.get(one.dialogue),
+                    content=one.prediction,
+                )
+                for one in group if one.prediction is not None
+            }  # fmt: skip
+            Prediction.objects.bulk_create(said.values())
+            Score.objects.bulk_create(
+                Score(
+                    score_set=self.sets[one.run], prediction=said.get((one.run, one.name)), entry=one.name,
+                    right=one.entry["right"], error=one.error[:60], detail=one.entry,
+                )
+                for one in group
+            )  # fmt: skip
+            self.done += len(group)
+            chunk.advance(done=self.done, note=gettext_noop("Scoring"))
+        for one in group:
+            self.errors.setdefault(one.run, Counter())[one.error] += bool(one.error)
+
+    def _begin(self, name: str) -> ScoreSet:
+        """Create a run. The release is locked, so that two jobs do not take the same number of attempt."""
+        file, scorer = self.file, self.scoring.scorer
+        release = Release.objects.select_for_update(no_key=True).get(pk=file.release_id)
+        language = scorer.language_of(name) if isinstance(scorer, MultiTurnScorer) else ""
+        same = {"model": name[:_MODEL], "language": language, "history": file.history}
+        latest = Run.objects.filter(release=release, **same).aggregate(latest=Max("attempt"))["latest"] or 0
+        run = Run.objects.create(
+            release=release, release_sha256=release.sha256, file=file, requester=file.requester,
+            provider=file.provider, family=file.family, attempt=latest + 1, **same,
+        )  # fmt: skip
+        return ScoreSet.objects.create(run=run, version=VERSION, comparers=scorer.versions())
+
+    def finish(self, summary: dict[str, Any], outcome: Outcome) -> None:
+        """Store the figures and the comparisons, and show the runs."""
+        with self.running.chunk() as chunk:
+            # Locked, so that of two jobs that end at the same time one compares its runs with the other's.
+            Release.objects.select_for_update(no_key=True).get(pk=self.file.release_id)
+            Run.objects.filter(pk__in=[one.run_id for one in self.sets.values()]).update(complete=True)
+            for name, score_set in self.sets.items():
+                told = summary["runs"][name]
+                figures = told.pop("figures")
+                Figure.objects.bulk_create(
+                    Figure(
+                        score_set=score_set, name=one["name"], cell=one["cell"][:120], n=one["n"], value=one["value"],
+                        low=one["low"], high=one["high"],
+                    )
+                    for one in figures
+                )  # fmt: skip
+                counted = score_set.scores.aggregate(entries=Count("pk"), right=Count("pk", filter=Q(right=True)))
+                score_set.entries, score_set.right = counted["entries"], counted["right"]
+                score_set.missing = len(told.get("missing", ()))
+                score_set.summary = told | {"errors": dict(self.errors.get(name, Counter()).most_common())}
+                score_set.save()
+                compare_with_others(score_set)
+            file = self.file
+            for name in ("entries", "missing", "foreign", "doubled", "problems"):
+                setattr(file, name, getattr(outcome, name))
+            file.notes = outcome.listed[:MAX_NOTES]
+            file.save()
+            append_event(
+                actor=file.requester, project=file.release.project, kind="predictions.scored",
+                after={"version": file.release.version, "runs": len(self.sets), "entries": outcome.entries},
+            )  # fmt: skip
+            chunk.advance(done=self.done, total=self.done, note="", checkpoint={"complete": True})
+
+
+def compare_with_others(score_set: ScoreSet) -> None:
+    """Store how a run's scores differ from those of the other runs of the release, entry by entry."""
+    run = score_set.run
+    others = ScoreSet.objects.filter(
+        run__release=run.release_id, run__family=run.family, run__language=run.language, run__complete=True,
+        version=score_set.version,
+    ).exclude(pk=score_set.pk)  # fmt: skip
+    for other in others.only("pk"):
+        first, second = sorted((score_set.pk, other.pk))
+        theirs = Score.objects.filter(score_set=second, entry=OuterRef("entry")).values("right")[:1]
+        counts = (
+            Score.objects.filter(score_set=first)
+            .annotate(theirs=Subquery(theirs))
+            .aggregate(
+                n=Count("pk", filter=Q(theirs__isnull=False)),
+                only_first=Count("pk", filter=Q(right=True, theirs=False)),
+                only_second=Count("pk", filter=Q(right=False, theirs=True)),
+            )
+        )
+        p = mcnemar(counts["only_first"], counts["only_second"])
+        RunPair.objects.update_or_create(first_id=first, second_id=second, defaults={**counts, "p": p})

@@ -1,0 +1,197 @@
+"""One scored entry for its page: what the model said, what the reference is, and what decided the score."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmark.models import Score
+from benchmark.views.score_words import shown_json
+
+_STOPS = {
+    "not_in_candidates": gettext_lazy("the reply fits no path that is left"),
+    "empty_reply": gettext_lazy("the reply is empty or missing"),
+    "malformed_calls": gettext_lazy("the calls could not be read"),
+    "request_failed": gettext_lazy("the request failed"),
+    "past_the_graph": gettext_lazy("there are more rounds than nodes"),
+}
+#: Rounds and messages that a page shows.
+MAX_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class Said:
+    """One reply or message: a heading, its text, its calls as (name, arguments), and whether it deviates."""
+
+    head: str
+    text: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class EntryView:
+    """What the page of an entry shows. ``verdicts``: name, whether it holds. ``facts``: name and value."""
+
+    task: str = ""
+    verdicts: list[tuple[str, bool]] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    reference: list[Said] = field(default_factory=list)
+    constraints: list[tuple[str, str, str, str]] = field(default_factory=list)
+    more: int = 0
+    detail: str = ""
+
+
+def present_entry(family: str, score: Score, document: Mapping[str, Any] | None) -> EntryView:
+    """Return one entry for its page. ``document``: the item as it was released."""
+    content = score.prediction.content if score.prediction else None
+    if family == "cctu":
+        return _cctu(score.detail, content, document)
+    if family == "async":
+        return _async(score.detail, content)
+    return _multi_turn(family, score.detail, content, document)
+
+
+def _multi_turn(family: str, detail: Mapping[str, Any], content: Any, document: Mapping[str, Any] | None) -> EntryView:
+    verdicts = [
+        (_("Right, as published"), detail["label"] == "correct"),
+        (_("Right by names"), detail["action_label"] == "correct"),
+        (_("Right, as in the paper"), detail["ours"]["label"] == "correct"),
+        (_("Right, equal arguments"), detail["strict"]["label"] == "correct"),
+    ]
+    reasons = [detail["deviation"]] if detail.get("deviation") else []
+    facts = [
+        (_("Nodes matched"), f"{detail['ours']['matched']} / {detail['nodes']}"),
+        (_("Fewest rounds"), str(detail["ours"]["fewest_rounds"])),
+    ]
+    checked = detail.get("arguments")
+    for one in checked["checks"] if checked else ():
+        if one["class"] != "correct":
+            where = f" ({one['place']})" if one.get("place") else ""
+            reasons.append(f"{one['tool']}{where}: {one['class']}")
+    for one in detail.get("bad_calls", ()):
+        scores = ", ".join(f"{name} {value:g}" for name, value in one["scores"].items())
+        reasons.append(f"{one['tool']}: {scores}")
+    kind = detail["c3"]["error_type"] if family == "wild" else detail["error_type"]
+    if kind:
+        facts.append((_("Class of error"), kind))
+    if family == "wild":
+        facts.append((_("By C3-Bench’s code"), _("right") if detail["c3"]["label"] == "correct" else _("wrong")))
+        if detail["stop"]:
+            facts.append((_("Ends by names because"), str(_STOPS.get(detail["stop"], detail["stop"]))))
+    task = document["tasks"][detail["task"]] if document and detail["task"] < len(document["tasks"]) else None
+    rounds = content or []
+    wrong_step = checked["step"] + 1 if checked else None
+    return EntryView(
+        task=task["user_message"] if task else "",
+        verdicts=verdicts,
+        reasons=reasons,
+        facts=facts,
+        said=[_round(number, one, wrong=number == wrong_step) for number, one in enumerate(rounds[:MAX_SHOWN], 1)],
+        reference=[_step(step) for step in task["steps"]] if task else [],
+        more=max(0, len(rounds) - MAX_SHOWN),
+        detail=shown_json(detail),
+    )
+
+
+def _round(number: int, one: Mapping[str, Any], *, wrong: bool) -> Said:
+    calls = tuple((call["name"], call["arguments"]) for call in one["calls"])
+    notes = (_("The calls could not be read."),) if one["error"] == "malformed_calls" else ()
+    if one["error"] == "request_failed":
+        notes = (_("The request failed."),)
+    if wrong:
+        notes = (*notes, _("The first wrong argument is here."))
+    head = _("Round %(number)s") % {"number": number}
+    return Said(head, one["content"] or "", calls, notes, "bad" if notes else "")
+
+
+def _step(step: Mapping[str, Any]) -> Said:
+    needs = ", ".join(one["id"] for one in step["depends_on"] or ())
+    notes = (_("after %(steps)s") % {"steps": needs},) if needs else ()
+    match step["type"]:
+        case "call":
+            return Said(step["id"], "", ((step["name"], shown_json(step["arguments"])),), notes)
+        case "clarification":
+            return Said(_("%(step)s: question") % {"step": step["id"]}, step["question"] or "", (), notes)
+        case _:
+            return Said(_("%(step)s: answer") % {"step": step["id"]}, step["text"] or "", (), notes)
+
+
+def _cctu(detail: Mapping[str, Any], content: Any, document: Mapping[str, Any] | None) -> EntryView:
+    reasons = [
+        _("Round %(round)s: %(label)s (%(category)s)") % one
+        for one in detail["violations"]
+    ]  # fmt: skip
+    reasons += [_("Round %(round)s: %(label)s, which the model was not told") % one for one in detail.get("masked", ())]
+    if not detail["solved"]:
+        found, of = detail["found"]
+        reasons.insert(
+            0, _("The tools’ replies yielded %(found)s of %(of)s expected texts.") % {"found": found, "of": of}
+        )
+    if detail.get("quoted"):
+        reasons.append(_("The phrase of feedback is quoted, which the published PSR counts as a violation."))
+    texts = [one["text"] or "" for one in document["constraints"]] if document else []
+    constraints = [
+        (one["category"], texts[place] if (place := one.get("index", -1)) in range(len(texts)) else "",
+         one["status"], one["strict"])
+        for one in (*detail["constraints"], *detail["toolset"])
+    ]  # fmt: skip
+    messages = content or []
+    return EntryView(
+        task=document["user_query"] if document else "",
+        verdicts=[
+            ("SR", detail["SR"]), ("PSR", detail["PSR"]), (_("SR, strict"), detail["strict"]["SR"]),
+            (_("PSR, strict"), detail["strict"]["PSR"]),
+        ],
+        reasons=reasons,
+        facts=[
+            (_("Rounds"), str(detail["rounds"])), (_("Calls"), str(detail["calls"])), (_("Ending"), detail["ending"]),
+        ],
+        said=[_message(number, one) for number, one in enumerate(messages[:MAX_SHOWN], 1)],
+        constraints=constraints,
+        more=max(0, len(messages) - MAX_SHOWN),
+        detail=shown_json(detail),
+    )  # fmt: skip
+
+
+def _message(number: int, one: Mapping[str, Any]) -> Said:
+    content = one.get("content")
+    text = content if isinstance(content, str) else "" if content is None else shown_json(content)
+    calls = []
+    for call in one.get("tool_calls") or ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            calls.append((str(function.get("name")), str(function.get("arguments"))))
+    return Said(f"{number}: {one.get('role')}", text, tuple(calls))
+
+
+def _async(detail: Mapping[str, Any], content: Any) -> EntryView:
+    turns = (content or {}).get("turns") or []
+    reasons = [
+        _("Round %(round)s, %(task)s: %(kind)s") % {**one, "task": one["task"] or _("no task")}
+        for one in detail["errors"]
+    ]  # fmt: skip
+    return EntryView(
+        verdicts=[
+            (_("%(task)s solved") % {"task": name}, one["acc"]) for name, one in detail["sub_tasks"].items()
+        ] + [(_("All tasks solved"), detail["task"]["overall"])],
+        reasons=reasons,
+        facts=[
+            (_("Composite"), detail["composite"]), (_("Delay"), str(detail["delay"])),
+            (_("Rounds"), str(detail["rounds"])), (_("Ending"), detail["ended"]),
+        ],
+        said=[
+            Said(
+                _("Round %(number)s") % {"number": number}, str(turn.get("assistant", "")),
+                notes=(shown_json(turn["environment"]),) if turn.get("environment") else (),
+            )
+            for number, turn in enumerate(turns[:MAX_SHOWN], 1) if isinstance(turn, Mapping)
+        ],
+        more=max(0, len(turns) - MAX_SHOWN),
+        detail=shown_json(detail),
+    )  # fmt: skip

@@ -1,0 +1,338 @@
+"""Pages of scores: the leaderboard of a release, uploaded predictions, a run, an entry, two runs compared."""
+
+import csv
+import io
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from annotator.errors import DomainError, Hidden
+from annotator.models import Role
+from annotator.services.access.permissions import require_administrator
+from annotator.services.database.keyset import BY_KEY
+from annotator.views.pages import PageRequest, posted, project_page, takes
+from annotator.views.uploads import takes_files
+from benchmark.models import Release, ScoreSet
+from benchmark.services.runs import boards, uploads
+from benchmark.views.entry_view import present_entry
+from benchmark.views.forms import PredictionForm
+from benchmark.views.paging import page_of, watches
+from benchmark.views.score_words import p_words, show, title
+
+PAGE = 50
+#: Files of predictions that a leaderboard lists.
+_FILES = 20
+_DOCUMENTS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "application/x-tex; charset=utf-8"}
+
+
+@takes_files
+@project_page
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes("family", "slice", "sort")
+def score_board(request: PageRequest, public_id: str) -> HttpResponse:
+    """Show the leaderboard of a release; for administrators also the form for predictions."""
+    project = request.project
+    release = boards.load_overseen(actor=request.user, project=project, public_id=public_id)
+    is_admin = Role.ADMINISTRATOR in request.roles
+    form = PredictionForm(posted(request), request.FILES or None, families=uploads.families_of(release))
+    if request.method == "POST":
+        require_administrator(actor=request.user, project=project)
+        if form.is_valid():
+            data = dict(form.cleaned_data)
+            file = data.pop("file")
+            try:
+                stored = uploads.start_scoring(
+                    actor=request.user, release=release, upload=file, filename=file.name, **data
+                )
+            except DomainError as refusal:
+                form.add_error("file", refusal.sentence)
+            else:
+                return redirect("prediction-file", slug=project.slug, public_id=stored.public_id)
+    board = _board(request, release)
+    context = {
+        "project": project,
+        "release": release,
+        "form": form,
+        "is_admin": is_admin,
+        "board": board,
+        "heads": [
+            (title(*column), _link(request, sort="|".join(column)), column == board.column)
+            for column in board.columns
+        ],
+        "rows": [
+            (row, [(show(row.figures.get(column)), column == board.column) for column in board.columns])
+            for row in board.rows
+        ],
+        "slices": [(one, title(*one.split("=", 1))) for one in board.slices],
+        "downloads": [
+            (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{_query(request)}")
+            for name in _DOCUMENTS
+        ],
+        "files": uploads.list_files(actor=request.user, release=release).order_by("-pk")[:_FILES] if is_admin else (),
+        "trail": _trail(request, release),
+    }  # fmt: skip
+    return render(request, "benchmark/score_board.html", context, status=422 if form.is_bound else 200)
+
+
+def _board(request: PageRequest, release: Release) -> boards.Board:
+    return boards.leaderboard(
+        release,
+        family=request.GET.get("family", ""),
+        slice_=request.GET.get("slice", ""),
+        sort=request.GET.get("sort", ""),
+    )
+
+
+def _query(request: PageRequest, **changed: str) -> str:
+    given = {name: request.GET.get(name, "") for name in ("family", "slice", "sort")} | changed
+    kept = urlencode({name: value for name, value in given.items() if value})
+    return f"?{kept}" if kept else ""
+
+
+def _link(request: PageRequest, **changed: str) -> str:
+    return _query(request, **changed) or request.path
+
+
+def _trail(request: PageRequest, release: Release, *more: tuple[str, str]) -> list[tuple[str, str]]:
+    slug = request.project.slug
+    board = reverse("score-board", args=[slug, release.public_id]) if more else ""
+    return [
+        (request.project.name, f"/p/{slug}/"),
+        (_("Releases"), reverse("release-list", args=[slug])),
+        (release.version, reverse("release-detail", args=[slug, release.public_id])),
+        (_("Scores"), board),
+        *more,
+    ]
+
+
+@project_page
+@require_safe
+@takes("family", "slice", "sort")
+def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpResponse:
+    """Download the leaderboard as CSV, JSON or a LaTeX table."""
+    release = boards.load_overseen(actor=request.user, project=request.project, public_id=public_id)
+    if form not in _DOCUMENTS:
+        raise Hidden(_("There is no such file."))
+    board = _board(request, release)
+    heads = [title(*column) for column in board.columns]
+    rows = [
+        (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.score_set.entries,
+         [show(row.figures.get(column)) for column in board.columns])
+        for row in board.rows
+    ]  # fmt: skip
+    content = {"csv": _csv, "json": _json, "tex": _latex}[form](heads, rows)
+    response = HttpResponse(content, content_type=_DOCUMENTS[form])
+    name = f"{request.project.slug}-{release.version}-scores.{form}"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+_FACTS = ("rank", "model", "attempt", "language", "history", "entries")
+Rows = list[tuple[int, str, int, str, str, int, list[Any]]]
+
+
+def _csv(heads: list[str], rows: Rows) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([*_FACTS, *(f"{head}{part}" for head in heads for part in ("", " low", " high"))])
+    for *facts, figures in rows:
+        cells = [part for one in figures for part in (one.value, one.low, one.high)]
+        writer.writerow([_safe(one) for one in facts] + cells)
+    return out.getvalue()
+
+
+def _safe(value: Any) -> Any:
+    """Return a cell that no spreadsheet runs as a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def _json(heads: list[str], rows: Rows) -> str:
+    return json.dumps(
+        [
+            dict(zip(_FACTS, facts, strict=True))
+            | {
+                "figures": {
+                    head: {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+                    for head, one in zip(heads, figures, strict=True)
+                }
+            }
+            for *facts, figures in rows
+        ],
+        ensure_ascii=False, indent=1,
+    )  # fmt: skip
+
+
+_LATEX = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " ",
+})  # fmt: skip
+
+
+def _latex(heads: list[str], rows: Rows) -> str:
+    """Return a table for the package booktabs; intervals are small, in brackets."""
+    lines = [r"\begin{tabular}{rl" + "r" * len(heads) + "}", r"\toprule"]
+    lines.append(" & ".join(["Rank", "Model", *(head.translate(_LATEX) for head in heads)]) + r" \\")
+    lines.append(r"\midrule")
+    for rank, model, *_rest, figures in rows:
+        cells = [
+            f"{one.value} {{\\scriptsize [{one.low}, {one.high}]}}" if one.low else one.value or "--" for one in figures
+        ]
+        lines.append(" & ".join([str(rank), model.translate(_LATEX), *cells]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+@project_page
+@require_safe
+def prediction_file(request: PageRequest, public_id: str) -> HttpResponse:
+    """Show an uploaded file of predictions: the job's progress, its runs, and what was not scored."""
+    project = request.project
+    file = uploads.load_file(actor=request.user, project=project, public_id=public_id)
+    context = {"project": project, "file": file, "job": file.job}
+    if watches(request, "scoring-state"):
+        if file.job.ended:
+            return HttpResponseClientRefresh()
+        return render(request, "benchmark/prediction_file.html#state", context)
+    counts = (
+        (_("Entries scored"), file.entries), (_("Entries without a prediction"), file.missing),
+        (_("Given twice"), file.doubled), (_("Not in the release"), file.foreign), (_("Not readable"), file.problems),
+    )  # fmt: skip
+    more = {
+        "counts": counts,
+        "runs": file.runs.filter(complete=True).order_by("model"),
+        "trail": _trail(request, file.release, (file.filename, "")),
+    }
+    return render(request, "benchmark/prediction_file.html", context | more)
+
+
+@project_page
+@require_safe
+@takes("outcome", "error", "before", "after")
+def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
+    """Show a run: its figures by slice, its classes of errors, and its entries."""
+    project = request.project
+    score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
+    run = score_set.run
+    first = "wrong" if score_set.right < score_set.entries else "all"
+    outcome, error = request.GET.get("outcome", first), request.GET.get("error", "")
+    page = page_of(
+        boards.list_scores(score_set, outcome=outcome, error=error), request, size=PAGE, newest_first=False, by=BY_KEY
+    )
+    summary = score_set.summary or {}
+    kept = urlencode({"outcome": outcome} | ({"error": error} if error else {}))
+    context = {
+        "project": project,
+        "score_set": score_set,
+        "run": run,
+        "heads": [(title(*column), show(_figures(score_set).get(column))) for column in boards.COLUMNS[run.family]],
+        "slices": _slices(score_set),
+        "errors": [
+            (name, count, f"?{urlencode({'outcome': 'wrong', 'error': name})}")
+            for name, count in summary.get("errors", {}).items() if name
+        ],
+        "attempts": summary.get("attempts", {}),
+        "outcome": outcome,
+        "error": error,
+        "page": page,
+        "previous": f"{page.previous}&{kept}" if page.previous else "",
+        "following": f"{page.following}&{kept}" if page.following else "",
+        "others": [
+            one.run for one in boards.current_sets(run.release).exclude(run=run)
+            if (one.run.family, one.run.language) == (run.family, run.language)
+        ],
+        "trail": _trail(request, run.release, (run.model, "")),
+    }  # fmt: skip
+    return render(request, "benchmark/run.html", context)
+
+
+def _figures(score_set: ScoreSet) -> dict[tuple[str, str], Any]:
+    return {(one.name, one.cell): one for one in score_set.figures.all()}
+
+
+def _slices(score_set: ScoreSet) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """Return the figures by slice: heading, then cells with their figures."""
+    columns = set(boards.COLUMNS[score_set.run.family])
+    found: dict[str, list[tuple[str, Any]]] = {}
+    for (name, cell), figure in sorted(_figures(score_set).items()):
+        if (name, cell) not in columns and cell != boards.ALL and name not in ("AP", "OP"):
+            found.setdefault(title(name, boards.ALL), []).append((cell, show(figure)))
+    return list(found.items())
+
+
+@project_page
+@require_safe
+def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
+    """Show one entry of a run: what the model did beside the reference, and why it is right or wrong."""
+    project = request.project
+    score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
+    score = boards.load_score(score_set, key)
+    following = boards.next_wrong(score)
+    run = score_set.run
+    context = {
+        "project": project,
+        "run": run,
+        "score": score,
+        "view": present_entry(run.family, score, boards.entry_reference(score)),
+        "others": boards.others_on(score),
+        "following": reverse("run-entry", args=[project.slug, public_id, following.pk]) if following else "",
+        "trail": _trail(
+            request, run.release, (run.model, reverse("run", args=[project.slug, public_id])), (score.entry, "")
+        ),
+    }
+    return render(request, "benchmark/run_entry.html", context)
+
+
+@project_page
+@require_safe
+@takes("a", "b", "which", "before", "after")
+def run_compare(request: PageRequest) -> HttpResponse:
+    """Compare two runs: the difference, the figures side by side, and the entries that changed."""
+    project = request.project
+    names = {name: request.GET.get(name, "") for name in ("a", "b")}
+    first, second = boards.two_runs(actor=request.user, project=project, first=names["a"], second=names["b"])
+    versus = boards.compare_runs(first, second)
+    which = request.GET.get("which", "")
+    rows = boards.list_changed(first, second, which=which)
+    page = page_of(rows, request, size=PAGE, newest_first=False, by=BY_KEY)
+    kept = urlencode(names | ({"which": which} if which else {}))
+    swapped = urlencode({"a": names["b"], "b": names["a"]})
+    context = {
+        "project": project,
+        "versus": versus,
+        "both": f"{versus.n:,}",
+        "only_first": f"{versus.only_first:,}",
+        "only_second": f"{versus.only_second:,}",
+        "first": first.run.model,
+        "second": second.run.model,
+        "p": p_words(versus.p),
+        "differs": versus.p < boards.LEVEL,
+        "cells": [(title(name, cell), show(one), show(other)) for name, cell, one, other in versus.cells],
+        "page": page,
+        "which": which,
+        "choices": [
+            ("", _("All that changed"), versus.only_first + versus.only_second),
+            ("first", _("Right in the first only"), versus.only_first),
+            ("second", _("Right in the second only"), versus.only_second),
+        ],
+        "base": urlencode(names),
+        "swapped": f"?{swapped}",
+        "previous": f"{page.previous}&{kept}" if page.previous else "",
+        "following": f"{page.following}&{kept}" if page.following else "",
+        "trail": _trail(request, first.run.release, (_("Compare"), "")),
+    }
+    return render(request, "benchmark/run_compare.html", context)
+
+
+@project_page
+@require_safe
+@takes("run", "with")
+def run_compare_with(request: PageRequest) -> HttpResponse:
+    """Go to the comparison of the run with the one chosen in a form."""
+    target = urlencode({"a": request.GET.get("run", ""), "b": request.GET.get("with", "")})
+    return HttpResponseRedirect(f"{reverse('run-compare', args=[request.project.slug])}?{target}")

@@ -1,0 +1,254 @@
+"""Runs in the application: predictions are uploaded, scored by a job, ranked, opened and compared."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.models import JobState, Role
+from annotator.services.jobs import jobs
+from benchmark.models import Prediction, PredictionFile, Run, RunPair, Score, ScoreSet
+from benchmark.services.runs import boards, scoring, uploads
+from benchmark.services.stored_files import full_path
+from tests.benchmark.conftest import as_lines, gzipped, make_verified, run_release
+from tests.benchmark.scoring.scoring_cases import call, calls, prediction, said
+from tests.factories import give_role
+from tests.racing import race
+
+
+@pytest.fixture
+def release(team):
+    for name in ("weather-1", "weather-2", "weather-3"):
+        make_verified(team, name)
+    return run_release(team, native_format="wild")
+
+
+def right_rounds(document):
+    """Rounds that repeat the reference of each task."""
+    found = []
+    for task in document["tasks"]:
+        rounds = [
+            calls(call(step["name"], **step["arguments"])) if step["type"] == "call" else said(step.get("text") or "?")
+            for step in task["steps"]
+        ]
+        found.append(rounds)
+    return found
+
+
+def predictions(release, run, *, wrong=()):
+    """Predictions of every entry; those of the dialogues in ``wrong`` only answer."""
+    found = []
+    for item in release.items.select_related("dialogue", "revision"):
+        name = item.dialogue.external_id
+        for task, rounds in enumerate(right_rounds(item.revision.document())):
+            found.append(prediction(name, task, [said("No.")] if name in wrong else rounds, run))
+    return found
+
+
+@pytest.fixture
+def score(team, release):
+    """Upload predictions and run their job: ``score(lines)``; returns the file."""
+
+    def upload(lines, *, filename="answers.jsonl", actor=None, run=True, **options):
+        content = lines if isinstance(lines, bytes) else as_lines(lines)
+        file = uploads.start_scoring(
+            actor=actor or team.administrator, release=release, upload=io.BytesIO(content), filename=filename,
+            family=options.pop("family", "wild"), wake_worker=False, **options,
+        )  # fmt: skip
+        if run:
+            jobs.run(file.job_id)
+        return PredictionFile.objects.select_related("job").get(pk=file.pk)
+
+    return upload
+
+
+@pytest.fixture
+def client(team):
+    client = Client()
+    client.force_login(team.administrator)
+    return client
+
+
+def test_a_file_becomes_runs_with_predictions_scores_and_figures(release, score):
+    lines = predictions(release, "good") + predictions(release, "poor", wrong=("weather-1",))
+    file = score([*lines, lines[0], prediction("nobody", 0, []), b"{"])
+    assert file.job.state == JobState.DONE
+    assert (file.doubled, file.foreign, file.problems, file.missing) == (1, 1, 1, 0)
+    assert len(file.notes) == 3
+    good, poor = Run.objects.filter(file=file).order_by("model")
+    assert (good.model, good.release_sha256, good.language, good.complete) == ("good", release.sha256, "en", True)
+    entries = len(lines) // 2
+    first, second = (ScoreSet.objects.get(run=run) for run in (good, poor))
+    assert (first.entries, first.right, second.right) == (entries, entries, entries * 2 // 3)
+    assert first.comparers == {"published-wild": 1, "published-c3": 1, "strict": 1}
+    figure = first.figures.get(name="right", cell="all")
+    assert (figure.n, figure.value) == (entries, 1)
+    scored = second.scores.filter(right=False).first()
+    assert scored.error
+    assert scored.prediction.content[0]["content"] == "No."
+    assert scored.prediction.item.dialogue.external_id == "weather-1"
+    assert scored.detail["label"] == "error"
+
+
+def test_the_leaderboard_ranks_by_chance_and_sorts_by_any_figure(release, score):
+    score(predictions(release, "good") + predictions(release, "poor", wrong=("weather-1",)))
+    board = boards.leaderboard(release)
+    assert [(row.run.model, row.rank) for row in board.rows] == [("good", 1), ("poor", 1)]
+    assert board.column == ("right", "all")
+    policy = next(one for one in board.slices if one.startswith("policy="))
+    assert boards.leaderboard(release, slice_=policy).column == tuple(policy.split("="))
+    assert boards.leaderboard(release, sort="AP|published").column == ("AP", "published")
+    # What is no figure is ignored.
+    assert boards.leaderboard(release, family="x", slice_="y=z", sort="'").column == ("right", "all")
+    many = [f"weather-{number}" for number in (1, 2, 3)]
+    score(predictions(release, "poor", wrong=many), filename="more.jsonl")
+    latest = boards.leaderboard(release).rows[-1]
+    assert (latest.run.model, latest.run.attempt) == ("poor", 2)
+    n = latest.score_set.entries
+    assert latest.rank == (2 if 2 * 3 / 2**n < boards.LEVEL else 1)
+
+
+def test_a_second_click_starts_one_job_and_only_administrators_start_any(release, team, score):
+    lines = predictions(release, "m")
+    first = score(lines, run=False)
+    assert score(lines, run=False) == first
+    with pytest.raises(Exception, match="administrators"):
+        score(lines, actor=team.annotator)
+    with pytest.raises(Exception, match="Use a file that ends in one of"):
+        score(lines, filename="answers.csv")
+    with pytest.raises(Exception, match="can’t be scored as cctu"):
+        score(lines, family="cctu")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "empty"),
+        (b"{}\n", "no predictions for this release"),
+        (b"[1]", "one JSON list"),
+        (as_lines([prediction("nobody", 0, [])]), "The references have no nobody"),
+    ],
+)
+def test_a_file_that_cannot_be_scored_fails_with_a_sentence_and_leaves_nothing(release, score, content, sentence):
+    file = score(content)
+    assert file.job.state == JobState.FAILED
+    assert sentence in str(file.job.error)
+    assert not Run.objects.exists()
+    assert not Score.objects.exists()
+
+
+def test_a_killed_attempt_is_begun_again(release, score, monkeypatch):
+    lines = predictions(release, "m")
+    file = score(gzipped(as_lines(lines)), filename="answers.jsonl.gz", run=False)
+
+    def die(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scoring._Writer, "finish", die)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.run(file.job_id)
+    assert Prediction.objects.count() == len(lines)
+    assert not Run.objects.filter(complete=True).exists()
+    jobs.run(file.job_id, heartbeat_timeout=timedelta(0))
+    file.job.refresh_from_db()
+    assert file.job.state == JobState.DONE
+    assert (Run.objects.count(), Prediction.objects.count(), Score.objects.count()) == (1, len(lines), len(lines))
+
+
+def test_pages_of_scores(release, team, score, client):
+    slug = team.project.slug
+    lines = predictions(release, "<b>good</b>") + predictions(release, "poor", wrong=("weather-1",))
+    for line in lines:
+        line["rounds"][0]["content"] = line["rounds"][0]["content"] or None
+    file = score(lines)
+    board = reverse("score-board", args=[slug, release.public_id])
+    for query in ("", "?slice=policy%3Dmulti_tool", "?sort=OP%7Cpublished", "?sort=nonsense"):
+        page = client.get(board + query)
+        assert page.status_code == 200
+        assert "&lt;b&gt;good&lt;/b&gt;" in page.content.decode()
+    assert client.get(reverse("prediction-file", args=[slug, file.public_id])).status_code == 200
+    good, poor = Run.objects.order_by("model")
+    run = client.get(reverse("run", args=[slug, poor.public_id]))
+    assert run.status_code == 200
+    assert client.get(reverse("run", args=[slug, poor.public_id]) + "?outcome=all").status_code == 200
+    wrong = Score.objects.filter(score_set__run=poor, right=False).order_by("pk")
+    entry = client.get(reverse("run-entry", args=[slug, poor.public_id, wrong[0].pk])).content.decode()
+    assert "No." in entry
+    assert "The reference" in entry
+    if len(wrong) > 1:
+        assert reverse("run-entry", args=[slug, poor.public_id, wrong[1].pk]) in entry
+    # An entry of another run is none of this one.
+    assert client.get(reverse("run-entry", args=[slug, good.public_id, wrong[0].pk])).status_code == 404
+    chosen = client.get(reverse("run-compare-with", args=[slug]), {"run": good.public_id, "with": poor.public_id})
+    compare = client.get(chosen.url)
+    assert f"{len(wrong)} are right in &lt;b&gt;good&lt;/b&gt; only" in " ".join(compare.content.decode().split())
+    assert client.get(f"{chosen.url}&which=second").status_code == 200
+    assert client.get(reverse("run-compare", args=[slug]), {"a": good.public_id, "b": "x"}).status_code == 404
+
+
+def test_a_leaderboard_is_exported(release, team, score, client):
+    score(predictions(release, "=1+1_%"))
+    slug = team.project.slug
+
+    def load(form):
+        return client.get(reverse("score-board-file", args=[slug, release.public_id, form]))
+
+    table = list(csv.reader(io.StringIO(load("csv").content.decode())))
+    assert table[0][:3] == ["rank", "model", "attempt"]
+    assert table[1][1] == "'=1+1_%"
+    (row,) = json.loads(load("json").content)
+    assert (row["model"], row["figures"]["Right, as published"]["value"]) == ("=1+1_%", "100.0")
+    latex = load("tex").content.decode()
+    assert r"\toprule" in latex
+    assert r"=1+1\_\% & 100.0" in latex
+    assert load("exe").status_code == 404
+
+
+def test_the_form_says_what_is_wrong_and_leads_to_the_job(release, team, client):
+    url = reverse("score-board", args=[team.project.slug, release.public_id])
+    page = client.post(url, {"family": "wild", "history": "calls"})
+    assert page.status_code == 422
+    upload = io.BytesIO(as_lines(predictions(release, "m")))
+    upload.name = "answers.txt"
+    refused = client.post(url, {"family": "wild", "history": "calls", "file": upload})
+    assert refused.status_code == 422
+    assert "Use a file that ends in one of" in refused.content.decode()
+    upload.seek(0)
+    upload.name = "answers.jsonl"
+    begun = client.post(url, {"family": "wild", "history": "calls", "file": upload})
+    assert begun.status_code == 302
+    assert begun.url == reverse("prediction-file", args=[team.project.slug, PredictionFile.objects.get().public_id])
+    assert full_path(PredictionFile.objects.get().file).suffix == ".jsonl"
+
+
+def test_reviewers_see_no_scores(release, team, score):
+    score(predictions(release, "m"))
+    slug, run = team.project.slug, Run.objects.get()
+    entry = Score.objects.first()
+    pages = [
+        reverse("score-board", args=[slug, release.public_id]), reverse("run", args=[slug, run.public_id]),
+        reverse("run-entry", args=[slug, run.public_id, entry.pk]),
+        reverse("score-board-file", args=[slug, release.public_id, "csv"]),
+    ]  # fmt: skip
+    for person, status in ((team.annotator, 403), (team.seniors[0], 200), (team.outsider, 404)):
+        client = Client()
+        client.force_login(person)
+        for page in pages:
+            assert client.get(page).status_code == status, (person, page)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_two_jobs_at_once_number_their_attempts_and_compare_their_runs(release, team, score):
+    # Jobs of one person that run code of others wait for one another.
+    give_role(team.project, team.annotator, Role.ADMINISTRATOR)
+    lines = predictions(release, "m")
+    files = [score(lines, actor=person, run=False) for person in (team.administrator, team.annotator)]
+    race(*[lambda job=file.job_id: jobs.run(job) for file in files])
+    assert [run.attempt for run in Run.objects.filter(complete=True).order_by("attempt")] == [1, 2]
+    assert RunPair.objects.get().n == ScoreSet.objects.first().entries
