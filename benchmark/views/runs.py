@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotator.errors import DomainError, Hidden
 from annotator.models import Role
 from annotator.services.access.permissions import require_administrator
+from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
@@ -55,7 +56,7 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
                 form.add_error("file", refusal.sentence)
             else:
                 return redirect("prediction-file", slug=project.slug, public_id=stored.public_id)
-    board = _board(request, release)
+    board = boards.leaderboard(release, request.GET)
     context = {
         "project": project,
         "release": release,
@@ -79,15 +80,6 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
         "trail": _trail(request, release),
     }  # fmt: skip
     return render(request, "benchmark/score_board.html", context, status=422 if form.is_bound else 200)
-
-
-def _board(request: PageRequest, release: Release) -> boards.Board:
-    return boards.leaderboard(
-        release,
-        family=request.GET.get("family", ""),
-        slice_=request.GET.get("slice", ""),
-        sort=request.GET.get("sort", ""),
-    )
 
 
 def _query(request: PageRequest, **changed: str) -> str:
@@ -120,7 +112,7 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     release = boards.load_overseen(actor=request.user, project=request.project, public_id=public_id)
     if form not in _DOCUMENTS:
         raise Hidden(_("There is no such file."))
-    board = _board(request, release)
+    board = boards.leaderboard(release, request.GET)
     heads = [title(*column) for column in board.columns]
     rows = [
         (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.score_set.entries,
@@ -220,11 +212,13 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
     score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
     run = score_set.run
     first = "wrong" if score_set.right < score_set.entries else "all"
-    outcome, error = request.GET.get("outcome", first), request.GET.get("error", "")
+    summary = score_set.summary or {}
+    errors = {name: count for name, count in summary.get("errors", {}).items() if name}
+    outcome = one_of(request.GET, "outcome", boards.OUTCOMES, otherwise=first)
+    error = one_of(request.GET, "error", errors)
     page = page_of(
         boards.list_scores(score_set, outcome=outcome, error=error), request, size=PAGE, newest_first=False, by=BY_KEY
     )
-    summary = score_set.summary or {}
     kept = urlencode({"outcome": outcome} | ({"error": error} if error else {}))
     context = {
         "project": project,
@@ -234,7 +228,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "slices": _slices(score_set),
         "errors": [
             (name, count, f"?{urlencode({'outcome': 'wrong', 'error': name})}")
-            for name, count in summary.get("errors", {}).items() if name
+            for name, count in errors.items()
         ],
         "attempts": summary.get("attempts", {}),
         "outcome": outcome,
@@ -297,7 +291,7 @@ def run_compare(request: PageRequest) -> HttpResponse:
     names = {name: request.GET.get(name, "") for name in ("a", "b")}
     first, second = boards.two_runs(actor=request.user, project=project, first=names["a"], second=names["b"])
     versus = boards.compare_runs(first, second)
-    which = request.GET.get("which", "")
+    which = one_of(request.GET, "which", boards.SIDES)
     rows = boards.list_changed(first, second, which=which)
     page = page_of(rows, request, size=PAGE, newest_first=False, by=BY_KEY)
     kept = urlencode(names | ({"which": which} if which else {}))

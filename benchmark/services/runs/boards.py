@@ -1,6 +1,6 @@
 """Read runs and their scores: the leaderboard of a release, one run, one entry, two runs compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Denied, Hidden
 from annotator.models import Project, User
+from annotator.services.database.filters import one_of
 from benchmark.core.scoring.statistics import holm
 from benchmark.models import Figure, Release, Run, RunPair, Score, ScoreSet
 from benchmark.services.releases.requests import load_release, oversees
@@ -32,6 +33,9 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
     "async": (("overall", ALL),),
 }  # fmt: skip
 COLUMNS["mmtb"] = COLUMNS["c3"]
+OUTCOMES = ("wrong", "right", "all")
+#: Which of two runs alone has an entry right.
+SIDES = ("first", "second")
 _NOT_SLICES = frozenset(("AP", "OP"))
 
 
@@ -82,30 +86,30 @@ def current_sets(release: Release) -> QuerySet[ScoreSet]:
     )
 
 
-def leaderboard(release: Release, *, family: str = "", slice_: str = "", sort: str = "") -> Board:
-    """Return the leaderboard of a release. ``slice_``: “name=cell” sorts by the figure of that cell; ``sort``:
-    “name|cell” by another figure.
+def leaderboard(release: Release, query: Mapping[str, Any]) -> Board:
+    """Return the leaderboard of a release, of one “family”. “slice”: “name=cell” sorts by the figure of that cell;
+    “sort”: “name|cell” by another figure. Raises UnknownFilter.
     """
     sets = list(current_sets(release))
     families = sorted({one.run.family for one in sets})
-    family = family if family in families else families[0] if families else ""
+    family = one_of(query, "family", families, otherwise=families[0] if families else "")
     columns = COLUMNS.get(family, ())
     mine = [one for one in sets if one.run.family == family]
     names = set(Figure.objects.filter(score_set__in=mine).values_list("name", "cell").distinct())
     slices = sorted(f"{name}={cell}" for name, cell in names if name not in _NOT_SLICES and cell != ALL)
-    chosen = _pair(slice_, "=")
-    column = chosen if chosen in names else columns[0] if columns else ("", "")
-    sorted_by = _pair(sort, "|")
-    shown = [column, *columns] if chosen in names and chosen not in columns else list(columns)
-    wanted = {*shown, column} | ({sorted_by} if sorted_by in names else set())
+    slice_ = one_of(query, "slice", slices)
+    column = _pair(slice_, "=") if slice_ else columns[0] if columns else ("", "")
+    shown = [column, *columns] if slice_ and column not in columns else list(columns)
+    sort = one_of(query, "sort", ["|".join(one) for one in shown])
+    order = _pair(sort, "|") if sort else column
+    wanted = set(shown)
     rows = {one.pk: Row(one, 1) for one in mine}
     for figure in Figure.objects.filter(score_set__in=rows.keys(), name__in={one[0] for one in wanted}):
         if (figure.name, figure.cell) in wanted:
             rows[figure.score_set_id].figures[figure.name, figure.cell] = figure
-    order = sorted_by if sorted_by in names else column
     ranked = sorted(rows.values(), key=lambda row: (-_value(row, order), row.run.model, row.run.pk))
     _rank(ranked)
-    return Board(ranked, family, families, order, shown, slices, slice_ if chosen in names else "")
+    return Board(ranked, family, families, order, shown, slices, slice_)
 
 
 def _pair(text: str, sign: str) -> tuple[str, str]:
@@ -147,10 +151,10 @@ def load_run(*, actor: User, project: Project, public_id: str) -> ScoreSet:
     return found
 
 
-def list_scores(score_set: ScoreSet, *, outcome: str = "", error: str = "") -> QuerySet[Score]:
-    """Return the scores of a run without their details; ``outcome``: “wrong” or “right”; ``error``: of that class."""
+def list_scores(score_set: ScoreSet, *, outcome: str, error: str = "") -> QuerySet[Score]:
+    """Return the scores of a run without their details; ``outcome``: one of OUTCOMES; ``error``: of that class."""
     found = score_set.scores.defer("detail").select_related(None)
-    if outcome in ("wrong", "right"):
+    if outcome != "all":
         found = found.filter(right=outcome == "right")
     return found.filter(error=error) if error else found
 
@@ -217,7 +221,7 @@ def compare_runs(first: ScoreSet, second: ScoreSet) -> Versus:
 
 def list_changed(first: ScoreSet, second: ScoreSet, *, which: str = "") -> QuerySet[Score]:
     """Return the first run's scores of entries that only one of two runs has right, with the other's key as
-    ``other_id``. ``which``: “first” or “second” for the entries that this one alone has right.
+    ``other_id``. ``which``: one of SIDES for the entries that this one alone has right.
     """
     other = Score.objects.filter(score_set=second, entry=OuterRef("entry"))
     found = (
@@ -226,7 +230,7 @@ def list_changed(first: ScoreSet, second: ScoreSet, *, which: str = "") -> Query
         .exclude(theirs__isnull=True)
         .exclude(theirs=F("right"))
     )
-    return found.filter(right=which == "first") if which in ("first", "second") else found
+    return found.filter(right=which == "first") if which else found
 
 
 def two_runs(*, actor: User, project: Project, first: str, second: str) -> tuple[ScoreSet, ScoreSet]:

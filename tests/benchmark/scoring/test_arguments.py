@@ -1,11 +1,19 @@
 """The comparers of arguments: published outcomes, and cases by hand."""
 
 import json
+import sys
 
 import pytest
 
 from benchmark.core.scoring.arguments import published_c3, published_cctu, published_wild
-from benchmark.core.scoring.arguments.similarity import MAX_CELLS, TextsTooLong, edit_ratio, rouge_by_words, words
+from benchmark.core.scoring.arguments.similarity import (
+    MAX_CELLS,
+    TextsTooLong,
+    edit_ratio,
+    require_libraries,
+    rouge_by_words,
+    words,
+)
 
 FUNCTION = {
     "name": "find",
@@ -160,3 +168,10 @@ def test_long_texts_have_a_bound():
     )
     assert published_c3.compare(FUNCTION, {"q": many + " x"}, {"q": many}).score == 0
     assert edit_ratio("a" * 1_000_000, "aaaaaaaaa") < 0.01
+
+
+def test_the_rouge_library_can_not_close_a_redirected_standard_error():
+    require_libraries()
+    from absl import logging
+
+    assert logging.get_absl_handler().python_handler.stream is sys.__stderr__

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.models import JobState, Role
+from annotator.services.database.filters import UnknownFilter
 from annotator.services.jobs import jobs
 from benchmark.models import Prediction, PredictionFile, Run, RunPair, Score, ScoreSet
 from benchmark.services.runs import boards, scoring, uploads
@@ -96,17 +97,18 @@ def test_a_file_becomes_runs_with_predictions_scores_and_figures(release, score)
 
 def test_the_leaderboard_ranks_by_chance_and_sorts_by_any_figure(release, score):
     score(predictions(release, "good") + predictions(release, "poor", wrong=("weather-1",)))
-    board = boards.leaderboard(release)
+    board = boards.leaderboard(release, {})
     assert [(row.run.model, row.rank) for row in board.rows] == [("good", 1), ("poor", 1)]
     assert board.column == ("right", "all")
     policy = next(one for one in board.slices if one.startswith("policy="))
-    assert boards.leaderboard(release, slice_=policy).column == tuple(policy.split("="))
-    assert boards.leaderboard(release, sort="AP|published").column == ("AP", "published")
-    # What is no figure is ignored.
-    assert boards.leaderboard(release, family="x", slice_="y=z", sort="'").column == ("right", "all")
+    assert boards.leaderboard(release, {"slice": policy}).column == tuple(policy.split("="))
+    assert boards.leaderboard(release, {"sort": "AP|published"}).column == ("AP", "published")
+    for name, wrong in (("family", "x"), ("slice", "y=z"), ("sort", "'")):
+        with pytest.raises(UnknownFilter, match=name):
+            boards.leaderboard(release, {name: wrong})
     many = [f"weather-{number}" for number in (1, 2, 3)]
     score(predictions(release, "poor", wrong=many), filename="more.jsonl")
-    latest = boards.leaderboard(release).rows[-1]
+    latest = boards.leaderboard(release, {}).rows[-1]
     assert (latest.run.model, latest.run.attempt) == ("poor", 2)
     n = latest.score_set.entries
     assert latest.rank == (2 if 2 * 3 / 2**n < boards.LEVEL else 1)
@@ -167,8 +169,8 @@ def test_pages_of_scores(release, team, score, client):
         line["rounds"][0]["content"] = line["rounds"][0]["content"] or None
     file = score(lines)
     board = reverse("score-board", args=[slug, release.public_id])
-    for query in ("", "?slice=policy%3Dmulti_tool", "?sort=OP%7Cpublished", "?sort=nonsense"):
-        page = client.get(board + query)
+    for query in ({}, {"slice": boards.leaderboard(release, {}).slices[0]}, {"sort": "OP|published"}):
+        page = client.get(board, query)
         assert page.status_code == 200
         assert "&lt;b&gt;good&lt;/b&gt;" in page.content.decode()
     assert client.get(reverse("prediction-file", args=[slug, file.public_id])).status_code == 200

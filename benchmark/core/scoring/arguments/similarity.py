@@ -4,6 +4,7 @@ They are an optional extra, ``scoring``, because the word list for Chinese weigh
 """
 
 import re
+import sys
 import warnings
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -118,7 +119,11 @@ class _Tokenizer:
 @cache
 def _word_rouge() -> Any:
     try:
+        from absl import logging
         from rouge_score import rouge_scorer
     except ImportError:
         raise NoScoringLibraries from None
+    # Its log handler keeps the standard error of this moment and closes it at the end of logging, even if a program
+    # has only redirected standard error for a while. It never closes the process's own.
+    logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
     return rouge_scorer.RougeScorer(["rougeL"], tokenizer=_Tokenizer())
