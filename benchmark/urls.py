@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from benchmark.views import composites, imports, jobs, plays, releases, runs
+from benchmark.views import composites, imports, jobs, plays, releases, runs, suspects
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
 _RUN = "p/<slug:slug>/runs/<str:public_id>/"
@@ -20,6 +20,8 @@ urlpatterns = [
     path(_RELEASE, releases.release_detail, name="release-detail"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
     path(_RELEASE + "scores/", runs.score_board, name="score-board"),
+    path(_RELEASE + "entries/", suspects.entry_list, name="entry-list"),
+    path(_RELEASE + "entries/<str:key>/", suspects.entry_detail, name="entry-detail"),
     path(_RELEASE + "scores.<str:form>", runs.score_board_file, name="score-board-file"),
     path("p/<slug:slug>/predictions/<str:public_id>/", runs.prediction_file, name="prediction-file"),
     path("p/<slug:slug>/runs/compare/", runs.run_compare, name="run-compare"),

@@ -17,7 +17,7 @@ from annotator.core.text import Message
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
-from benchmark.models import ImportBatch, Prediction, PredictionFile, Release, Run, Score, ScoreSet
+from benchmark.models import EntryStatistic, ImportBatch, Prediction, PredictionFile, Release, Run, Score, ScoreSet
 from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
 from reviews.services.assignments.plans import make_plan
 from reviews.services.feedback.comments import comment_on
@@ -276,7 +276,11 @@ def _scores(release: Release) -> dict[str, str]:
     score = Score.objects.create(
         score_set=score_set, prediction=said, entry="one#0", right=False, error="early stop", detail=detail
     )
-    return {"predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "form": "csv"}
+    entry = EntryStatistic.objects.create(release=release, family="c3", language="en", entry="one#0", runs=1, right=0)
+    return {
+        "predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "entry": str(entry.pk),
+        "form": "csv",
+    }  # fmt: skip
 
 
 _ARCHIVE, _CONTENT = "releases/matrix.zip", b"an archive"

@@ -112,6 +112,8 @@ protocol-move                         in  404 404 403 403 403 200   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+entry-detail                          in  404 404 403 403 200 200   in  404 404 403 403 403 409
+entry-list                            in  404 404 403 403 200 200   in  404 404 405 405 405 405
 prediction-file                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
 run                                   in  404 404 403 403 200 200   in  404 404 405 405 405 405
 run-compare                           in  404 404 403 403 404 404   in  404 404 405 405 405 405
@@ -225,6 +227,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue-replay": {"public_id": "dialogue"},
     "dialogue-play": {"public_id": "dialogue"},
     "dialogue-run": {"public_id": "dialogue"},
+    "entry-detail": {"public_id": "release", "key": "entry"},
+    "entry-list": {"public_id": "release"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},

@@ -11,6 +11,7 @@ from benchmark.models.releases import (
     SimilarityBand,
 )
 from benchmark.models.runs import (
+    EntryStatistic,
     Figure,
     Prediction,
     PredictionFile,

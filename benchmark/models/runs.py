@@ -131,12 +131,39 @@ class Score(models.Model):
     entry = models.CharField(max_length=260)
     right = models.BooleanField()
     error = models.CharField(max_length=60, blank=True)
+    #: A fingerprint of the answer, equal for equal answers; blank where answers are not compared.
+    said = models.CharField(max_length=16, blank=True)
     #: As ``entries.jsonl`` has it. Last, because it may be large.
     detail = ExactJSONField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["score_set", "entry"], name="score_once")]
         indexes = [models.Index(fields=["score_set", "right", "id"], name="score_by_outcome")]
+
+    def __str__(self) -> str:
+        return self.entry
+
+
+class EntryStatistic(models.Model):
+    """What all runs of a release made of one entry; counted again after each run."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="entry_statistics")
+    family = models.CharField(max_length=8)
+    language = models.CharField(max_length=2, blank=True)
+    entry = models.CharField(max_length=260)
+    item = models.ForeignKey(ReleaseItem, on_delete=models.PROTECT, null=True, related_name="+")
+    runs = models.PositiveIntegerField()
+    right = models.PositiveIntegerField()
+    agreeing = models.PositiveIntegerField(default=0)
+    discrimination = models.FloatField(null=True)
+    #: ``benchmark.core.scoring.items.Flag``.
+    flag = models.CharField(max_length=12, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["release", "family", "language", "entry"], name="entry_statistic_once"),
+        ]
+        indexes = [models.Index(fields=["release", "flag", "id"], name="entry_statistic_by_flag")]
 
     def __str__(self) -> str:
         return self.entry

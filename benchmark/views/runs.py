@@ -21,7 +21,7 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.models import Release, ScoreSet
-from benchmark.services.runs import boards, uploads
+from benchmark.services.runs import boards, suspects, uploads
 from benchmark.views.entry_view import present_entry
 from benchmark.views.forms import PredictionForm
 from benchmark.views.paging import page_of, watches
@@ -77,7 +77,7 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
             for name in _DOCUMENTS
         ],
         "files": uploads.list_files(actor=request.user, release=release).order_by("-pk")[:_FILES] if is_admin else (),
-        "trail": _trail(request, release),
+        "trail": release_trail(request, release),
     }  # fmt: skip
     return render(request, "benchmark/score_board.html", context, status=422 if form.is_bound else 200)
 
@@ -92,7 +92,8 @@ def _link(request: PageRequest, **changed: str) -> str:
     return _query(request, **changed) or request.path
 
 
-def _trail(request: PageRequest, release: Release, *more: tuple[str, str]) -> list[tuple[str, str]]:
+def release_trail(request: PageRequest, release: Release, *more: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the breadcrumbs to the scores of a release, and further."""
     slug = request.project.slug
     board = reverse("score-board", args=[slug, release.public_id]) if more else ""
     return [
@@ -198,7 +199,7 @@ def prediction_file(request: PageRequest, public_id: str) -> HttpResponse:
     more = {
         "counts": counts,
         "runs": file.runs.filter(complete=True).order_by("model"),
-        "trail": _trail(request, file.release, (file.filename, "")),
+        "trail": release_trail(request, file.release, (file.filename, "")),
     }
     return render(request, "benchmark/prediction_file.html", context | more)
 
@@ -240,7 +241,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
             one.run for one in boards.current_sets(run.release).exclude(run=run)
             if (one.run.family, one.run.language) == (run.family, run.language)
         ],
-        "trail": _trail(request, run.release, (run.model, "")),
+        "trail": release_trail(request, run.release, (run.model, "")),
     }  # fmt: skip
     return render(request, "benchmark/run.html", context)
 
@@ -274,8 +275,9 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
         "score": score,
         "view": present_entry(run.family, score, boards.entry_reference(score)),
         "others": boards.others_on(score),
+        "statistic": suspects.statistic_of(score),
         "following": reverse("run-entry", args=[project.slug, public_id, following.pk]) if following else "",
-        "trail": _trail(
+        "trail": release_trail(
             request, run.release, (run.model, reverse("run", args=[project.slug, public_id])), (score.entry, "")
         ),
     }
@@ -318,7 +320,7 @@ def run_compare(request: PageRequest) -> HttpResponse:
         "swapped": f"?{swapped}",
         "previous": f"{page.previous}&{kept}" if page.previous else "",
         "following": f"{page.following}&{kept}" if page.following else "",
-        "trail": _trail(request, first.run.release, (_("Compare"), "")),
+        "trail": release_trail(request, first.run.release, (_("Compare"), "")),
     }
     return render(request, "benchmark/run_compare.html", context)
 

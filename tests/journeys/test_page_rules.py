@@ -56,6 +56,8 @@ PEOPLE: tuple[tuple[str, dict[str, str] | None, set[str]], ...] = (
             "prediction-file",
             "run",
             "run-entry",
+            "entry-list",
+            "entry-detail",
         },
     ),
     ("yuki", {"stage": "expert"}, {"workspace", "workspace-settle", "dialogue-list", "revision-diff"}),

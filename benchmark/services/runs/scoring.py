@@ -18,12 +18,25 @@ from annotator.models import Job
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.scoring.arguments import NoScoringLibraries
+from benchmark.core.scoring.items import Answer, fingerprint, statistics_of
 from benchmark.core.scoring.scorers import MultiTurnScorer, Scored
 from benchmark.core.scoring.scoring_run import VERSION, Options, Outcome, ScoringRun
 from benchmark.core.scoring.sources import Unreadable, run_of
 from benchmark.core.scoring.statistics import mcnemar
-from benchmark.models import Figure, Prediction, PredictionFile, Release, ReleaseItem, Run, RunPair, Score, ScoreSet
+from benchmark.models import (
+    EntryStatistic,
+    Figure,
+    Prediction,
+    PredictionFile,
+    Release,
+    ReleaseItem,
+    Run,
+    RunPair,
+    Score,
+    ScoreSet,
+)
 from benchmark.services.releases.requests import archive_path
+from benchmark.services.runs.boards import current_sets
 from benchmark.services.stored_files import full_path
 
 #: Entries written in one chunk, and seconds of reading after which the worker sends a heartbeat.
@@ -130,7 +143,7 @@ class _Writer:
             Score.objects.bulk_create(
                 Score(
                     score_set=self.sets[one.run], prediction=said.get((one.run, one.name)), entry=one.name,
-                    right=one.entry["right"], error=one.error[:60], detail=one.entry,
+                    right=one.entry["right"], error=one.error[:60], said=self._fingerprint(one), detail=one.entry,
                 )
                 for one in group
             )  # fmt: skip
@@ -138,6 +151,10 @@ class _Writer:
             chunk.advance(done=self.done, note=gettext_noop("Scoring"))
         for one in group:
             self.errors.setdefault(one.run, Counter())[one.error] += bool(one.error)
+
+    def _fingerprint(self, one: Scored) -> str:
+        compared = self.file.family not in ("cctu", "async") and one.prediction is not None
+        return fingerprint(one.prediction) if compared else ""
 
     def _begin(self, name: str) -> ScoreSet:
         """Create a run. The release is locked, so that two jobs do not take the same number of attempt."""
@@ -174,6 +191,8 @@ class _Writer:
                 score_set.summary = told | {"errors": dict(self.errors.get(name, Counter()).most_common())}
                 score_set.save()
                 compare_with_others(score_set)
+            for language in {one.run.language for one in self.sets.values()}:
+                count_entries(self.file.release, self.file.family, language)
             file = self.file
             for name in ("entries", "missing", "foreign", "doubled", "problems"):
                 setattr(file, name, getattr(outcome, name))
@@ -184,6 +203,33 @@ class _Writer:
                 after={"version": file.release.version, "runs": len(self.sets), "entries": outcome.entries},
             )  # fmt: skip
             chunk.advance(done=self.done, total=self.done, note="", checkpoint={"complete": True})
+
+
+def count_entries(release: Release, family: str, language: str) -> None:
+    """Count what the runs of a release made of each entry."""
+    sets = current_sets(release).filter(run__family=family, run__language=language).values_list("pk", flat=True)
+    rows = Score.objects.filter(score_set__in=list(sets)).values_list(
+        "entry", "score_set_id", "right", "said", "prediction__item_id"
+    )
+    entries: dict[str, list[Answer]] = {}
+    items: dict[str, int | None] = {}
+    for entry, score_set, right, said, item in rows.iterator(chunk_size=10_000):
+        entries.setdefault(entry, []).append(Answer(score_set, right, said))
+        items[entry] = items.get(entry) or item
+    found = statistics_of(entries)
+    same = {"release": release, "family": family, "language": language}
+    # Updated rather than written anew, so that links to an entry stay.
+    EntryStatistic.objects.bulk_create(
+        (
+            EntryStatistic(
+                **same, entry=entry, item_id=items[entry], runs=one.runs, right=one.right, agreeing=one.agreeing,
+                discrimination=one.discrimination, flag=one.flag.value,
+            )
+            for entry, one in found.items()
+        ),
+        batch_size=1_000, update_conflicts=True, unique_fields=[*same, "entry"],
+        update_fields=["item", "runs", "right", "agreeing", "discrimination", "flag"],
+    )  # fmt: skip
 
 
 def compare_with_others(score_set: ScoreSet) -> None:

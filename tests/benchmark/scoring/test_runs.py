@@ -13,58 +13,12 @@ from annotator.models import JobState, Role
 from annotator.services.database.filters import UnknownFilter
 from annotator.services.jobs import jobs
 from benchmark.models import Prediction, PredictionFile, Run, RunPair, Score, ScoreSet
-from benchmark.services.runs import boards, scoring, uploads
+from benchmark.services.runs import boards, scoring
 from benchmark.services.stored_files import full_path
-from tests.benchmark.conftest import as_lines, gzipped, make_verified, run_release
-from tests.benchmark.scoring.scoring_cases import call, calls, prediction, said
+from tests.benchmark.conftest import as_lines, gzipped
+from tests.benchmark.scoring.scoring_cases import prediction
 from tests.factories import give_role
 from tests.racing import race
-
-
-@pytest.fixture
-def release(team):
-    for name in ("weather-1", "weather-2", "weather-3"):
-        make_verified(team, name)
-    return run_release(team, native_format="wild")
-
-
-def right_rounds(document):
-    """Rounds that repeat the reference of each task."""
-    found = []
-    for task in document["tasks"]:
-        rounds = [
-            calls(call(step["name"], **step["arguments"])) if step["type"] == "call" else said(step.get("text") or "?")
-            for step in task["steps"]
-        ]
-        found.append(rounds)
-    return found
-
-
-def predictions(release, run, *, wrong=()):
-    """Predictions of every entry; those of the dialogues in ``wrong`` only answer."""
-    found = []
-    for item in release.items.select_related("dialogue", "revision"):
-        name = item.dialogue.external_id
-        for task, rounds in enumerate(right_rounds(item.revision.document())):
-            found.append(prediction(name, task, [said("No.")] if name in wrong else rounds, run))
-    return found
-
-
-@pytest.fixture
-def score(team, release):
-    """Upload predictions and run their job: ``score(lines)``; returns the file."""
-
-    def upload(lines, *, filename="answers.jsonl", actor=None, run=True, **options):
-        content = lines if isinstance(lines, bytes) else as_lines(lines)
-        file = uploads.start_scoring(
-            actor=actor or team.administrator, release=release, upload=io.BytesIO(content), filename=filename,
-            family=options.pop("family", "wild"), wake_worker=False, **options,
-        )  # fmt: skip
-        if run:
-            jobs.run(file.job_id)
-        return PredictionFile.objects.select_related("job").get(pk=file.pk)
-
-    return upload
 
 
 @pytest.fixture
@@ -74,8 +28,8 @@ def client(team):
     return client
 
 
-def test_a_file_becomes_runs_with_predictions_scores_and_figures(release, score):
-    lines = predictions(release, "good") + predictions(release, "poor", wrong=("weather-1",))
+def test_a_file_becomes_runs_with_predictions_scores_and_figures(release, predictions_of, score):
+    lines = predictions_of("good") + predictions_of("poor", wrong=("weather-1",))
     file = score([*lines, lines[0], prediction("nobody", 0, []), b"{"])
     assert file.job.state == JobState.DONE
     assert (file.doubled, file.foreign, file.problems, file.missing) == (1, 1, 1, 0)
@@ -95,8 +49,8 @@ def test_a_file_becomes_runs_with_predictions_scores_and_figures(release, score)
     assert scored.detail["label"] == "error"
 
 
-def test_the_leaderboard_ranks_by_chance_and_sorts_by_any_figure(release, score):
-    score(predictions(release, "good") + predictions(release, "poor", wrong=("weather-1",)))
+def test_the_leaderboard_ranks_by_chance_and_sorts_by_any_figure(release, predictions_of, score):
+    score(predictions_of("good") + predictions_of("poor", wrong=("weather-1",)))
     board = boards.leaderboard(release, {})
     assert [(row.run.model, row.rank) for row in board.rows] == [("good", 1), ("poor", 1)]
     assert board.column == ("right", "all")
@@ -107,15 +61,15 @@ def test_the_leaderboard_ranks_by_chance_and_sorts_by_any_figure(release, score)
         with pytest.raises(UnknownFilter, match=name):
             boards.leaderboard(release, {name: wrong})
     many = [f"weather-{number}" for number in (1, 2, 3)]
-    score(predictions(release, "poor", wrong=many), filename="more.jsonl")
+    score(predictions_of("poor", wrong=many), filename="more.jsonl")
     latest = boards.leaderboard(release, {}).rows[-1]
     assert (latest.run.model, latest.run.attempt) == ("poor", 2)
     n = latest.score_set.entries
     assert latest.rank == (2 if 2 * 3 / 2**n < boards.LEVEL else 1)
 
 
-def test_a_second_click_starts_one_job_and_only_administrators_start_any(release, team, score):
-    lines = predictions(release, "m")
+def test_a_second_click_starts_one_job_and_only_administrators_start_any(team, predictions_of, score):
+    lines = predictions_of("m")
     first = score(lines, run=False)
     assert score(lines, run=False) == first
     with pytest.raises(Exception, match="administrators"):
@@ -135,7 +89,9 @@ def test_a_second_click_starts_one_job_and_only_administrators_start_any(release
         (as_lines([prediction("nobody", 0, [])]), "The references have no nobody"),
     ],
 )
-def test_a_file_that_cannot_be_scored_fails_with_a_sentence_and_leaves_nothing(release, score, content, sentence):
+def test_a_file_that_cannot_be_scored_fails_with_a_sentence_and_leaves_nothing(
+    release, predictions_of, score, content, sentence
+):
     file = score(content)
     assert file.job.state == JobState.FAILED
     assert sentence in str(file.job.error)
@@ -143,8 +99,8 @@ def test_a_file_that_cannot_be_scored_fails_with_a_sentence_and_leaves_nothing(r
     assert not Score.objects.exists()
 
 
-def test_a_killed_attempt_is_begun_again(release, score, monkeypatch):
-    lines = predictions(release, "m")
+def test_a_killed_attempt_is_begun_again(release, predictions_of, score, monkeypatch):
+    lines = predictions_of("m")
     file = score(gzipped(as_lines(lines)), filename="answers.jsonl.gz", run=False)
 
     def die(*arguments):
@@ -162,9 +118,9 @@ def test_a_killed_attempt_is_begun_again(release, score, monkeypatch):
     assert (Run.objects.count(), Prediction.objects.count(), Score.objects.count()) == (1, len(lines), len(lines))
 
 
-def test_pages_of_scores(release, team, score, client):
+def test_pages_of_scores(release, predictions_of, team, score, client):
     slug = team.project.slug
-    lines = predictions(release, "<b>good</b>") + predictions(release, "poor", wrong=("weather-1",))
+    lines = predictions_of("<b>good</b>") + predictions_of("poor", wrong=("weather-1",))
     for line in lines:
         line["rounds"][0]["content"] = line["rounds"][0]["content"] or None
     file = score(lines)
@@ -193,8 +149,8 @@ def test_pages_of_scores(release, team, score, client):
     assert client.get(reverse("run-compare", args=[slug]), {"a": good.public_id, "b": "x"}).status_code == 404
 
 
-def test_a_leaderboard_is_exported(release, team, score, client):
-    score(predictions(release, "=1+1_%"))
+def test_a_leaderboard_is_exported(release, predictions_of, team, score, client):
+    score(predictions_of("=1+1_%"))
     slug = team.project.slug
 
     def load(form):
@@ -211,11 +167,11 @@ def test_a_leaderboard_is_exported(release, team, score, client):
     assert load("exe").status_code == 404
 
 
-def test_the_form_says_what_is_wrong_and_leads_to_the_job(release, team, client):
+def test_the_form_says_what_is_wrong_and_leads_to_the_job(release, predictions_of, team, client):
     url = reverse("score-board", args=[team.project.slug, release.public_id])
     page = client.post(url, {"family": "wild", "history": "calls"})
     assert page.status_code == 422
-    upload = io.BytesIO(as_lines(predictions(release, "m")))
+    upload = io.BytesIO(as_lines(predictions_of("m")))
     upload.name = "answers.txt"
     refused = client.post(url, {"family": "wild", "history": "calls", "file": upload})
     assert refused.status_code == 422
@@ -228,8 +184,8 @@ def test_the_form_says_what_is_wrong_and_leads_to_the_job(release, team, client)
     assert full_path(PredictionFile.objects.get().file).suffix == ".jsonl"
 
 
-def test_reviewers_see_no_scores(release, team, score):
-    score(predictions(release, "m"))
+def test_reviewers_see_no_scores(release, predictions_of, team, score):
+    score(predictions_of("m"))
     slug, run = team.project.slug, Run.objects.get()
     entry = Score.objects.first()
     pages = [
@@ -246,10 +202,10 @@ def test_reviewers_see_no_scores(release, team, score):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_two_jobs_at_once_number_their_attempts_and_compare_their_runs(release, team, score):
+def test_two_jobs_at_once_number_their_attempts_and_compare_their_runs(release, predictions_of, team, score):
     # Jobs of one person that run code of others wait for one another.
     give_role(team.project, team.annotator, Role.ADMINISTRATOR)
-    lines = predictions(release, "m")
+    lines = predictions_of("m")
     files = [score(lines, actor=person, run=False) for person in (team.administrator, team.annotator)]
     race(*[lambda job=file.job_id: jobs.run(job) for file in files])
     assert [run.attempt for run in Run.objects.filter(complete=True).order_by("attempt")] == [1, 2]

@@ -1,0 +1,85 @@
+"""Entries that runs show to be notable, and sending an item back to review because of its scores."""
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
+
+from annotator.errors import Conflict, Hidden
+from annotator.models import Dialogue, User
+from annotator.models.content import DialogueStatus
+from annotator.services.access.permissions import require_administrator
+from benchmark.core.scoring.items import Flag
+from benchmark.models import EntryStatistic, Release, Score
+from benchmark.services.runs.boards import current_sets
+from reviews.services.cycles.start import supersede_cycle
+
+#: Flags that speak against the reference.
+SUSPECT = (Flag.SAME_ANSWER, Flag.NONE_RIGHT, Flag.NEGATIVE)
+#: What everyone who reviews the item may read: it says nothing of what the models answered.
+REASON = "Scores of release %(version)s raise a doubt about the reference of %(entry)s."
+
+
+def list_statistics(release: Release, *, flag: str = "") -> QuerySet[EntryStatistic]:
+    """Return the entries of a release, or those with a flag."""
+    found = EntryStatistic.objects.filter(release=release).select_related("item__dialogue")
+    return found.filter(flag=flag) if flag else found
+
+
+def count_flags(release: Release) -> dict[str, int]:
+    """Return how many entries have each flag."""
+    rows = EntryStatistic.objects.filter(release=release).values_list("flag").annotate(Count("pk"))
+    return dict(rows.order_by())
+
+
+def load_statistic(release: Release, key: str) -> EntryStatistic:
+    """Return the statistics of one entry. Raises Hidden."""
+    found = None
+    if key.isascii() and key.isdecimal() and len(key) < 19:
+        found = list_statistics(release).filter(pk=int(key)).first()
+    if found is None:
+        raise Hidden(_("There is no such entry in the release."))
+    return found
+
+
+def statistic_of(score: Score) -> EntryStatistic | None:
+    """Return what all runs made of the entry of a score."""
+    run = score.score_set.run
+    return (
+        EntryStatistic.objects.filter(
+            release=run.release_id, family=run.family, language=run.language, entry=score.entry
+        )
+        .select_related("item__dialogue")
+        .first()
+    )
+
+
+def answers_to(statistic: EntryStatistic, limit: int = 100) -> list[Score]:
+    """Return what the runs earned on the entry, those with the same answer next to each other."""
+    sets = current_sets(statistic.release).filter(run__family=statistic.family, run__language=statistic.language)
+    rows = Score.objects.filter(score_set__in=sets.values("pk"), entry=statistic.entry)
+    return list(
+        rows.select_related("score_set__run").defer("detail", "score_set__summary")
+        .order_by("right", "said", "score_set__run__model")[:limit]
+    )  # fmt: skip
+
+
+def send_back(*, actor: User, statistic: EntryStatistic) -> Dialogue:
+    """Send the item of an entry back to review, from the first stage on. The release stays as it is.
+
+    Raises Denied for anyone but administrators, Conflict if the item is in review already or is claimed.
+    """
+    release = statistic.release
+    require_administrator(actor=actor, project=release.project)
+    if statistic.item is None:
+        raise Conflict(_("This entry belongs to no item of the release."))
+    with transaction.atomic():
+        # Locked, so that of two people who send it back at once the second learns that it is in review.
+        dialogue = Dialogue.objects.select_for_update(no_key=True).get(pk=statistic.item.dialogue_id)
+        if dialogue.status != DialogueStatus.VERIFIED or dialogue.archived_at is not None:
+            raise Conflict(
+                _("%(dialogue)s is not verified any more: it is in review already, or archived.")
+                % {"dialogue": dialogue.external_id}
+            )
+        reason = REASON % {"version": release.version, "entry": statistic.entry}
+        supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
+    return dialogue
