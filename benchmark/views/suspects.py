@@ -30,7 +30,7 @@ WORDS = {
     Flag.NONE_RIGHT: (gettext_lazy("None right"), gettext_lazy("No run is right.")),
     Flag.NEGATIVE: (
         gettext_lazy("Better runs fail"),
-        gettext_lazy("Runs that have more of the other entries right are right here less often."),
+        gettext_lazy("Runs that have more of the other entries right are right here less often, beyond chance."),
     ),
     Flag.ALL_RIGHT: (gettext_lazy("All right"), gettext_lazy("Every run is right, so the entry tells no runs apart.")),
 }

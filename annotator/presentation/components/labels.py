@@ -52,6 +52,10 @@ LABELS: dict[str, dict[str, Label]] = {
         "unjudged": Label(_("Not judged"), "neutral", "question"),
         "owed": Label(_("Pending"), "neutral", "clock"),
     },
+    "right": {
+        "True": Label(_("Right"), "good", "check"),
+        "False": Label(_("Wrong"), "bad", "cross"),
+    },
     "came": {
         "ran": Label(_("Ran"), "good", "check"),
         "failed": Label(_("Failed"), "bad", "error"),

@@ -45,7 +45,7 @@ class Task:
 
 
 class AsyncReferences:
-    """Composites, their single tasks, and what the gold calls come to; where that is not stated, they are run."""
+    """Composites, their single tasks, and the results of the gold calls; missing results come from running them."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner

@@ -13,6 +13,8 @@ from annotator.core.schema.exact_json import loads
 
 #: Runs from which an entry can be suspected, and have a discrimination.
 MIN_RUNS = 3
+#: Standard errors below no correlation from which “better runs fail” is more than chance: of 1,000 entries, one.
+_STANDARD_ERRORS = 3.0
 #: Characters of a fingerprint.
 FINGERPRINT = 16
 
@@ -55,7 +57,7 @@ class EntryStatistics:
             return Flag.SAME_ANSWER
         if not self.right:
             return Flag.NONE_RIGHT
-        if self.discrimination is not None and self.discrimination < 0:
+        if self.discrimination is not None and self.discrimination * sqrt(self.runs) <= -_STANDARD_ERRORS:
             return Flag.NEGATIVE
         return Flag.ALL_RIGHT if self.right == self.runs else Flag.NOTHING
 

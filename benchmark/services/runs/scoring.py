@@ -93,6 +93,8 @@ def _score(running: Running, file: PredictionFile) -> None:
             writer.write(group)
         if not writer.sets:
             first = scoring.outcome.listed[0] if scoring.outcome.listed else ""
+            with running.chunk():
+                _keep_counts(file, scoring.outcome)
             raise Invalid(
                 message("The file has no predictions for this release. %(first)s", first=first)
                 if first
@@ -193,16 +195,19 @@ class _Writer:
                 compare_with_others(score_set)
             for language in {one.run.language for one in self.sets.values()}:
                 count_entries(self.file.release, self.file.family, language)
-            file = self.file
-            for name in ("entries", "missing", "foreign", "doubled", "problems"):
-                setattr(file, name, getattr(outcome, name))
-            file.notes = outcome.listed[:MAX_NOTES]
-            file.save()
+            _keep_counts(self.file, outcome)
             append_event(
-                actor=file.requester, project=file.release.project, kind="predictions.scored",
-                after={"version": file.release.version, "runs": len(self.sets), "entries": outcome.entries},
+                actor=self.file.requester, project=self.file.release.project, kind="predictions.scored",
+                after={"version": self.file.release.version, "runs": len(self.sets), "entries": outcome.entries},
             )  # fmt: skip
             chunk.advance(done=self.done, total=self.done, note="", checkpoint={"complete": True})
+
+
+def _keep_counts(file: PredictionFile, outcome: Outcome) -> None:
+    for name in ("entries", "missing", "foreign", "doubled", "problems"):
+        setattr(file, name, getattr(outcome, name))
+    file.notes = outcome.listed[:MAX_NOTES]
+    file.save()
 
 
 def count_entries(release: Release, family: str, language: str) -> None:
@@ -218,7 +223,7 @@ def count_entries(release: Release, family: str, language: str) -> None:
         items[entry] = items.get(entry) or item
     found = statistics_of(entries)
     same = {"release": release, "family": family, "language": language}
-    # Updated rather than written anew, so that links to an entry stay.
+    # Rows are updated and keep their keys, because pages of entries link to them.
     EntryStatistic.objects.bulk_create(
         (
             EntryStatistic(

@@ -43,8 +43,19 @@ def test_discrimination_is_corrected_for_the_entry_itself():
     # (1, 0, 0) against (2, 1, 0): deviations 2/3, -1/3, -1/3 and 1, 0, -1.
     assert found["x"].discrimination == pytest.approx((2 / 3 + 1 / 3) / ((6 / 9) ** 0.5 * 2**0.5))
     reversed_ = statistics_of({"x": answers("a++"), "y": answers("++b"), "z": answers("+cc")})["x"]
-    assert reversed_.flag == Flag.NEGATIVE
-    assert statistics_of({"x": answers("+aa")})["x"].discrimination is None
+    assert reversed_.discrimination < 0
+    assert reversed_.flag == Flag.NOTHING, "three runs are too few to tell"
+
+
+def test_better_runs_fail_only_beyond_chance():
+    # Sixteen runs, of which run n has the first n of fifteen other entries right.
+    others = {f"o{n}": answers("".join("+" if n < run else "b" for run in range(16))) for n in range(15)}
+    worst = statistics_of(others | {"x": answers("+" * 8 + "abcdefgh")})["x"]
+    assert worst.discrimination * 16**0.5 < -3
+    assert worst.flag == Flag.NEGATIVE
+    mixed = statistics_of(others | {"x": answers("+a+b+c+d+e+f+g+h")})["x"]
+    assert -3 < mixed.discrimination * 16**0.5 < 0
+    assert mixed.flag == Flag.NOTHING
 
 
 @given(st.lists(st.text("+ab", min_size=4, max_size=4), min_size=1, max_size=6))

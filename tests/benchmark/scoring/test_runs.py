@@ -86,7 +86,7 @@ def test_a_second_click_starts_one_job_and_only_administrators_start_any(team, p
         (b"", "empty"),
         (b"{}\n", "no predictions for this release"),
         (b"[1]", "one JSON list"),
-        (as_lines([prediction("nobody", 0, [])]), "The references have no nobody"),
+        (as_lines([prediction("nowhere", 0, [])]), "The references have no nowhere"),
     ],
 )
 def test_a_file_that_cannot_be_scored_fails_with_a_sentence_and_leaves_nothing(
@@ -95,6 +95,7 @@ def test_a_file_that_cannot_be_scored_fails_with_a_sentence_and_leaves_nothing(
     file = score(content)
     assert file.job.state == JobState.FAILED
     assert sentence in str(file.job.error)
+    assert (file.foreign, file.problems) == (content.count(b"nowhere"), content.count(b"{}"))
     assert not Run.objects.exists()
     assert not Score.objects.exists()
 

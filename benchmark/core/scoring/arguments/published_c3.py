@@ -137,7 +137,7 @@ def _object(value: dict[str, Any], due: dict[str, Any], schema: Mapping[str, Any
 
 
 def _without_reference(value: Any, schema: Any) -> tuple[float, list[str]]:
-    """Judge a value that the reference lacks: right if its text stands in the description, or it is null there."""
+    """Judge a value that the reference lacks: it is right if the description contains its text or says null."""
     if not isinstance(schema, Mapping):
         raise Unreadable
     description = str(schema.get("description", "")).lower()
