@@ -10,43 +10,26 @@ also counts violations whose feedback the published generator loses.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
-from annotator.core.constraints.model import Constraint, Parameters
-from annotator.core.constraints.reading_case import constraints_of
 from annotator.core.constraints.replay import Status
-from annotator.core.constraints.resource import RoundBounds
-from annotator.core.constraints.rounds import Call, Past, Round, Verdict
 from annotator.core.constraints.solving import text_of as text_of_value
 from annotator.core.constraints.solving import yields
-from annotator.core.constraints.taxonomy import Category, categories, find_category, read_parameters
+from annotator.core.constraints.taxonomy import categories
 from annotator.core.constraints.toolset import toolset_constraints
-from annotator.core.schema.errors import SchemaProblem
-from benchmark.core.formats.cctu_writing import SCENARIOS
-from benchmark.core.formats.interface import ReadDialogue
-from benchmark.core.formats.native_remainder import native
-from benchmark.core.scoring.arguments import published_cctu
 from benchmark.core.scoring.arguments.published_cctu import LABEL
-from benchmark.core.scoring.references import UnusableReference
+from benchmark.core.scoring.cctu_cases import ReferenceCase
+from benchmark.core.scoring.cctu_steps import Judge, Violation, find_violations
 from benchmark.core.scoring.transcripts import AttemptedCall, Transcript, calls_of, text_of
 
-#: The published ceiling of rounds.
-MAX_ROUNDS = 20
 #: The phrase of all feedback, around a label; any case counts.
 _BEGIN, _END = "instruction following error:", "not followed!"
 _IN_LABEL = frozenset(f"{ascii_lowercase}{digits} _")
-#: The labels by which the published registry knows the two kinds of content.
-_CONTENT_LABELS = {
-    "content_1": "IDENTIFIERS", "identifiers": "IDENTIFIERS", "content_2": "PUNCTUATION", "punctuation": "PUNCTUATION",
-}  # fmt: skip
 #: ASCII capitals only: lower() may change a text's length.
 _LOWER = {ord(capital): ord(capital.lower()) for capital in ascii_uppercase}
-_SCENARIO_WORDS = {scenario: word for word, scenario in SCENARIOS.items()}
-#: Said by our checker alone.
-_NO_VIOLATION = "MAX ROUND"
 #: Ceilings on calls: more calls cannot be taken back.
 _NEVER_REFINED = frozenset(("MAX CALL TIMES", "MAX CALLS PER TOOL"))
 #: Violations of single calls, refined by a later call of the same tool.
@@ -54,87 +37,6 @@ _BY_TOOL = frozenset(("TOOL ORDER", "TOOL PARALLEL", LABEL))
 _IN_A_ROUND = "MAX PARALLEL CALLS"
 
 ANSWERED, CALLS, RETURNED, NOTHING = "answered", "calls", "returned", "nothing"
-
-#: Whether a constraint's validator (its position) accepts a response, and its message; None if it gives no verdict.
-Judge = Callable[[str, int, str], Verdict | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A violation in a round (from 1) by a call (from 0), or by the final response (None).
-
-    ``constraint`` is a position, None for the toolset's. ``masked``: the published generator loses the feedback.
-    """
-
-    round: int
-    call: int | None
-    label: str
-    category: str
-    constraint: int | None
-    tool: str = ""
-    masked: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "round": self.round, "call": self.call, "label": self.label, "category": self.category,
-            "constraint": self.constraint,
-        }  # fmt: skip
-
-
-class Rule:
-    """One constraint of a case. ``parameters`` is None if it cannot be judged; ``why`` says why."""
-
-    def __init__(self, position: int, constraint: Constraint, stored: Mapping[str, Any]) -> None:
-        self.position, self.constraint = position, constraint
-        self.category: Category[Any] | None = find_category(constraint.category)
-        self.why = "" if self.category else "The constraint has no category."
-        self.parameters: Parameters | None = None
-        if self.category:
-            try:
-                self.parameters = read_parameters(constraint)
-            except SchemaProblem as problem:
-                self.category, self.why = None, problem.problems[0].message
-        self.label = _content_label(stored)
-
-    @property
-    def name(self) -> str:
-        return self.constraint.category or ""
-
-    @property
-    def needs_validator(self) -> bool:
-        return self.category is not None and self.category.needs == "validator"
-
-
-class ReferenceCase:
-    """A case as the scorer reads it. Raises UnusableReference if it does not say what must be found."""
-
-    def __init__(self, dialogue: ReadDialogue) -> None:
-        document = dialogue.document
-        self.id = dialogue.external_id
-        self.document = document
-        self.scenario = document["scenario"]
-        if document["unsolved_set"] is None:
-            raise UnusableReference(f"Case {self.id} has no unsolved set that can be read, so nothing can be solved.")
-        self.unsolved: Mapping[str, Sequence[Any]] = document["unsolved_set"]
-        self.rules = [
-            Rule(position, constraint, stored)
-            for position, (constraint, stored) in enumerate(
-                zip(constraints_of(document), document["constraints"], strict=True)
-            )
-        ]
-        self.codes: Mapping[str, str] = document["tool_codes"]
-        self.tools: dict[str, Mapping[str, Any]] = {}
-        for tool in dialogue.tools:
-            function = tool.get("function", tool)
-            if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-                parameters = function.get("parameters")
-                self.tools[function["name"]] = parameters if isinstance(parameters, Mapping) else {}
-        bounds = [rule.parameters for rule in self.rules if isinstance(rule.parameters, RoundBounds)]
-        self.max_rounds = min([MAX_ROUNDS, *(one.max_round for one in bounds if isinstance(one.max_round, int))])
-
-    @property
-    def data_source(self) -> str:
-        return _SCENARIO_WORDS.get(self.scenario, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,72 +239,6 @@ def _ending(messages: Sequence[Mapping[str, Any]]) -> str:
             return RETURNED
 
 
-# --- violations ------------------------------------------------------------------------------------------------------
-
-
-def find_violations(
-    case: ReferenceCase, rounds: Sequence[tuple[AttemptedCall, ...] | str], judge: Judge
-) -> tuple[list[Violation], dict[int, str]]:
-    """Return every violation in the checker's order, and the constraints that cannot be judged, with the reason."""
-    past = Past()
-    found: list[Violation] = []
-    unjudged = {rule.position: rule.why for rule in case.rules if rule.why}
-    for number, given in enumerate(rounds, 1):
-        calls = () if isinstance(given, str) else given
-        one = Round(tuple(Call(call.name) for call in calls), given if isinstance(given, str) else None)
-        if calls and not past.first:
-            for rule in case.rules:
-                if rule.category and rule.constraint.variants:
-                    rule.parameters = read_parameters(rule.constraint, one.names)
-        refused: set[str | None] = set()
-        told: dict[Violation, None] = {}
-        for rule in case.rules:
-            if rule.category is None:
-                continue
-            past.verdict = None
-            if rule.needs_validator and one.response is not None:
-                past.verdict = judge(case.id, rule.position, one.response)
-                if past.verdict is None:
-                    unjudged.setdefault(rule.position, "Its validator returned no verdict.")
-            for breach in rule.category.judge(rule.parameters, past, one).breaches:
-                label = rule.label if rule.needs_validator and rule.label else breach.label
-                if label == _NO_VIOLATION:
-                    continue
-                if breach.call is None:
-                    told.setdefault(Violation(number, None, label, rule.name, rule.position))
-                    continue
-                for position in _sharing(calls, breach.call):
-                    told.setdefault(_of_call(case, number, position, calls, label, rule.name, rule.position))
-                refused.add(calls[breach.call].id)
-        for position, call in enumerate(calls):
-            refusal = published_cctu.check(case.tools, call.name, call.arguments) if call.id not in refused else None
-            for category in refusal.categories if refusal else ():
-                for other in _sharing(calls, position):
-                    told.setdefault(_of_call(case, number, other, calls, LABEL, category, None))
-        found += sorted(told, key=lambda violation: -1 if violation.call is None else violation.call)
-        past.add(one)
-    return found, unjudged
-
-
-def _sharing(calls: Sequence[AttemptedCall], position: int) -> list[int]:
-    """Return the calls of a round that get the feedback to one of them: those with the same id."""
-    given = calls[position].id
-    return [position] if given is None else [n for n, call in enumerate(calls) if call.id == given]
-
-
-def _of_call(
-    case: ReferenceCase, number: int, position: int, calls: Sequence[AttemptedCall], label: str, category: str,
-    constraint: int | None,
-) -> Violation:  # fmt: skip
-    call = calls[position]
-    return Violation(number, position, label, category, constraint, call.name, masked=_is_masked(case, call))
-
-
-def _is_masked(case: ReferenceCase, call: AttemptedCall) -> bool:
-    """Return whether the published generator loses all feedback to a call."""
-    return call.id is None or call.name not in case.codes or not published_cctu.is_json(call.arguments)
-
-
 # --- what became of each constraint ----------------------------------------------------------------------------------
 
 
@@ -469,19 +305,6 @@ def _is_refined(own: Sequence[Violation], rounds: Sequence[tuple[AttemptedCall, 
         if not repaired:
             return False
     return True
-
-
-def _content_label(stored: Mapping[str, Any]) -> str:
-    """Return the published label of a content constraint, by its native word or its validator's function."""
-    if stored["category"] != "content":
-        return ""
-    words = native(dict(stored)).get("label")
-    validator = stored["validator"] or {}
-    known = [words[1] if isinstance(words, list) and len(words) == 2 else "", validator.get("function") or ""]
-    for word in known:
-        if isinstance(word, str) and (label := _CONTENT_LABELS.get(word.strip().lower().removeprefix("validate_"))):
-            return label
-    return ""
 
 
 # --- over a run ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 from benchmark.core.scoring import c3, cctu, wild
 from benchmark.core.scoring.arguments import COMPARERS
 from benchmark.core.scoring.arguments.similarity import require_libraries
+from benchmark.core.scoring.cctu_cases import ReferenceCase
 from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json
 from benchmark.core.scoring.published_results import read_predictions
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
@@ -285,7 +286,7 @@ class MultiTurnScorer(Scorer):
 class CctuScorer(Scorer):
     """Scores cctu. Transcripts are kept until the end, because validators judge all responses of a case at once."""
 
-    def __init__(self, cases: Iterable[cctu.ReferenceCase], verdicts: Verdicts, *, strip_think: bool = False) -> None:
+    def __init__(self, cases: Iterable[ReferenceCase], verdicts: Verdicts, *, strip_think: bool = False) -> None:
         self.cases = {case.id: case for case in cases}
         self.verdicts, self.strip_think = verdicts, strip_think
         self._waiting: dict[str, list[Transcript]] = defaultdict(list)

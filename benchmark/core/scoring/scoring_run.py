@@ -11,7 +11,7 @@ from annotator.core.sandbox import Sandbox, Trajectory, TrajectoryRun
 from annotator.core.schema.exact_json import dumps, loads
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.scoring.async_runs import AsyncReferences, AsyncScorer
-from benchmark.core.scoring.cctu import ReferenceCase
+from benchmark.core.scoring.cctu_cases import ReferenceCase
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
 from benchmark.core.scoring.scorers import CctuScorer, MultiTurnScorer, Refused, Scored, Scorer
 from benchmark.core.scoring.sources import Unreadable, prediction_files, read_records, read_references

@@ -6,7 +6,7 @@ from typing import Any
 from annotator.core.constraints.rounds import Verdict, without_thinking
 from annotator.core.sandbox import Call, CallResult
 from annotator.core.validators.sources import NoSource, source_of
-from benchmark.core.scoring.cctu import ReferenceCase
+from benchmark.core.scoring.cctu_cases import ReferenceCase
 from benchmark.core.scoring.transcripts import Transcript
 
 #: ``Sandbox.run``: code, function, calls → results.
@@ -24,16 +24,13 @@ class Verdicts:
         self._known: dict[tuple[str, int, str], Verdict | None] = {}
 
     def judge(self, case: ReferenceCase, transcripts: Iterable[Transcript]) -> None:
-        """Run the validators of a case on all final responses of its transcripts.
+        """Run the validators of a case on all final responses of its transcripts. Raises SandboxUnavailable."""
+        rounds = (given for transcript in transcripts for given in transcript.rounds)
+        self.judge_texts(case, (given for given in rounds if isinstance(given, str)))
 
-        Raises SandboxUnavailable.
-        """
-        responses = list(
-            dict.fromkeys(
-                without_thinking(given)
-                for transcript in transcripts for given in transcript.rounds if isinstance(given, str)
-            )
-        )  # fmt: skip
+    def judge_texts(self, case: ReferenceCase, texts: Iterable[str]) -> None:
+        """Run the validators of a case on final responses. Raises SandboxUnavailable."""
+        responses = list(dict.fromkeys(map(without_thinking, texts)))
         for rule in case.rules:
             if rule.needs_validator:
                 validator: dict[str, Any] | None = case.document["constraints"][rule.position]["validator"]

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from benchmark.core.formats import FORMATS
-from benchmark.core.scoring.cctu import ReferenceCase, find_violations, flags, says_feedback, score_transcript
+from benchmark.core.scoring.cctu import flags, says_feedback, score_transcript
+from benchmark.core.scoring.cctu_cases import ReferenceCase
+from benchmark.core.scoring.cctu_steps import find_violations
 from benchmark.core.scoring.references import UnusableReference
 from benchmark.core.scoring.transcripts import NotATranscript, read_transcript
 from tests.benchmark.scoring.scoring_cases import TOOLS
