@@ -99,7 +99,7 @@ class SandboxRunner:
         (result,) = self.sandbox.run(source, name, [Call(kwargs=dict(arguments))], expected=Expected.VALUE)
         if result.status in _STOPPED:
             self.stopped[name] += 1
-        return _returned(result, result.value)
+        return returned_by(result, result.value)
 
     def judge(self, position: int, responses: Sequence[str]) -> Sequence[Returned]:
         """See ``Runner``."""
@@ -110,7 +110,7 @@ class SandboxRunner:
         if self._late():
             return [Returned("not_tried", message=_OUT_OF_TIME) for _ in responses]
         results = self.sandbox.run(source, function, [Call((response,)) for response in responses])
-        return [_returned(result, result.accepted) for result in results]
+        return [returned_by(result, result.accepted) for result in results]
 
     def _late(self) -> bool:
         """Return whether time is up. Sends heartbeats; raises Lost or Cancelled."""
@@ -122,7 +122,8 @@ class SandboxRunner:
         return now > self.until
 
 
-def _returned(result: CallResult, value: Any) -> Returned:
+def returned_by(result: CallResult, value: Any) -> Returned:
+    """Return what code in the sandbox returned. Raises SandboxUnavailable."""
     if result.status is Status.SANDBOX_UNAVAILABLE:
         raise SandboxUnavailable(result.message or result.status.words)
     return Returned(result.status.value, value, result.message or ("" if result.ok else result.status.words))
