@@ -182,7 +182,7 @@ def web_command(python: Path, descriptor: int) -> list[str | Path]:
 def start_workers(supervisor: Supervisor, python: Path, variables: Mapping[str, str], logs: Path) -> None:
     """Start two Celery workers: one that also runs beat, and one for untrusted data and code, which may crash."""
     for name, options in (
-        ("worker", ["--queues", "assay", "--beat"]),
+        ("worker", ["--queues", "assay,models", "--beat"]),
         ("worker for untrusted code", ["--queues", "untrusted", "--hostname", "untrusted@%h"]),
     ):
         command: list[str | Path] = [

@@ -358,9 +358,12 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "assay"
 # Jobs with untrusted data or code have their own queue and workers, so that they delay only each other. A worker without
-# --queues serves both. Each queue has its own exchange; otherwise messages would go to both.
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "untrusted")]
+# --queues serves all. Each queue has its own exchange; otherwise messages would go to all. Jobs of “models” wait for
+# endpoints for hours.
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "untrusted", "models")]
 CELERY_TIMEZONE = "UTC"
+# Model endpoints without a public address, or without https, to which workers may connect. In embedded mode all may be.
+ENDPOINT_HOSTS = env.items("ENDPOINT_HOSTS", default=["*"] if EMBEDDED else [])
 # Days after which data that is no longer needed is deleted (annotator.services.jobs.retention). 0: never.
 KEEP_DAYS = {
     "draft_steps": env.days("KEEP_DRAFT_STEPS_DAYS", default=30),

@@ -1,5 +1,11 @@
 """Tables of imports, releases and runs of models."""
 
+from benchmark.models.inference import (
+    Endpoint,
+    Inference,
+    InferenceAnswer,
+    InferenceReply,
+)
 from benchmark.models.releases import (
     ImportBatch,
     ImportNote,

@@ -69,6 +69,10 @@ class Run(models.Model):
     #: Counts the runs of the same model in the same way, from 1.
     attempt = models.PositiveIntegerField(default=1)
     settings = models.JSONField(default=dict)
+    #: What the run used, if Assay asked the model; cost in the currency of the prices that were given.
+    input_tokens = models.PositiveBigIntegerField(null=True)
+    output_tokens = models.PositiveBigIntegerField(null=True)
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
     #: Whether everything of it is stored: before that, no page shows it.
     complete = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -9,7 +9,7 @@ from gunicorn.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIRED = {"SECRET_KEY", "POSTGRES_PASSWORD", "ASSAY_HOST"}
-APPLICATION = {"migrate", "web", "worker", "untrusted", "beat"}
+APPLICATION = {"migrate", "web", "worker", "untrusted", "models", "beat"}
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_what_stops_has_the_time_it_takes(compose):
         for name, service in compose["services"].items()
         if "stop_grace_period" in service
     }
-    assert set(given) == {"web", "worker", "untrusted", "postgres"}
+    assert set(given) == {"web", "worker", "untrusted", "models", "postgres"}
     assert given["web"] > Config().graceful_timeout
 
 
@@ -125,13 +125,13 @@ def test_strangers_data_and_code_have_workers_of_their_own(compose):
         command = service.get("command", ())
         if "worker" in command:
             served[name] = command[command.index("--queues") + 1]
-    assert served == {"worker": "assay", "untrusted": "untrusted"}
+    assert served == {"worker": "assay", "untrusted": "untrusted", "models": "models"}
 
 
 def test_long_running_services_tell_their_health(compose):
     docker = (ROOT / "Dockerfile").read_text()
     assert "HEALTHCHECK" in docker
-    for name in ("postgres", "redis", "worker", "untrusted", "proxy", "sandbox"):
+    for name in ("postgres", "redis", "worker", "untrusted", "models", "proxy", "sandbox"):
         assert compose["services"][name]["healthcheck"]["test"]
 
 

@@ -64,6 +64,7 @@ class JobKind:
     #: Whether it works on untrusted data or code, which may be slow or hang. Such jobs have their own workers and run
     #: one at a time for each person.
     untrusted: bool
+    queue: str
 
 
 _KINDS: dict[str, JobKind] = {}
@@ -76,12 +77,17 @@ def job_kind(
     discard: Callable[[Job], None] | None = None,
     quiet: bool | Callable[[Job], bool] = False,
     untrusted: bool = False,
+    queue: str = "",
 ) -> Callable[[Runner], Runner]:
-    """Register a runner, which returns the job's result. A DomainError fails the job with its sentence."""
+    """Register a runner, which returns the job's result. A DomainError fails the job with its sentence.
+
+    ``queue``: one of the settings' queues; by default the one for untrusted data and code, or the first.
+    """
 
     def register(run: Runner) -> Runner:
         silent = quiet if callable(quiet) else lambda job: quiet
-        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted)
+        own = queue or ("untrusted" if untrusted else "assay")
+        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted, own)
         return run
 
     return register
@@ -197,8 +203,8 @@ def run_job(job_id: int) -> None:
 
 
 def queue_of(kind: str) -> str:
-    """Return the queue whose workers run jobs of this kind; both are in the settings."""
-    return "untrusted" if kind in _KINDS and _KINDS[kind].untrusted else "assay"
+    """Return the queue whose workers run jobs of this kind."""
+    return _KINDS[kind].queue if kind in _KINDS else "assay"
 
 
 def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job:

@@ -26,6 +26,7 @@ from benchmark.core.scoring.statistics import mcnemar
 from benchmark.models import (
     EntryStatistic,
     Figure,
+    Inference,
     Prediction,
     PredictionFile,
     Release,
@@ -167,9 +168,19 @@ class _Writer:
         latest = Run.objects.filter(release=release, **same).aggregate(latest=Max("attempt"))["latest"] or 0
         run = Run.objects.create(
             release=release, release_sha256=release.sha256, file=file, requester=file.requester,
-            provider=file.provider, family=file.family, attempt=latest + 1, **same,
+            provider=file.provider, family=file.family, attempt=latest + 1, **same, **self._asked(),
         )  # fmt: skip
         return ScoreSet.objects.create(run=run, version=VERSION, comparers=scorer.versions())
+
+    def _asked(self) -> dict[str, Any]:
+        """Return how Assay asked the model, and what it used; empty for an uploaded file."""
+        asked = Inference.objects.select_related("endpoint").filter(predictions=self.file).first()
+        if asked is None:
+            return {}
+        about = {"endpoint": asked.endpoint.name, "model": asked.model, "answered_as": asked.answered_as}
+        used = {"input_tokens": asked.input_tokens, "output_tokens": asked.output_tokens}
+        priced = asked.input_price or asked.output_price
+        return {"settings": about | asked.settings, "cost": asked.cost if priced else None, **used}
 
     def finish(self, summary: dict[str, Any], outcome: Outcome) -> None:
         """Store the figures and the comparisons, and show the runs."""

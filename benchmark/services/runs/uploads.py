@@ -40,12 +40,13 @@ def start_scoring(
     provider: str = "",
     history: str = "calls",
     language: str = "",
+    even_if_same: bool = False,
     wake_worker: bool = True,
 ) -> PredictionFile:
     """Store a file of predictions and start the job that scores it.
 
-    A repeated request returns the unfinished job's file. Raises Denied for anyone but administrators, Conflict unless
-    the release is frozen, Invalid for another kind of file.
+    A repeated request returns the unfinished job's file, unless ``even_if_same``. Raises Denied for anyone but
+    administrators, Conflict unless the release is frozen, Invalid for another kind of file.
     """
     require_administrator(actor=actor, project=release.project)
     if release.state != ReleaseState.FROZEN:
@@ -73,7 +74,7 @@ def start_scoring(
                 .exclude(job__state__in=JOB_ENDED)
                 .first()
             )
-            if begun is not None:
+            if begun is not None and not even_if_same:
                 full_path(name).unlink()
                 return begun
             job = start_job(

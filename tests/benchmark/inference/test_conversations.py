@@ -35,7 +35,7 @@ def called(*calls):
 
 
 def talk(conversation, *messages):
-    """Say messages until the conversation ends; return what was asked each time, and the record (None if it goes on)."""
+    """Say messages until the conversation ends; return what was asked, and the record (None if it goes on)."""
     asked = [next(conversation)]
     for number, message in enumerate(messages):
         reply = Reply(None if message is None else read_message(message, number=number))

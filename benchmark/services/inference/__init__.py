@@ -1,0 +1,1 @@
+"""Ask models about the entries of a release."""

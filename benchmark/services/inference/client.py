@@ -1,0 +1,229 @@
+"""One request to an endpoint with the OpenAI chat API: retries, limits, and every failure as a sentence."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from annotator.core.text import Message, gettext_noop, message
+from annotator.errors import Conflict
+from benchmark.core.inference.asking import Ask
+from benchmark.services.inference.guarded_http import AddressRefused, ResponseTooLarge, guarded_client, limited
+from benchmark.services.inference.options import Options
+
+#: Seconds for which an endpoint that is unavailable is asked again.
+GIVE_UP = 600.0
+#: Seconds before the first retry, and the most before any; each wait is twice the one before.
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
+#: Requests without a reply in time: each may have to be paid.
+MAX_TIMEOUTS = 2
+#: Characters of an endpoint's own words that are shown.
+_QUOTED = 200
+#: Statuses for which the endpoint is asked again, and those which no request will get past.
+_AGAIN = frozenset((408, 409, 425, 429))
+_HOPELESS = frozenset((401, 402, 403, 404, 405))
+#: Characters of a token, where the endpoint does not count them.
+_PER_TOKEN = 4
+_MOST_TOKENS = 2**31 - 1
+
+
+class Refused(Exception):
+    """The endpoint refuses this request; others may pass."""
+
+
+class Halted(Conflict):
+    """Nothing more can be asked for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reply: the message as the endpoint gave it, the name of the model that gave it, and what it used."""
+
+    message: Mapping[str, Any]
+    model: str
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+
+
+class Pace:
+    """Spreads requests evenly, at most so many a minute. Shared by threads."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._gap = 60.0 / per_minute if per_minute else 0.0
+        self._lock, self._next = threading.Lock(), 0.0
+
+    def wait(self, stop: threading.Event) -> None:
+        with self._lock:
+            now = time.monotonic()
+            due = max(now, self._next)
+            self._next = due + self._gap
+        stop.wait(due - now)
+
+
+class ChatClient:
+    """Asks one model at one endpoint. Several threads may ask at the same time. Close it at the end."""
+
+    def __init__(
+        self, base_url: str, key: str, model: str, options: Options, *, is_allowed: Callable[[str], bool]
+    ) -> None:
+        # Half a second to import, and only workers that ask models need it.
+        from openai import OpenAI
+
+        self._model, self._options, self._key = model, options, key
+        self._http = guarded_client(is_allowed)
+        # Some endpoints need no key, but the library does.
+        self._client = OpenAI(base_url=base_url, api_key=key or "none", max_retries=0, http_client=self._http)
+        self._pace = Pace(options.per_minute)
+        #: Set when nothing more shall be asked: waits end at once.
+        self.stop = threading.Event()
+
+    def close(self) -> None:
+        self.stop.set()
+        self._http.close()
+
+    def ask(self, ask: Ask, key: str) -> Answered:
+        """Return the model's reply. ``key`` names the request, so that an endpoint that knows such keys answers a
+        repeated request once. Raises Refused and Halted.
+        """
+        began, wait, timeouts = time.monotonic(), _FIRST_WAIT, 0
+        while True:
+            self._pace.wait(self.stop)
+            if self.stop.is_set():
+                raise Halted(message(gettext_noop("The inference was stopped.")))
+            sent = time.monotonic()
+            try:
+                with limited(self._options.timeout):
+                    completion = self._send(ask, key)
+            except Exception as error:
+                # Whatever the library raises: a reply can be wrong in any way.
+                after = self._judge(error)
+            else:
+                return self._answered(completion, ask, round(1000 * (time.monotonic() - sent)))
+            timeouts += after.timed_out
+            if timeouts > MAX_TIMEOUTS or time.monotonic() + after.seconds - began > GIVE_UP:
+                raise Halted(after.told)
+            self.stop.wait(max(after.seconds, wait * random.uniform(0.5, 1.0)))  # noqa: S311 - spreads retries
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    def _send(self, ask: Ask, key: str) -> Any:
+        options = self._options
+        given: dict[str, Any] = {
+            "temperature": options.temperature, "seed": options.seed, "max_tokens": options.max_tokens,
+            "tools": list(ask.tools) or None,
+        }  # fmt: skip
+        parameters = {name: value for name, value in given.items() if value is not None}
+        parameters |= {
+            "model": self._model, "messages": list(ask.messages), "extra_body": options.extra,
+            "extra_headers": {"Idempotency-Key": key},
+        }  # fmt: skip
+        if not options.stream:
+            return self._client.chat.completions.create(**parameters)
+        with self._client.chat.completions.stream(**parameters, stream_options={"include_usage": True}) as stream:
+            return stream.get_final_completion()
+
+    def _answered(self, completion: Any, ask: Ask, milliseconds: int) -> Answered:
+        try:
+            choices = completion.choices
+            found = _clean(choices[0].message.model_dump(exclude_none=True)) if choices else None
+            model = str(completion.model or self._model)[:120]
+            usage = completion.usage
+        except (AttributeError, TypeError, IndexError):
+            raise Halted(
+                message(
+                    "The endpoint doesn’t answer as the OpenAI chat API does. Check the base URL; it usually ends in "
+                    "/v1. It answered: %(text)s",
+                    text=self._quoted(completion),
+                )
+            ) from None
+        if found is None:
+            raise Refused("The endpoint answered without a message.")
+        found.pop("parsed", None)
+        used = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
+        lengths = (estimated_tokens(ask), len(str(found)) // _PER_TOKEN)
+        tokens = [
+            given if type(given) is int and given >= 0 else about for given, about in zip(used, lengths, strict=True)
+        ]
+        return Answered(found, model, min(tokens[0], 2**31 - 1), min(tokens[1], 2**31 - 1), milliseconds)
+
+    def _judge(self, error: Exception) -> "_Retry":
+        """Return how to go on after a failure. Raises Refused and Halted."""
+        from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
+
+        causes = [error, error.__cause__, error.__context__]
+        if any(isinstance(one, AddressRefused) for one in causes):
+            raise Halted(
+                message(
+                    "The endpoint’s address is not public, so this server doesn’t connect to it. The server’s operator "
+                    "can allow it: ENDPOINT_HOSTS."
+                )
+            ) from None
+        if any(isinstance(one, ResponseTooLarge) for one in causes):
+            raise Refused("The reply was too large.") from None
+        if isinstance(error, APITimeoutError):
+            told = message(
+                "The endpoint didn’t answer within %(seconds)s seconds, several times in a row.",
+                seconds=self._options.timeout,
+            )
+            return _Retry(told, timed_out=True)
+        if isinstance(error, APIStatusError):
+            return self._status(error)
+        if isinstance(error, APIConnectionError):
+            why = self._quoted(error.__cause__ or error)
+            return _Retry(message("The endpoint can’t be reached: %(reason)s", reason=why))
+        if isinstance(error, APIError):
+            # In the middle of a stream.
+            return _Retry(message("The endpoint reported an error: %(text)s", text=self._quoted(error)))
+        told = message(
+            "The endpoint doesn’t answer as the OpenAI chat API does: %(text)s", text=self._quoted(error)
+        )  # fmt: skip
+        raise Halted(told) from None
+
+    def _status(self, error: Any) -> "_Retry":
+        status, body = error.status_code, error.body
+        if isinstance(body, Mapping):
+            body = body.get("message") or body
+        text = self._quoted(body or error.response.text)
+        told = message("The endpoint answered with status %(status)s: %(text)s", status=status, text=text)
+        if status in _AGAIN or status >= 500:
+            return _Retry(told, seconds=_retry_after(error.response.headers.get("retry-after", "")))
+        if status in _HOPELESS or status < 400:
+            raise Halted(told) from None
+        raise Refused(f"Status {status}: {text}") from None
+
+    def _quoted(self, what: Any) -> str:
+        """Return an endpoint's own words, short and without the key."""
+        words = " ".join(str(what).split())
+        if self._key:
+            words = words.replace(self._key, "[key]")
+        return words if len(words) <= _QUOTED else f"{words[:_QUOTED]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class _Retry:
+    """Ask again after ``seconds`` or more; ``told``: what to say when that was tried for long enough."""
+
+    told: Message
+    seconds: float = 0.0
+    timed_out: bool = False
+
+
+def _retry_after(text: str) -> float:
+    """Return the seconds of a Retry-After header; 0 for a date or nonsense."""
+    return float(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0.0
+
+
+def estimated_tokens(ask: Ask) -> int:
+    """Return about how many tokens a request has."""
+    return (len(str(ask.messages)) + len(str(ask.tools))) // _PER_TOKEN
+
+
+def _clean(value: Any) -> Any:
+    """Return a JSON value whose texts can be stored: without halves of surrogate pairs."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {str(_clean(key)): _clean(item) for key, item in value.items()}
+    return [_clean(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,149 @@
+"""Start, continue and read inferences."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotator.core.composites.delays import read_delay
+from annotator.errors import Conflict, Hidden, Invalid
+from annotator.models import Job, Project, User
+from annotator.models.keys import new_public_id
+from annotator.services.access.permissions import require_administrator
+from annotator.services.jobs.jobs import start_job
+from benchmark.models import Endpoint, Inference, Release, ReleaseState
+from benchmark.services.inference.options import RESERVED, Options
+from benchmark.services.runs.uploads import HISTORIES, families_of
+
+KIND = "inference"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits on what an inference may use in total; None for none."""
+
+    tokens: int | None = None
+    cost: Decimal | None = None
+
+
+def start_inference(
+    *,
+    actor: User,
+    release: Release,
+    endpoint: Endpoint,
+    model: str,
+    family: str,
+    name: str = "",
+    history: str = "calls",
+    language: str = "",
+    options: Options | None = None,
+    input_price: Decimal = Decimal(0),
+    output_price: Decimal = Decimal(0),
+    budget: Budget | None = None,
+    wake_worker: bool = True,
+) -> Inference:
+    """Start to ask a model about all entries of a release.
+
+    ``name``: the run's on the leaderboard, by default the model's. Raises Denied for anyone but administrators,
+    Conflict unless the release is frozen and the endpoint still there, Invalid for options that make no sense.
+    """
+    require_administrator(actor=actor, project=release.project)
+    options, budget = options or Options(), budget or Budget()
+    if release.state != ReleaseState.FROZEN:
+        raise Conflict(_("Models can be asked about frozen releases only."))
+    if endpoint.project_id != release.project_id:
+        raise Hidden(_("There is no such endpoint in the project."))
+    if family not in families_of(release):
+        raise Invalid(_("This release can’t be scored as %(family)s.") % {"family": family})
+    if history not in HISTORIES:
+        raise Invalid(_("The history is “calls” or “answers”."))
+    if not model.strip():
+        raise Invalid(_("Name the model."))
+    check_options(options)
+    if budget.cost is not None and not (input_price or output_price):
+        raise Invalid(_("A limit on the cost needs the prices of the tokens."))
+    with transaction.atomic():
+        _require_endpoint(endpoint)
+        public_id = new_public_id()
+        job = _start_job(actor, release.project, public_id, wake_worker=wake_worker)
+        inference = Inference.objects.create(
+            public_id=public_id, release=release, release_sha256=release.sha256, endpoint=endpoint, job=job,
+            requester=actor, model=model.strip(), name=name.strip() or model.strip(), family=family, history=history,
+            language=language, settings=options.as_json(), input_price=input_price, output_price=output_price,
+            token_budget=budget.tokens, cost_budget=budget.cost,
+        )  # fmt: skip
+    return inference
+
+
+def continue_inference(
+    *, actor: User, inference: Inference, budget: Budget | None = None, wake_worker: bool = True
+) -> Inference:
+    """Continue an inference that has stopped; replies that are there are not asked for again.
+
+    ``budget``: the limits from now on, in total. Raises Denied, and Conflict if it is in progress, complete, or its
+    endpoint was removed.
+    """
+    require_administrator(actor=actor, project=inference.release.project)
+    with transaction.atomic():
+        current = Inference.objects.select_for_update(no_key=True, of=("self",)).select_related("job", "endpoint")
+        inference = current.get(pk=inference.pk)
+        if not inference.job.ended:
+            raise Conflict(_("The inference is in progress."))
+        if inference.predictions_id is not None:
+            raise Conflict(_("The inference is complete."))
+        _require_endpoint(inference.endpoint)
+        if budget is not None:
+            if budget.cost is not None and not (inference.input_price or inference.output_price):
+                raise Invalid(_("A limit on the cost needs the prices of the tokens."))
+            inference.token_budget, inference.cost_budget = budget.tokens, budget.cost
+        inference.job = _start_job(actor, inference.release.project, inference.public_id, wake_worker=wake_worker)
+        inference.save(update_fields=["job", "token_budget", "cost_budget"])
+    return inference
+
+
+def _start_job(actor: User, project: Project, public_id: str, *, wake_worker: bool) -> Job:
+    return start_job(
+        actor=actor, project=project, kind=KIND, parameters={"inference": public_id}, wake_worker=wake_worker
+    )
+
+
+def _require_endpoint(endpoint: Endpoint) -> None:
+    """Raise Conflict if the endpoint was removed. Locks it until the transaction ends."""
+    rows = Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk, removed_at__isnull=True)
+    if rows.only("pk").first() is None:
+        raise Conflict(_("The endpoint was removed, so nothing can be asked there."))
+
+
+def check_options(options: Options) -> None:
+    """Raise Invalid for options that make no sense."""
+    if not options.delays:
+        raise Invalid(_("Name at least one delay."))
+    for delay in options.delays:
+        try:
+            read_delay(delay)
+        except ValueError as problem:
+            raise Invalid(str(problem)) from None
+    reserved = sorted(RESERVED & options.extra.keys())
+    if reserved:
+        raise Invalid(_("Assay sets “%(name)s” itself. Leave it out.") % {"name": reserved[0]})
+
+
+def list_inferences(*, actor: User, release: Release) -> QuerySet[Inference]:
+    """Return the inferences of a release, newest first. Raises Denied for anyone but administrators."""
+    require_administrator(actor=actor, project=release.project)
+    return Inference.objects.filter(release=release).select_related("job", "requester").order_by("-pk")
+
+
+def load_inference(*, actor: User, project: Project, public_id: str) -> Inference:
+    """Return an inference. Raises Denied for anyone but administrators, Hidden if the project has no such one."""
+    require_administrator(actor=actor, project=project)
+    found = (
+        Inference.objects.filter(release__project=project, public_id=public_id)
+        .select_related("job", "requester", "endpoint", "release__project", "predictions")
+        .first()
+    )
+    if found is None:
+        raise Hidden(_("There is no such inference in the project."))
+    return found
