@@ -1,6 +1,5 @@
 """Inferences over a release: what is asked, stored, paid and resumed, with a scripted endpoint."""
 
-import json
 import logging
 import threading
 from datetime import timedelta
@@ -9,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, JobState
+from annotator.models import Event, Job, JobState
 from annotator.services.jobs import jobs
 from benchmark.models import Endpoint, Inference, InferenceAnswer, InferenceReply, Run
 from benchmark.services.inference import client as clients
@@ -118,10 +117,10 @@ def test_nothing_is_asked_twice_after_a_kill(team, start, monkeypatch):
 
 def test_a_budget_stops_in_time_and_can_be_raised(team, start):
     with serving(solve) as server:
-        inference = start(server, budget=Budget(tokens=1_000), max_tokens=10, concurrency=2)
+        inference = start(server, budget=Budget(tokens=500), max_tokens=10, concurrency=2)
         assert inference.job.state == JobState.FAILED
         assert "budget is used up" in str(inference.job.error)
-        assert inference.input_tokens + inference.output_tokens <= 1_000
+        assert inference.input_tokens + inference.output_tokens <= 500
         asked = len(server.asked)
         assert asked == inference.requests > 0
         inference = go_on(team, inference, budget=Budget())
@@ -247,16 +246,12 @@ def test_who_may_start_what(team, release, start):
         requests.start_inference(actor=team.administrator, **(same | {"endpoint": strange}))
 
 
-def test_a_key_appears_nowhere(team, start, caplog, tmp_path):
+def test_a_key_appears_nowhere(team, start, caplog):
     caplog.set_level(logging.DEBUG)
     with serving(lambda body: lambda handler: handler.json(401, {"error": {"message": f"Bad key {KEY}"}})) as server:
         inference = start(server)
     assert inference.job.state == JobState.FAILED
     assert "Bad key [key]" in str(inference.job.error)
     assert Endpoint.objects.get().key not in ("", KEY)
-    seen = [
-        caplog.text,
-        json.dumps(list(Event.objects.values_list("after", flat=True))),
-        str(inference.job.error_message),
-    ]
+    seen = [caplog.text, str(list(Event.objects.values())), str(list(Job.objects.values()))]
     assert not any(KEY in text for text in seen)
