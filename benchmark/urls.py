@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from benchmark.views import composites, imports, jobs, plays, releases, runs, suspects
+from benchmark.views import composites, imports, inference, jobs, plays, releases, runs, suspects
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
 _RUN = "p/<slug:slug>/runs/<str:public_id>/"
@@ -28,5 +28,9 @@ urlpatterns = [
     path("p/<slug:slug>/runs/compare-with/", runs.run_compare_with, name="run-compare-with"),
     path(_RUN, runs.run_detail, name="run"),
     path(_RUN + "entries/<str:key>/", runs.run_entry, name="run-entry"),
+    path("p/<slug:slug>/endpoints/", inference.endpoint_list, name="endpoint-list"),
+    path("p/<slug:slug>/endpoints/<str:public_id>/", inference.endpoint_change, name="endpoint-change"),
+    path(_RELEASE + "run-model/", inference.inference_start, name="inference-start"),
+    path("p/<slug:slug>/inferences/<str:public_id>/", inference.inference_detail, name="inference"),
     path("p/<slug:slug>/jobs/", jobs.job_list, name="job-list"),
 ]

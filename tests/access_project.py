@@ -17,7 +17,19 @@ from annotator.core.text import Message
 from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
-from benchmark.models import EntryStatistic, ImportBatch, Prediction, PredictionFile, Release, Run, Score, ScoreSet
+from benchmark.models import (
+    Endpoint,
+    EntryStatistic,
+    ImportBatch,
+    Inference,
+    Prediction,
+    PredictionFile,
+    Release,
+    Run,
+    Score,
+    ScoreSet,
+)
+from benchmark.services.inference.options import Options
 from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
 from reviews.services.assignments.plans import make_plan
 from reviews.services.feedback.comments import comment_on
@@ -277,7 +289,17 @@ def _scores(release: Release) -> dict[str, str]:
         score_set=score_set, prediction=said, entry="one#0", right=False, error="early stop", detail=detail
     )
     entry = EntryStatistic.objects.create(release=release, family="c3", language="en", entry="one#0", runs=1, right=0)
+    endpoint = Endpoint.objects.create(project=release.project, name="Local", base_url="https://models.example/v1")
+    asking = Job.objects.create(
+        project=release.project, requester=release.requester, kind="inference", state=JobState.DONE,
+        ended_at=timezone.now(),
+    )  # fmt: skip
+    inference = Inference.objects.create(
+        release=release, release_sha256=release.sha256, endpoint=endpoint, job=asking, model="m", name="m", family="c3",
+        settings=Options().as_json(),
+    )  # fmt: skip
     return {
+        "endpoint": endpoint.public_id, "inference": inference.public_id,
         "predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "entry": str(entry.pk),
         "form": "csv",
     }  # fmt: skip

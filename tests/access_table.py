@@ -112,6 +112,10 @@ protocol-move                         in  404 404 403 403 403 200   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+endpoint-change                       in  404 404 405 405 405 405   in  404 404 403 403 403 302
+endpoint-list                         in  404 404 403 403 403 200   in  404 404 403 403 403 422
+inference                             in  404 404 403 403 403 200   in  404 404 403 403 403 200
+inference-start                       in  404 404 403 403 403 200   in  404 404 403 403 403 422
 entry-detail                          in  404 404 403 403 200 200   in  404 404 403 403 403 409
 entry-list                            in  404 404 403 403 200 200   in  404 404 405 405 405 405
 prediction-file                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
@@ -227,6 +231,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue-replay": {"public_id": "dialogue"},
     "dialogue-play": {"public_id": "dialogue"},
     "dialogue-run": {"public_id": "dialogue"},
+    "endpoint-change": {"public_id": "endpoint"},
+    "inference": {"public_id": "inference"},
+    "inference-start": {"public_id": "release"},
     "entry-detail": {"public_id": "release", "key": "entry"},
     "entry-list": {"public_id": "release"},
     "gold-item": {"public_id": "gold"},

@@ -95,6 +95,10 @@ class Inference(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
     def cost_of(self, input_tokens: int, output_tokens: int) -> Decimal:
         """Return what so many tokens cost."""
         return (input_tokens * self.input_price + output_tokens * self.output_price) / Decimal(1_000_000)

@@ -17,7 +17,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.trials import KIND as TRIALS
 from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, project_page, takes
-from benchmark.models import ImportBatch, Release
+from benchmark.models import ImportBatch, Inference, PredictionFile, Release
 from benchmark.views.paging import page_of, watches
 
 PAGE = 30
@@ -74,6 +74,14 @@ def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
             _("Release %(version)s") % {"version": release.version},
             reverse("release-detail", args=[project.slug, release.public_id]),
         )
+    for file in PredictionFile.objects.filter(job__in=jobs).defer("notes"):
+        out[file.job_id] = (file.filename, reverse("prediction-file", args=[project.slug, file.public_id]))
+    # An inference that was continued has had several jobs.
+    asked = {job.pk: job.parameters["inference"] for job in jobs if "inference" in job.parameters}
+    inferences = {one.public_id: one for one in Inference.objects.filter(public_id__in=asked.values())}
+    for key, name in asked.items():
+        if name in inferences:
+            out[key] = (inferences[name].name, reverse("inference", args=[project.slug, name]))
     return out
 
 

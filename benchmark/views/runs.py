@@ -21,6 +21,7 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.models import Release, ScoreSet
+from benchmark.services.inference.requests import list_inferences
 from benchmark.services.runs import boards, suspects, uploads
 from benchmark.views.entry_view import present_entry
 from benchmark.views.forms import PredictionForm
@@ -76,6 +77,7 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
             (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{_query(request)}")
             for name in _DOCUMENTS
         ],
+        "inferences": list_inferences(actor=request.user, release=release)[:_FILES] if is_admin else (),
         "files": uploads.list_files(actor=request.user, release=release).order_by("-pk")[:_FILES] if is_admin else (),
         "trail": release_trail(request, release),
     }  # fmt: skip

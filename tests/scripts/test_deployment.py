@@ -45,7 +45,7 @@ def test_example_names_what_is_required_and_fills_in_nothing():
 
 def test_application_runs_in_server_mode_with_one_environment(compose):
     environments = [dict(compose["services"][name]["environment"]) for name in sorted(APPLICATION)]
-    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 1
+    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 2
     assert all(environment == environments[0] for environment in environments)
     assert environments[0]["ASSAY_MODE"] == "server"
     assert "ASSAY_DEMO" not in environments[0]

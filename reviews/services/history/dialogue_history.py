@@ -96,6 +96,9 @@ _SENTENCES = {
     "toolset.imported": gettext_noop("New toolsets imported: %(count)s"),
     "composites.drawn": gettext_noop("Composites drawn: %(composites)s of %(size)s tasks, seed %(seed)s"),
     "release.frozen": gettext_noop("Release %(version)s frozen"),
+    "endpoint.added": gettext_noop("Endpoint added: %(name)s"),
+    "endpoint.key_replaced": gettext_noop("Key of the endpoint %(name)s replaced"),
+    "endpoint.removed": gettext_noop("Endpoint removed: %(name)s"),
     "predictions.scored": gettext_noop("Predictions for release %(version)s scored"),
     "draw.closed": gettext_noop("Sample drawn: %(sample)s of %(population)s"),
     "round.ended": gettext_noop(

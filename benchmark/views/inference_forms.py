@@ -1,0 +1,187 @@
+"""Forms of endpoints and inferences."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from annotator.core.schema.exact_json import loads
+from benchmark.models import Endpoint
+from benchmark.services.inference.endpoints import MAX_KEY
+from benchmark.services.inference.options import Options
+from benchmark.services.inference.requests import Budget
+
+#: Characters of extra parameters.
+_MAX_EXTRA = 4_000
+_MOST = 2**31 - 1
+_MOST_TOKENS = 10**15
+_TASKS = frozenset(("wild", "c3", "mmtb"))
+
+
+class EndpointForm(forms.Form):
+    name = forms.CharField(max_length=80, label=_("Name"), help_text=_("For example the provider’s. Runs show it."))
+    base_url = forms.CharField(
+        max_length=500,
+        label=_("Base URL"),
+        help_text=_("Of an OpenAI-compatible chat API; usually ends in /v1."),
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    key = forms.CharField(
+        max_length=MAX_KEY,
+        required=False,
+        label=_("Key"),
+        help_text=_("Stored encrypted, and never shown again. Blank if the endpoint needs none."),
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class BudgetForm(forms.Form):
+    """Limits on what an inference may use in total."""
+
+    token_budget = forms.IntegerField(
+        required=False, min_value=1, max_value=_MOST_TOKENS, label=_("Tokens at most"), help_text=_("Blank: no limit.")
+    )
+    cost_budget = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=4,
+        label=_("Cost at most"),
+        help_text=_("Blank: no limit."),
+    )
+
+    @property
+    def budget(self) -> Budget:
+        """The limits of a valid form."""
+        return Budget(self.cleaned_data["token_budget"], self.cleaned_data["cost_budget"])
+
+
+class InferenceForm(BudgetForm):
+    endpoint = forms.ModelChoiceField(
+        queryset=Endpoint.objects.none(), to_field_name="public_id", label=_("Endpoint"), empty_label=None
+    )
+    model = forms.CharField(max_length=120, label=_("Model"), help_text=_("Its name at the endpoint."))
+    name = forms.CharField(
+        max_length=120,
+        required=False,
+        label=_("Name of the run"),
+        help_text=_("On the leaderboard. Blank: the model’s name."),
+    )
+    family = forms.ChoiceField(label=_("Score as"))
+    history = forms.ChoiceField(
+        label=_("Earlier tasks are shown"),
+        choices=[("calls", _("with their calls")), ("answers", _("with answers only"))],
+    )
+    language = forms.ChoiceField(
+        required=False, label=_("Language"), choices=[("", _("English, or the only one")), ("en", "en"), ("zh", "zh")]
+    )
+    attempts = forms.IntegerField(
+        min_value=1, max_value=100, initial=1, label=_("Attempts"), help_text=_("At each case.")
+    )
+    delays = forms.CharField(
+        max_length=100,
+        initial="1",
+        label=_("Delays"),
+        help_text=_("Rounds until a result comes, such as 0, 1 or 0-1. Separate several by commas."),
+    )
+    delay_seed = forms.IntegerField(
+        min_value=0, max_value=_MOST, initial=0, label=_("Seed of delays"), help_text=_("For delays such as 0-1.")
+    )
+    limit = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=_MOST,
+        label=_("Only the first"),
+        help_text=_("So many conversations, to try it out. Blank: all."),
+    )
+    temperature = forms.FloatField(required=False, min_value=0, max_value=10, label=_("Temperature"))
+    seed = forms.IntegerField(required=False, min_value=0, max_value=_MOST, label=_("Seed"))
+    max_tokens = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10**7,
+        label=_("Tokens of a reply at most"),
+        help_text=_("Sent as max_tokens. Blank: the endpoint decides."),
+    )
+    extra = forms.CharField(
+        required=False,
+        max_length=_MAX_EXTRA,
+        label=_("More parameters"),
+        help_text=_('A JSON object that is added to each request, such as {"reasoning_effort": "high"}.'),
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+    )
+    strip_thinking = forms.BooleanField(
+        required=False,
+        label=_("Leave out <think>…</think>"),
+        help_text=_("Thoughts in replies are neither sent back nor scored."),
+    )
+    stream = forms.BooleanField(required=False, label=_("Stream replies"))
+    concurrency = forms.IntegerField(min_value=1, max_value=64, initial=4, label=_("Requests at the same time"))
+    per_minute = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=100_000,
+        label=_("Requests in a minute at most"),
+        help_text=_("Blank: no limit."),
+    )
+    timeout = forms.IntegerField(min_value=5, max_value=3_600, initial=120, label=_("Seconds for a reply at most"))
+    input_price = forms.DecimalField(
+        required=False, min_value=0, max_digits=12, decimal_places=4, label=_("Price of a million input tokens")
+    )
+    output_price = forms.DecimalField(
+        required=False, min_value=0, max_digits=12, decimal_places=4, label=_("Price of a million output tokens")
+    )
+
+    #: The form's parts: heading and fields.
+    PARTS = (
+        (_("Model"), ("endpoint", "model", "name")),
+        (_("What is asked"), ("family", "history", "language", "attempts", "delays", "delay_seed", "limit")),
+        (_("Sampling"), ("temperature", "seed", "max_tokens", "extra", "strip_thinking", "stream")),
+        (_("Speed"), ("concurrency", "per_minute", "timeout")),
+        (_("Cost"), ("input_price", "output_price", "token_budget", "cost_budget")),
+    )
+
+    def __init__(self, *args: Any, families: Sequence[str], endpoints: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        family, endpoint = self.fields["family"], self.fields["endpoint"]
+        assert isinstance(family, forms.ChoiceField)  # noqa: S101 - declared above
+        assert isinstance(endpoint, forms.ModelChoiceField)  # noqa: S101 - declared above
+        family.choices = [(one, one) for one in families]
+        endpoint.queryset = endpoints
+        given = set(families)
+        for wanted, names in (
+            (_TASKS, ("history", "language")), ({"cctu"}, ("attempts",)), ({"async"}, ("delays", "delay_seed")),
+        ):  # fmt: skip
+            if not given & wanted:
+                for name in names:
+                    del self.fields[name]
+
+    @property
+    def parts(self) -> list[tuple[Any, list[Any]]]:
+        """The fields of this form by part."""
+        return [(title, [self[name] for name in names if name in self.fields]) for title, names in self.PARTS]
+
+    def clean_extra(self) -> dict[str, Any]:
+        text = self.cleaned_data["extra"]
+        if not text.strip():
+            return {}
+        try:
+            value = loads(text)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise forms.ValidationError(_now('Enter a JSON object, such as {"top_p": 0.9}.'))
+        return value
+
+    @property
+    def options(self) -> Options:
+        """The options of a valid form."""
+        data = self.cleaned_data
+        names = ("temperature", "seed", "max_tokens", "extra", "stream", "strip_thinking", "limit", "concurrency",
+                 "per_minute", "timeout", "attempts", "delay_seed")  # fmt: skip
+        given = {name: data[name] for name in names if name in data}
+        if "delays" in data:
+            given["delays"] = tuple(one.strip() for one in data["delays"].split(",") if one.strip())
+        return Options(**given)
