@@ -142,6 +142,8 @@ def serve(python: Path, listener: socket.socket, data: Path) -> int:
             if supervisor.wait_until_ready(f"{url}/healthz", seconds=READY_SECONDS):
                 # Not earlier: they would compete with the web server for the cores.
                 start_workers(supervisor, python, variables, data / "logs")
+                model = [python, ROOT / "scripts" / "demo_model.py"]
+                supervisor.start("scripted models", model, env=variables, cwd=ROOT, log=data / "logs" / "models.log")
                 print_line(f"\nAssay is running: {url}/\n\n{(data / SIGN_INS).read_text()}")
                 print_line(f"Logs are in {data / 'logs'}. Press Ctrl-C to stop.")
                 supervisor.watch()

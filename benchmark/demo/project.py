@@ -18,7 +18,7 @@ from annotator.errors import Conflict
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
 from annotator.services.jobs import jobs
-from benchmark.demo import constrained_cases, scripted_models, single_tasks, weeks
+from benchmark.demo import constrained_cases, scripted_endpoint, scripted_models, single_tasks, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
 from benchmark.models import Release
@@ -92,7 +92,9 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         weeks.play_after_release(scenario)
         constrained_cases.play(Project.objects.get(slug=HARBOUR), people, log=log, advance=clock.advance)
         single_tasks.play(desks, people, log=log, advance=clock.advance)
-        scripted_models.play(list(Release.objects.order_by("pk")), log)
+        releases = list(Release.objects.order_by("pk").select_related("project", "requester"))
+        scripted_models.play(releases, log)
+        scripted_endpoint.play(releases, log)
     weeks.leave_half_finished(scenario)
     fold_all()
     return project

@@ -14,7 +14,7 @@ Document = Mapping[str, Any]
 Rounds = list[dict[str, Any]]
 
 #: The names of the runs say what they are.
-_PREFIX = "scripted: "
+PREFIX = "scripted: "
 
 
 def play(releases: list[Release], log: Callable[[str], None]) -> None:
@@ -52,10 +52,12 @@ def _multi_turn(documents: Mapping[str, Document]) -> Iterator[dict[str, Any]]:
     for model, answer in models.items():
         for name, document in documents.items():
             for number, task in enumerate(document.get("tasks", ())):
-                yield {"run": _PREFIX + model, "dialogue": name, "task": number, "rounds": answer(list(_rounds(task)))}
+                yield {
+                    "run": PREFIX + model, "dialogue": name, "task": number, "rounds": answer(list(reference_rounds(task))),
+                }  # fmt: skip
 
 
-def _rounds(task: Document) -> Iterator[dict[str, Any]]:
+def reference_rounds(task: Document) -> Iterator[dict[str, Any]]:
     """Yield the reference as rounds: each question alone, all ready calls together, the answer."""
     done: set[str] = set()
     steps = list(task["steps"])
@@ -116,7 +118,7 @@ def _cctu(documents: Mapping[str, Document]) -> Iterator[dict[str, Any]]:
             ("forgets the format", _conversation(rounds, [plain])),
             ("corrects itself", _conversation(rounds, [plain, final])),
         ):
-            yield {"run": _PREFIX + model, "attempt": 0, "case": name, "messages": messages}
+            yield {"run": PREFIX + model, "attempt": 0, "case": name, "messages": messages}
 
 
 def _conversation(rounds: list[Document], finals: list[str], times: int = 1) -> Rounds:
@@ -172,7 +174,7 @@ def _async(documents: Mapping[str, Document]) -> Iterator[dict[str, Any]]:
         ):
             turns = [{"assistant": text} for text in (*texts, write_content(COMPLETED))]
             yield {
-                "id": f"{name} {model}", "composite": name, "model": _PREFIX + model, "delay": "1", "seed": 0,
+                "id": f"{name} {model}", "composite": name, "model": PREFIX + model, "delay": "1", "seed": 0,
                 "turns": turns,
             }  # fmt: skip
 

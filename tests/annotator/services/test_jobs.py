@@ -455,7 +455,6 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
     assert sent[0] == (other.pk, "assay")
     assert [queue for _, queue in sent[1:]] == ["untrusted"] * 100
     assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "untrusted", "models"}
-    assert jobs.queue_of("inference") == "models"
 
 
 def test_beat_wakes_what_was_interrupted_though_others_have_a_hundred_that_wait(ask, team):

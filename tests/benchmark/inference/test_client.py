@@ -8,6 +8,7 @@ import pytest
 
 from annotator.errors import Invalid
 from benchmark.core.inference.asking import Ask
+from benchmark.demo.chat_server import called, completion, said, serving
 from benchmark.services.inference import client as clients
 from benchmark.services.inference import guarded_http
 from benchmark.services.inference.client import ChatClient, Halted, Pace, Refused
@@ -15,7 +16,6 @@ from benchmark.services.inference.endpoints import check_url
 from benchmark.services.inference.guarded_http import is_public
 from benchmark.services.inference.keys import decrypt_key, encrypt_key
 from benchmark.services.inference.options import Options
-from tests.benchmark.inference.scripted_endpoint import called, completion, said, serving
 
 KEY = "sk-secret-0123456789"
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}

@@ -10,13 +10,13 @@ import pytest
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Job, JobState
 from annotator.services.jobs import jobs
+from benchmark.demo.chat_server import called, completion, said, serving
 from benchmark.models import Endpoint, Inference, InferenceAnswer, InferenceReply, Run
 from benchmark.services.inference import client as clients
 from benchmark.services.inference import endpoints, requests, runner
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import Budget
 from tests.benchmark.conftest import make_verified, run_release
-from tests.benchmark.inference.scripted_endpoint import called, completion, said, serving
 from tests.factories import make_team
 
 KEY = "sk-secret-0123456789"
@@ -90,6 +90,7 @@ def test_a_model_is_asked_about_every_task_and_its_answers_are_scored(team, rele
     assert run.cost == inference.cost == len(server.asked) * Decimal("0.0003")
     assert run.settings["answered_as"] == ["model-1"]
     assert {body["model"] for body in server.asked} == {"model-1"}
+    assert jobs.queue_of(inference.job.kind) == "models"
 
 
 def test_nothing_is_asked_twice_after_a_kill(team, start, monkeypatch):

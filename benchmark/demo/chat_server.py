@@ -1,4 +1,4 @@
-"""A local server with the OpenAI chat API whose answers a test scripts."""
+"""A local server with the OpenAI chat API whose answers are scripted, for the demo and for tests."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server = self.server
-        assert isinstance(server, Endpoint)
+        assert isinstance(server, ChatServer)  # noqa: S101 - which else
         with server.lock:
             server.asked.append(body)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -108,12 +108,13 @@ def called(*calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-class Endpoint(ThreadingHTTPServer):
+class ChatServer(ThreadingHTTPServer):
     """``asked`` are the bodies of all requests, ``headers`` their headers."""
 
     daemon_threads = True
 
     def __init__(self, script: Callable[[dict[str, Any]], Answer]) -> None:
+        # A free port.
         super().__init__(("127.0.0.1", 0), Handler)
         self.script = script
         self.lock = threading.Lock()
@@ -129,8 +130,8 @@ class Endpoint(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(script: Callable[[dict[str, Any]], Answer]) -> Iterator[Endpoint]:
-    with Endpoint(script) as server:
+def serving(script: Callable[[dict[str, Any]], Answer]) -> Iterator[ChatServer]:
+    with ChatServer(script) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
