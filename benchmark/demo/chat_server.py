@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         """Send a message in pieces, as server-sent events."""
         self.begin_stream()
         calls = [{"index": place, **call} for place, call in enumerate(message.get("tool_calls") or ())]
-        pieces = [{"role": "assistant", "content": ""}]
+        pieces: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
         pieces += [{"content": letter} for letter in message.get("content") or ""]
         for call in calls:
             arguments = call["function"]["arguments"]

@@ -52,9 +52,8 @@ def _multi_turn(documents: Mapping[str, Document]) -> Iterator[dict[str, Any]]:
     for model, answer in models.items():
         for name, document in documents.items():
             for number, task in enumerate(document.get("tasks", ())):
-                yield {
-                    "run": PREFIX + model, "dialogue": name, "task": number, "rounds": answer(list(reference_rounds(task))),
-                }  # fmt: skip
+                rounds = answer(list(reference_rounds(task)))
+                yield {"run": PREFIX + model, "dialogue": name, "task": number, "rounds": rounds}
 
 
 def reference_rounds(task: Document) -> Iterator[dict[str, Any]]:
