@@ -99,6 +99,10 @@ class Inference(models.Model):
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
+    @property
+    def priced(self) -> bool:
+        return bool(self.input_price or self.output_price)
+
     def cost_of(self, input_tokens: int, output_tokens: int) -> Decimal:
         """Return what so many tokens cost."""
         return (input_tokens * self.input_price + output_tokens * self.output_price) / Decimal(1_000_000)

@@ -90,6 +90,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return self.model
 
+    @property
+    def tokens(self) -> int | None:
+        """The tokens that the run used, if Assay asked the model."""
+        return None if self.input_tokens is None else self.input_tokens + (self.output_tokens or 0)
+
 
 class Prediction(models.Model):
     """What the model said to one entry. ``entry`` names it within the release: dialogue and task, case and attempt."""

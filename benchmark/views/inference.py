@@ -15,9 +15,10 @@ from annotator.services.jobs.jobs import cancel_job
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.models import Inference
 from benchmark.services.inference import endpoints, requests
+from benchmark.services.inference.options import Options
 from benchmark.services.runs import boards
 from benchmark.services.runs.uploads import families_of
-from benchmark.views.inference_forms import BudgetForm, EndpointForm, InferenceForm
+from benchmark.views.inference_forms import BudgetForm, EndpointForm, InferenceForm, describe_options
 from benchmark.views.paging import watches
 from benchmark.views.runs import release_trail
 
@@ -120,16 +121,20 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
             form.add_error(None, refusal.sentence)
         else:
             return redirect("inference", slug=project.slug, public_id=public_id)
-    context = {"project": project, "inference": inference, "job": inference.job, "figures": _figures(inference)}
+    jobs = [inference.job, *([inference.predictions.job] if inference.predictions else [])]
+    ended = all(job.ended for job in jobs)
+    context = {
+        "project": project, "inference": inference, "jobs": jobs, "ended": ended, "figures": _figures(inference),
+    }  # fmt: skip
     if watches(request, "inference-state"):
-        if inference.job.ended:
+        if ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/inference.html#state", context)
     more: dict[str, Any] = {
         "form": form,
         "runs": inference.predictions.runs.filter(complete=True) if inference.predictions else (),
         "refused": inference.replies.filter(message=None).order_by("pk")[:REFUSED] if inference.refused else (),
-        "settings": [(name, value) for name, value in inference.settings.items() if value not in (None, {}, False)],
+        "settings": describe_options(Options.of(inference.settings), inference.family),
         "trail": release_trail(request, inference.release, (inference.name, "")),
     }
     return render(request, "benchmark/inference.html", context | more, status=422 if form.errors else 200)
@@ -138,14 +143,13 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
 def _figures(inference: Inference) -> list[tuple[str, str]]:
     """Return what has been asked and used so far."""
     figures = [
-        (_("Conversations"), f"{inference.done:,} / {inference.total:,}"),
         (_("Replies"), f"{inference.requests:,}"),
         (_("Requests refused"), f"{inference.refused:,}"),
         (_("Input tokens"), _of(inference.input_tokens, None)),
         (_("Output tokens"), _of(inference.output_tokens, None)),
         (_("Tokens"), _of(inference.tokens, inference.token_budget)),
     ]
-    if inference.input_price or inference.output_price:
+    if inference.priced:
         limit = None if inference.cost_budget is None else f"{inference.cost_budget.normalize():f}"
         figures.append((_("Cost"), f"{inference.cost:.4f}" + (f" / {limit}" if limit else "")))
     return figures

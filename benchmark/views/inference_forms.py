@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from annotator.core.schema.exact_json import loads
+from annotator.core.schema.exact_json import dumps, loads
 from benchmark.models import Endpoint
 from benchmark.services.inference.endpoints import MAX_KEY
 from benchmark.services.inference.options import Options
@@ -18,6 +18,12 @@ _MAX_EXTRA = 4_000
 _MOST = 2**31 - 1
 _MOST_TOKENS = 10**15
 _TASKS = frozenset(("wild", "c3", "mmtb"))
+#: Fields that only some families have.
+_OF_FAMILIES: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
+    (_TASKS, ("history", "language")),
+    (frozenset(("cctu",)), ("attempts",)),
+    (frozenset(("async",)), ("delays", "delay_seed")),
+)
 
 
 class EndpointForm(forms.Form):
@@ -94,7 +100,7 @@ class InferenceForm(BudgetForm):
         min_value=1,
         max_value=_MOST,
         label=_("Only the first"),
-        help_text=_("So many conversations, to try it out. Blank: all."),
+        help_text=_("So many dialogues, cases or composites, to try it out. Blank: all."),
     )
     temperature = forms.FloatField(required=False, min_value=0, max_value=10, label=_("Temperature"))
     seed = forms.IntegerField(required=False, min_value=0, max_value=_MOST, label=_("Seed"))
@@ -139,8 +145,10 @@ class InferenceForm(BudgetForm):
         (_("Model"), ("endpoint", "model", "name")),
         (_("What is asked"), ("family", "history", "language", "attempts", "delays", "delay_seed", "limit")),
         (_("Sampling"), ("temperature", "seed", "max_tokens", "extra", "strip_thinking", "stream")),
-        (_("Speed"), ("concurrency", "per_minute", "timeout")),
-        (_("Cost"), ("input_price", "output_price", "token_budget", "cost_budget")),
+        (
+            _("Speed and cost"),
+            ("concurrency", "per_minute", "timeout", "input_price", "output_price", "token_budget", "cost_budget"),
+        ),
     )
 
     def __init__(self, *args: Any, families: Sequence[str], endpoints: Any, **kwargs: Any) -> None:
@@ -150,13 +158,8 @@ class InferenceForm(BudgetForm):
         assert isinstance(endpoint, forms.ModelChoiceField)  # noqa: S101 - declared above
         family.choices = [(one, one) for one in families]
         endpoint.queryset = endpoints
-        given = set(families)
-        for wanted, names in (
-            (_TASKS, ("history", "language")), ({"cctu"}, ("attempts",)), ({"async"}, ("delays", "delay_seed")),
-        ):  # fmt: skip
-            if not given & wanted:
-                for name in names:
-                    del self.fields[name]
+        for name in _absent(families):
+            del self.fields[name]
 
     @property
     def parts(self) -> list[tuple[Any, list[Any]]]:
@@ -185,3 +188,24 @@ class InferenceForm(BudgetForm):
         if "delays" in data:
             given["delays"] = tuple(one.strip() for one in data["delays"].split(",") if one.strip())
         return Options(**given)
+
+
+def _absent(families: Sequence[str]) -> list[str]:
+    """Return the fields that none of the families has."""
+    return [name for wanted, names in _OF_FAMILIES if not wanted & set(families) for name in names]
+
+
+def describe_options(options: Options, family: str) -> list[tuple[Any, Any]]:
+    """Return the options that were given, as label and value."""
+    absent = _absent([family])
+    found = []
+    for name, value in options.as_json().items():
+        if name not in absent and value not in (None, {}, False):
+            if value is True:
+                value = _("yes")
+            elif isinstance(value, list):
+                value = ", ".join(value)
+            elif isinstance(value, dict):
+                value = dumps(value).decode()
+            found.append((InferenceForm.base_fields[name].label, value))
+    return found

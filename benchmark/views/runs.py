@@ -78,7 +78,9 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
             for name in _DOCUMENTS
         ],
         "inferences": list_inferences(actor=request.user, release=release)[:_FILES] if is_admin else (),
-        "files": uploads.list_files(actor=request.user, release=release).order_by("-pk")[:_FILES] if is_admin else (),
+        "files": uploads.list_files(actor=request.user, release=release).filter(inference=None).order_by("-pk")[:_FILES]
+        if is_admin else (),
+        "used": any(row.run.input_tokens is not None for row in board.rows),
         "trail": release_trail(request, release),
     }  # fmt: skip
     return render(request, "benchmark/score_board.html", context, status=422 if form.is_bound else 200)
@@ -119,6 +121,7 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     heads = [title(*column) for column in board.columns]
     rows = [
         (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.score_set.entries,
+         row.run.tokens, None if row.run.cost is None else float(row.run.cost),
          [show(row.figures.get(column)) for column in board.columns])
         for row in board.rows
     ]  # fmt: skip
@@ -129,8 +132,8 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     return response
 
 
-_FACTS = ("rank", "model", "attempt", "language", "history", "entries")
-Rows = list[tuple[int, str, int, str, str, int, list[Any]]]
+_FACTS = ("rank", "model", "attempt", "language", "history", "entries", "tokens", "cost")
+Rows = list[tuple[int, str, int, str, str, int, int | None, float | None, list[Any]]]
 
 
 def _csv(heads: list[str], rows: Rows) -> str:

@@ -21,6 +21,7 @@ from benchmark.core.scoring.transcripts import calls_of, text_of
 def units(
     singles: Mapping[str, ReadDialogue],
     references: AsyncReferences,
+    chosen: Sequence[Composite],
     *,
     delays: Sequence[str],
     seed: int,
@@ -28,7 +29,7 @@ def units(
 ) -> Iterator[Unit]:
     """Yield a unit for each composite under each delay. Raises UnusableReference if one can't be run."""
     for delay in delays:
-        for composite in references.composites.values():
+        for composite in chosen:
             for task in composite.tasks:
                 if task not in singles or task not in references.tasks or references.tasks[task].tool is None:
                     raise UnusableReference(f"{composite.id}: there is no single task {task} that can be run.")

@@ -19,7 +19,7 @@ from benchmark.core.scoring.verdicts import Verdicts
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to ask. ``history`` and ``language``: of dialogues of tasks. ``attempts``: at each case. ``delays`` and
-    ``seed``: of composites. ``limit``: only the first so many conversations, None for all.
+    ``seed``: of composites. ``limit``: only the first so many dialogues, cases or composites; None for all.
     """
 
     family: str
@@ -43,7 +43,7 @@ def plan_units(archive: Path, plan: Plan, *, verdicts: Verdicts, call_tool: Call
         raise Unreadable(str(error)) from None
     if not found:
         raise Unreadable("The release has no entries that a model could answer in this way.")
-    return found[: plan.limit]
+    return found
 
 
 def _units(
@@ -52,7 +52,8 @@ def _units(
     if plan.family == "async":
         references = AsyncReferences.of_dialogues(read, runner)
         singles = {one.external_id: one for one in read if one.document["kind"] == "single_task"}
-        return list(composites.units(singles, references, delays=plan.delays, seed=plan.seed, runner=runner))
+        chosen = list(references.composites.values())[: plan.limit]
+        return list(composites.units(singles, references, chosen, delays=plan.delays, seed=plan.seed, runner=runner))
     if plan.family == "cctu":
         usable = []
         for one in read:
@@ -61,8 +62,8 @@ def _units(
                     usable.append((one, ReferenceCase(one)))
                 except UnusableReference:
                     continue
-        return list(cases.units(usable, attempts=plan.attempts, verdicts=verdicts, call_tool=call_tool))
-    return list(tasks.units(_dialogues(read, plan.language), history=plan.history))
+        return list(cases.units(usable[: plan.limit], attempts=plan.attempts, verdicts=verdicts, call_tool=call_tool))
+    return list(tasks.units(_dialogues(read, plan.language)[: plan.limit], history=plan.history))
 
 
 def _dialogues(read: Sequence[ReadDialogue], language: str) -> list[tuple[ReadDialogue, ReferenceDialogue]]:

@@ -13,8 +13,8 @@ class Options:
     request. ``strip_thinking``: replies are sent back, and scored, without ``<think>…</think>``.
 
     ``attempts``: at each constrained case. ``delays`` and ``delay_seed``: of composites. ``limit``: only the first so
-    many conversations. ``concurrency``: requests at the same time. ``per_minute``: requests in a minute. ``timeout``:
-    seconds for one reply.
+    many dialogues, cases or composites. ``concurrency``: requests at the same time. ``per_minute``: requests in a
+    minute. ``timeout``: seconds for one reply.
     """
 
     temperature: float | None = None

@@ -95,7 +95,7 @@ def continue_inference(
             raise Conflict(_("The inference is complete."))
         _require_endpoint(inference.endpoint)
         if budget is not None:
-            if budget.cost is not None and not (inference.input_price or inference.output_price):
+            if budget.cost is not None and not inference.priced:
                 raise Invalid(_("A limit on the cost needs the prices of the tokens."))
             inference.token_budget, inference.cost_budget = budget.tokens, budget.cost
         inference.job = _start_job(actor, inference.release.project, inference.public_id, wake_worker=wake_worker)
@@ -141,7 +141,7 @@ def load_inference(*, actor: User, project: Project, public_id: str) -> Inferenc
     require_administrator(actor=actor, project=project)
     found = (
         Inference.objects.filter(release__project=project, public_id=public_id)
-        .select_related("job", "requester", "endpoint", "release__project", "predictions")
+        .select_related("job", "requester", "endpoint", "release__project", "predictions__job")
         .first()
     )
     if found is None:

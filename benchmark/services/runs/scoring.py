@@ -179,8 +179,7 @@ class _Writer:
             return {}
         about = {"endpoint": asked.endpoint.name, "model": asked.model, "answered_as": asked.answered_as}
         used = {"input_tokens": asked.input_tokens, "output_tokens": asked.output_tokens}
-        priced = asked.input_price or asked.output_price
-        return {"settings": about | asked.settings, "cost": asked.cost if priced else None, **used}
+        return {"settings": about | asked.settings, "cost": asked.cost if asked.priced else None, **used}
 
     def finish(self, summary: dict[str, Any], outcome: Outcome) -> None:
         """Store the figures and the comparisons, and show the runs."""
