@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 
 from annotator.models import Project, User
 from benchmark.demo.project import load_demo
+from benchmark.models import ScoreSet
 from reviews.models import GoldItem, Review
 from reviews.services.queue.claims import claim_next
 
@@ -37,6 +38,10 @@ def project(transactional_db: None) -> Project:
     assert all(seconds for _, seconds in moments)
     assert GoldItem.objects.filter(project=project, retired_at=None).exists()
     assert GoldItem.objects.filter(project=project, retired_at__isnull=False).exists()
+    # A scripted model that knows the references was asked about a release of each kind, and is right everywhere.
+    asked = ScoreSet.objects.filter(run__file__inference__isnull=False)
+    assert {one.run.family for one in asked} == {"wild", "cctu", "async"}
+    assert [one.right for one in asked] == [one.entries for one in asked]
     return project
 
 
@@ -58,6 +63,9 @@ PEOPLE: tuple[tuple[str, dict[str, str] | None, set[str]], ...] = (
             "run-entry",
             "entry-list",
             "entry-detail",
+            "endpoint-list",
+            "inference",
+            "inference-start",
         },
     ),
     ("yuki", {"stage": "expert"}, {"workspace", "workspace-settle", "dialogue-list", "revision-diff"}),

@@ -14,6 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotator.models import Dialogue, Job
+from annotator.services.jobs import jobs
 from benchmark.demo.chat_server import Answer, called, said, serving
 from benchmark.models import Inference, InferenceReply
 from tests.benchmark.conftest import make_verified
@@ -92,6 +93,7 @@ def test_a_wrong_reference_is_found_by_scores_and_corrected_in_the_next_release(
         Job.objects.filter(pk=inference.job_id).update(heartbeat_at=timezone.now() - timedelta(minutes=5))
         model.go_on.set()
         start_worker()
+        jobs.wake(inference.job)
         expect(page.get_by_role("link", name="model-1", exact=True)).to_be_visible(timeout=120_000)
 
         inference.refresh_from_db()

@@ -43,19 +43,22 @@ class Unit:
     begin: Callable[[], Conversation]
 
 
-def read_message(message: Mapping[str, Any], *, number: int, strip_thinking: bool = False) -> dict[str, Any]:
+def read_message(
+    message: Mapping[str, Any], *, number: int, taken: set[str], strip_thinking: bool = False
+) -> dict[str, Any]:
     """Return an assistant's message as it is sent back to the service: role, text, calls.
 
-    Calls without an id, or with one given twice, get an id of their own, so that each can be answered. ``number``
-    (from 0) is the message's place among the model's messages. ``strip_thinking``: without ``<think>…</think>``.
+    Calls without an id, or with one that the conversation has, get an id of their own: scorers find the tool of a
+    result by the id. ``taken``: the ids that the conversation has; those of the message are added. ``number`` (from 0)
+    is the message's place among the model's messages. ``strip_thinking``: without ``<think>…</think>``.
     """
     text = text_of(message)[:MAX_CHARACTERS]
     if strip_thinking:
         text = without_thinking(text)
-    calls, seen, left = [], set[str](), MAX_CHARACTERS
+    calls, left = [], MAX_CHARACTERS
     for place, call in enumerate(calls_of(message)[:MAX_CALLS]):
-        key = call.id if call.id and call.id not in seen else f"call_{number}_{place}"
-        seen.add(key)
+        key = call.id if call.id and call.id not in taken else f"call_{number}_{place}"
+        taken.add(key)
         arguments = call.arguments if isinstance(call.arguments, str) else ""
         arguments, left = arguments[:left], left - len(arguments[:left])
         calls.append({"id": key, "type": "function", "function": {"name": call.name, "arguments": arguments}})

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -123,12 +123,13 @@ class _Tools:
 
 @dataclass
 class _Active:
-    """A conversation whose next request is ``ask``; ``number``: of the reply to it, from 0."""
+    """A conversation whose next request is ``ask``; ``number``: of the reply to it, from 0. ``taken``: ids of calls."""
 
     unit: Unit
     conversation: Conversation
     ask: Ask
     number: int = 0
+    taken: set[str] = field(default_factory=set)
 
 
 class _Loop:
@@ -278,8 +279,8 @@ class _Loop:
 
     def _go_on(self, active: _Active, said: Mapping[str, Any] | None) -> _Active | None:
         """Return the conversation with its next request; None, with the answer stored, if it has ended."""
-        number, strip = active.number, self.options.strip_thinking
-        reply = Reply(None if said is None else read_message(said, number=number, strip_thinking=strip))
+        number, taken, strip = active.number, active.taken, self.options.strip_thinking
+        reply = Reply(None if said is None else read_message(said, number=number, taken=taken, strip_thinking=strip))
         try:
             ask = active.conversation.send(reply)
         except StopIteration as end:
@@ -290,7 +291,7 @@ class _Loop:
                 inference.save(update_fields=["done"])
                 chunk.advance(done=inference.done)
             return None
-        return _Active(active.unit, active.conversation, ask, number + 1)
+        return _Active(active.unit, active.conversation, ask, number + 1, taken)
 
     def _drain(self) -> None:
         """Store the replies that are still on their way."""

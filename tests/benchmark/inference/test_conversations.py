@@ -36,9 +36,9 @@ def called(*calls):
 
 def talk(conversation, *messages):
     """Say messages until the conversation ends; return what was asked, and the record (None if it goes on)."""
-    asked = [next(conversation)]
+    asked, taken = [next(conversation)], set()
     for number, message in enumerate(messages):
-        reply = Reply(None if message is None else read_message(message, number=number))
+        reply = Reply(None if message is None else read_message(message, number=number, taken=taken))
         try:
             asked.append(conversation.send(reply))
         except StopIteration as end:
@@ -103,11 +103,17 @@ def test_a_task_ends_with_the_first_reply_that_no_path_has(message, error):
     assert record["rounds"][-1]["error"] == error
 
 
-def test_calls_without_ids_get_some_and_thoughts_are_left_out():
-    message = read_message(called("find", "find"), number=3)
-    assert [one["id"] for one in message["tool_calls"]] == ["call_3_0", "call_3_1"]
-    assert read_message(said("<think>so</think> Yes."), number=0, strip_thinking=True)["content"] == "Yes."
-    assert read_message({"role": "assistant", "content": None, "tool_calls": "?"}, number=0) == said("")
+def test_ids_of_calls_are_unique_and_thoughts_are_left_out():
+    taken = {"a"}
+    message = called("find", "find", "find", "find")
+    for call, key in zip(message["tool_calls"], ("a", "b", "b", ""), strict=True):
+        call["id"] = key
+    message = read_message(message, number=3, taken=taken)
+    assert [one["id"] for one in message["tool_calls"]] == ["call_3_0", "b", "call_3_2", "call_3_3"]
+    assert taken == {"a", "b", "call_3_0", "call_3_2", "call_3_3"}
+    thinking = read_message(said("<think>so</think> Yes."), number=0, taken=taken, strip_thinking=True)
+    assert thinking["content"] == "Yes."
+    assert read_message({"role": "assistant", "content": None, "tool_calls": "?"}, number=0, taken=taken) == said("")
 
 
 def test_tools_are_sent_as_functions_with_numbers():
