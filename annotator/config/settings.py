@@ -67,6 +67,7 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+SECRET_KEY_FALLBACKS = env.items("SECRET_KEY_FALLBACKS", default=[])
 if DEMO and not EMBEDDED:
     raise ImproperlyConfigured("ASSAY_DEMO allows sign-in without a password, so it is refused in server mode.")
 if DEBUG and not EMBEDDED:
