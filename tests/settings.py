@@ -21,6 +21,7 @@ for _name in (
     "SECRET_KEY",
     "SECRET_KEY_FILE",
     "ALLOWED_HOSTS",
+    "ENDPOINT_HOSTS",
     "ASSAY_DEMO",
     "DEBUG",
     "SITE_URL",

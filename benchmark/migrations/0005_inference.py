@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="run",
             name="cost",
-            field=models.DecimalField(decimal_places=6, max_digits=14, null=True),
+            field=models.DecimalField(decimal_places=6, max_digits=20, null=True),
         ),
         migrations.AddField(
             model_name="run",
@@ -83,8 +83,8 @@ class Migration(migrations.Migration):
                 ("history", models.CharField(default="calls", max_length=8)),
                 ("language", models.CharField(blank=True, max_length=2)),
                 ("settings", models.JSONField(default=dict)),
-                ("input_price", models.DecimalField(decimal_places=4, default=Decimal("0"), max_digits=12)),
-                ("output_price", models.DecimalField(decimal_places=4, default=Decimal("0"), max_digits=12)),
+                ("input_price", models.DecimalField(decimal_places=4, default=Decimal("0"), max_digits=9)),
+                ("output_price", models.DecimalField(decimal_places=4, default=Decimal("0"), max_digits=9)),
                 ("token_budget", models.PositiveBigIntegerField(null=True)),
                 ("cost_budget", models.DecimalField(decimal_places=4, max_digits=12, null=True)),
                 ("total", models.PositiveIntegerField(default=0)),
@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
                 ("refused", models.PositiveIntegerField(default=0)),
                 ("input_tokens", models.PositiveBigIntegerField(default=0)),
                 ("output_tokens", models.PositiveBigIntegerField(default=0)),
-                ("cost", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=14)),
+                ("cost", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=20)),
                 ("answered_as", models.JSONField(default=list)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 (
@@ -157,7 +157,7 @@ class Migration(migrations.Migration):
                 ("error", models.CharField(blank=True, max_length=500)),
                 ("input_tokens", models.PositiveIntegerField(default=0)),
                 ("output_tokens", models.PositiveIntegerField(default=0)),
-                ("cost", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=14)),
+                ("cost", models.DecimalField(decimal_places=6, default=Decimal("0"), max_digits=20)),
                 ("milliseconds", models.PositiveIntegerField(default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("message", annotator.models.exact.ExactJSONField(null=True)),

@@ -67,8 +67,8 @@ class Inference(models.Model):
     language = models.CharField(max_length=2, blank=True)
     #: ``benchmark.services.inference.settings.Settings``.
     settings = models.JSONField(default=dict)
-    input_price = models.DecimalField(max_digits=12, decimal_places=4, default=Decimal(0))
-    output_price = models.DecimalField(max_digits=12, decimal_places=4, default=Decimal(0))
+    input_price = models.DecimalField(max_digits=9, decimal_places=4, default=Decimal(0))
+    output_price = models.DecimalField(max_digits=9, decimal_places=4, default=Decimal(0))
     #: Limits on what it may use in total; null for none.
     token_budget = models.PositiveBigIntegerField(null=True)
     cost_budget = models.DecimalField(max_digits=12, decimal_places=4, null=True)
@@ -80,7 +80,7 @@ class Inference(models.Model):
     refused = models.PositiveIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
-    cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    cost = models.DecimalField(max_digits=20, decimal_places=6, default=Decimal(0))
     #: The names by which the endpoint has answered.
     answered_as = models.JSONField(default=list)
     predictions = models.OneToOneField(PredictionFile, on_delete=models.PROTECT, null=True, related_name="inference")
@@ -120,10 +120,10 @@ class InferenceReply(models.Model):
     error = models.CharField(max_length=500, blank=True)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
-    cost = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    cost = models.DecimalField(max_digits=20, decimal_places=6, default=Decimal(0))
     milliseconds = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    #: As the endpoint gave it, with its thoughts. Last, because it may be large.
+    #: Text, calls and thoughts, as the endpoint gave them. Last, because it may be large.
     message: Any = ExactJSONField(null=True)
 
     class Meta:

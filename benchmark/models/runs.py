@@ -72,7 +72,7 @@ class Run(models.Model):
     #: What the run used, if Assay asked the model; cost in the currency of the prices that were given.
     input_tokens = models.PositiveBigIntegerField(null=True)
     output_tokens = models.PositiveBigIntegerField(null=True)
-    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
+    cost = models.DecimalField(max_digits=20, decimal_places=6, null=True)
     #: Whether everything of it is stored: before that, no page shows it.
     complete = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

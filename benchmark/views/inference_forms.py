@@ -134,10 +134,10 @@ class InferenceForm(BudgetForm):
     )
     timeout = forms.IntegerField(min_value=5, max_value=3_600, initial=120, label=_("Seconds for a reply at most"))
     input_price = forms.DecimalField(
-        required=False, min_value=0, max_digits=12, decimal_places=4, label=_("Price of a million input tokens")
+        required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million input tokens")
     )
     output_price = forms.DecimalField(
-        required=False, min_value=0, max_digits=12, decimal_places=4, label=_("Price of a million output tokens")
+        required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million output tokens")
     )
 
     #: The form's parts: heading and fields.

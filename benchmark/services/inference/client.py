@@ -10,6 +10,7 @@ from typing import Any
 from annotator.core.text import Message, gettext_noop, message
 from annotator.errors import Conflict
 from benchmark.core.inference.asking import Ask
+from benchmark.core.scoring.transcripts import calls_of, text_of
 from benchmark.services.inference.guarded_http import AddressRefused, ResponseTooLarge, guarded_client, limited
 from benchmark.services.inference.options import Options
 
@@ -26,7 +27,8 @@ _AGAIN = frozenset((408, 409, 425, 429))
 _HOPELESS = frozenset((401, 402, 403, 404, 405))
 #: Characters of a token, where the endpoint does not count them.
 _PER_TOKEN = 4
-_MOST_TOKENS = 2**31 - 1
+#: More tokens of one reply are not believed.
+_MOST_TOKENS = 10_000_000
 
 
 class Refused(Exception):
@@ -39,7 +41,7 @@ class Halted(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply: the message as the endpoint gave it, the name of the model that gave it, and what it used."""
+    """A reply: the message (``_plain``), the name of the model that gave it, and what it used."""
 
     message: Mapping[str, Any]
     model: str
@@ -127,7 +129,7 @@ class ChatClient:
     def _answered(self, completion: Any, ask: Ask, milliseconds: int) -> Answered:
         try:
             choices = completion.choices
-            found = _clean(choices[0].message.model_dump(exclude_none=True)) if choices else None
+            found = _plain(choices[0].message.model_dump(exclude_none=True, warnings=False)) if choices else None
             model = str(completion.model or self._model)[:120]
             usage = completion.usage
         except (AttributeError, TypeError, IndexError):
@@ -140,13 +142,10 @@ class ChatClient:
             ) from None
         if found is None:
             raise Refused("The endpoint answered without a message.")
-        found.pop("parsed", None)
-        used = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
-        lengths = (estimated_tokens(ask), len(str(found)) // _PER_TOKEN)
-        tokens = [
-            given if type(given) is int and given >= 0 else about for given, about in zip(used, lengths, strict=True)
-        ]
-        return Answered(found, model, min(tokens[0], 2**31 - 1), min(tokens[1], 2**31 - 1), milliseconds)
+        about = (estimated_tokens(ask), len(str(found)) // _PER_TOKEN)
+        tokens_in = _counted(getattr(usage, "prompt_tokens", None), about[0])
+        tokens_out = _counted(getattr(usage, "completion_tokens", None), about[1])
+        return Answered(found, model, tokens_in, tokens_out, milliseconds)
 
     def _judge(self, error: Exception) -> "_Retry":
         """Return how to go on after a failure. Raises Refused and Halted."""
@@ -215,15 +214,30 @@ def _retry_after(text: str) -> float:
     return float(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0.0
 
 
+def _counted(given: Any, about: int) -> int:
+    """Return the tokens that an endpoint counted, within reason; ``about`` if it counted none."""
+    return min(given, _MOST_TOKENS) if type(given) is int and given >= 0 else about
+
+
 def estimated_tokens(ask: Ask) -> int:
     """Return about how many tokens a request has."""
     return (len(str(ask.messages)) + len(str(ask.tools))) // _PER_TOKEN
 
 
-def _clean(value: Any) -> Any:
-    """Return a JSON value whose texts can be stored: without halves of surrogate pairs."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {str(_clean(key)): _clean(item) for key, item in value.items()}
-    return [_clean(one) for one in value] if isinstance(value, list) else value
+def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a message is kept: its text or refusal, its calls, and its thoughts."""
+    found: dict[str, Any] = {"role": "assistant", "content": _text(text_of(message) or message.get("refusal"))}
+    calls = [
+        {
+            "id": _text(call.id), "type": "function",
+            "function": {"name": _text(call.name), "arguments": _text(call.arguments)},
+        }
+        for call in calls_of(message)
+    ]  # fmt: skip
+    thoughts = _text(message.get("reasoning_content") or message.get("reasoning"))
+    return found | ({"tool_calls": calls} if calls else {}) | ({"reasoning": thoughts} if thoughts else {})
+
+
+def _text(value: Any) -> str:
+    """Return a text that can be stored: without halves of surrogate pairs; anything else is empty."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -87,8 +87,8 @@ def continue_inference(
     """
     require_administrator(actor=actor, project=inference.release.project)
     with transaction.atomic():
-        current = Inference.objects.select_for_update(no_key=True, of=("self",)).select_related("job", "endpoint")
-        inference = current.get(pk=inference.pk)
+        # Without joins: after the wait for the lock, a join would still look for the earlier job, and find no row.
+        inference = Inference.objects.select_for_update(no_key=True).get(pk=inference.pk)
         if not inference.job.ended:
             raise Conflict(_("The inference is in progress."))
         if inference.predictions_id is not None:

@@ -151,20 +151,23 @@ class _Loop:
     def run(self) -> None:
         """Raises Halted if no more can be asked for now; the replies to what was asked are stored."""
         new = self._begin()
-        with ThreadPoolExecutor(self.options.concurrency) as pool:
-            try:
-                while self._send(pool, new) or self.waiting:
-                    finished, _ = wait(self.waiting, timeout=BEAT, return_when=FIRST_COMPLETED)
-                    if not finished:
-                        self.running.beat()
-                    for future in finished:
-                        self._take(self.waiting.pop(future), future)
-                self._keep_refused()
-            except BaseException as error:
-                self.client.stop.set()
-                if not isinstance(error, Lost):
-                    self._drain()
-                raise
+        pool = ThreadPoolExecutor(self.options.concurrency)
+        try:
+            while self._send(pool, new) or self.waiting:
+                finished, _ = wait(self.waiting, timeout=BEAT, return_when=FIRST_COMPLETED)
+                if not finished:
+                    self.running.beat()
+                for future in finished:
+                    self._take(self.waiting.pop(future), future)
+            self._keep_refused()
+        except BaseException as error:
+            self.client.stop.set()
+            if not isinstance(error, Lost):
+                self._drain()
+            raise
+        finally:
+            # A request that hangs ends by its own time limit.
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self) -> Iterator[_Active]:
         """Yield the conversations up to where their next request can be sent, those with stored replies first."""
@@ -295,10 +298,16 @@ class _Loop:
 
     def _drain(self) -> None:
         """Store the replies that are still on their way."""
-        finished, _ = wait(self.waiting, timeout=DRAIN)
-        for future in finished:
-            if future.exception() is None:
-                self._store(self.waiting[future], future.result())
+        until = time.monotonic() + DRAIN
+        while self.waiting and time.monotonic() < until:
+            finished, _ = wait(self.waiting, timeout=BEAT, return_when=FIRST_COMPLETED)
+            with self.running.chunk(even_if_cancelled=True):
+                # A heartbeat, so that no other worker takes over meanwhile.
+                pass
+            for future in finished:
+                active = self.waiting.pop(future)
+                if future.exception() is None:
+                    self._store(active, future.result())
 
 
 class _Lines:

@@ -63,6 +63,21 @@ def test_tokens_are_estimated_where_the_endpoint_does_not_count_them():
     assert answered.output_tokens >= 100
 
 
+def test_what_an_endpoint_says_beside_the_message_does_no_harm():
+    deep: object = "x"
+    for _ in range(500):
+        deep = [deep]
+    message = {"content": [{"type": "text", "text": "Yes."}, 5], "tool_calls": [5, {"function": 5}], "more": deep,
+               "reasoning_content": "Hm."}  # fmt: skip
+    usage = {"prompt_tokens": 10**30, "completion_tokens": "many"}
+    answered, _ = ask(lambda body: lambda handler: handler.json(200, completion(body, message, usage=usage)))
+    assert answered.message == {
+        "role": "assistant", "content": "Yes.", "reasoning": "Hm.",
+        "tool_calls": [{"id": "", "type": "function", "function": {"name": "", "arguments": ""}}],
+    }  # fmt: skip
+    assert answered.input_tokens == 10_000_000
+
+
 def once(status, **headers):
     """A script that answers with a status first, then well."""
     seen = []

@@ -6,6 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import connections
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Job, JobState
@@ -18,6 +19,7 @@ from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import Budget
 from tests.benchmark.conftest import make_verified, run_release
 from tests.factories import make_team
+from tests.racing import lost, race
 
 KEY = "sk-secret-0123456789"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -189,6 +191,7 @@ def test_cancelling_keeps_what_was_paid(team, start):
     def script(body):
         if len(server.asked) == 3:
             jobs.cancel_job(actor=None, job=inference.job)
+            connections.close_all()
             asked.set()
         return solve(body)
 
@@ -257,3 +260,14 @@ def test_a_key_appears_nowhere(team, start, caplog):
     assert Endpoint.objects.get().key not in ("", KEY)
     seen = [caplog.text, str(list(Event.objects.values())), str(list(Job.objects.values()))]
     assert not any(KEY in text for text in seen)
+
+
+@pytest.mark.postgres
+def test_two_who_continue_at_once_start_one_job(team, start):
+    with serving(lambda body: lambda handler: handler.json(401, {"error": {"message": "No."}})) as server:
+        inference = start(server)
+    found = race(
+        *[lambda: requests.continue_inference(actor=team.administrator, inference=inference, wake_worker=False)] * 4
+    )
+    assert [str(one) for one in lost(found)] == ["The inference is in progress."] * 3
+    assert Job.objects.filter(kind="inference").count() == 2
