@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from benchmark.views import composites, imports, inference, jobs, plays, releases, runs, suspects
+from benchmark.views import composites, imports, inference, jobs, plays, releases, runs, shared_scores, suspects
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
 _RUN = "p/<slug:slug>/runs/<str:public_id>/"
@@ -20,6 +20,10 @@ urlpatterns = [
     path(_RELEASE, releases.release_detail, name="release-detail"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
     path(_RELEASE + "scores/", runs.score_board, name="score-board"),
+    path(_RELEASE + "scores/share/", shared_scores.score_board_share, name="score-board-share"),
+    path("scores/<str:token>/", shared_scores.shared_scores, name="shared-scores"),
+    path("scores/<str:token>/table.svg", shared_scores.shared_table, name="shared-table"),
+    path("scores/<str:token>/badge.svg", shared_scores.shared_badge, name="shared-badge"),
     path(_RELEASE + "entries/", suspects.entry_list, name="entry-list"),
     path(_RELEASE + "entries/<str:key>/", suspects.entry_detail, name="entry-detail"),
     path(_RELEASE + "scores.<str:form>", runs.score_board_file, name="score-board-file"),

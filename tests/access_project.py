@@ -28,6 +28,7 @@ from benchmark.models import (
     Run,
     Score,
     ScoreSet,
+    SharedBoard,
 )
 from benchmark.services.inference.options import Options
 from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
@@ -299,6 +300,7 @@ def _scores(release: Release) -> dict[str, str]:
         settings=Options().as_json(),
     )  # fmt: skip
     return {
+        "shared": SharedBoard.objects.create(release=release).token,
         "endpoint": endpoint.public_id, "inference": inference.public_id,
         "predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "entry": str(entry.pk),
         "form": "csv",

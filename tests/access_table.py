@@ -124,6 +124,10 @@ run-compare                           in  404 404 403 403 404 404   in  404 404 
 run-compare-with                      in  404 404 302 302 302 302   in  404 404 405 405 405 405
 run-entry                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
 score-board                           in  404 404 403 403 200 200   in  404 404 403 403 403 422
+score-board-share                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+shared-badge                          200 200 200 200 200 200 200   405 405 405 405 405 405 405
+shared-scores                         200 200 200 200 200 200 200   405 405 405 405 405 405 405
+shared-table                          200 200 200 200 200 200 200   405 405 405 405 405 405 405
 score-board-file                      in  404 404 403 403 200 200   in  404 404 405 405 405 405
 replay                                in  404 404 200 200 200 200   in  404 404 409 404 404 409
 review-session                        in  404 404 403 403 200 200   in  404 404 403 403 302 302
@@ -175,6 +179,8 @@ account_set_password                  in  200 200 200 200 200 200   in  200 200 
 account_signup                        200 302 302 302 302 302 302   200 302 302 302 302 302 302
 """
 
+#: Links whose token is a secret, not an id: everyone who has one may read what it leads to.
+SECRET_LINKS = frozenset(("shared-badge", "shared-scores", "shared-table"))
 #: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
 OPEN_TO_ALL = {
     "api-docs",
@@ -183,6 +189,7 @@ OPEN_TO_ALL = {
     "healthz",
     "home",
     "invitation",
+    *SECRET_LINKS,
     "javascript-catalog",
     "notice-list",
     "notice-settings",
@@ -252,6 +259,10 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "run-entry": {"public_id": "run", "key": "score"},
     "score-board": {"public_id": "release"},
     "score-board-file": {"public_id": "release"},
+    "score-board-share": {"public_id": "release"},
+    "shared-badge": {"token": "shared"},
+    "shared-scores": {"token": "shared"},
+    "shared-table": {"token": "shared"},
     "revision-diff": {"public_id": "dialogue"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},

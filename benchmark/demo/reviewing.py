@@ -30,6 +30,7 @@ ERROR_TYPES = {
     "clinic-desk-04": "answer_wrong",
     "library-counter-04": "other",
     "personal-finance-04": "wrong_policy_label",
+    "night-sky-01": "wrong_argument_value",
     "rail-travel-01": "wrong_information_label",
     "rail-travel-03": "superfluous_call",
     "clinic-desk-01": "wrong_argument_value",

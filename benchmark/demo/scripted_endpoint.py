@@ -1,6 +1,6 @@
 """The demo's endpoint: two scripted models that know the demo's references. No model was asked.
 
-``careful`` repeats the reference step by step; ``hasty`` answers at once.
+``careful`` repeats the reference step by step, without the one slip in them; ``hasty`` answers at once.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from annotator.models import Dialogue, Project
 from annotator.services.jobs import jobs
 from benchmark.demo.chat_server import Answer, ChatServer, Handler, called, said, serving
 from benchmark.demo.scripted_models import PREFIX, reference_rounds
+from benchmark.demo.slip import without_slip
 from benchmark.models import Endpoint, Release, ReleaseState
 from benchmark.services.inference.requests import start_inference
 from benchmark.services.runs.uploads import families_of
@@ -46,7 +47,9 @@ class Script:
         steps: dict[str, list[Answer]] = {}
         projects = Project.objects.filter(endpoints__name=NAME)
         dialogues = Dialogue.objects.filter(project__in=projects, head__isnull=False).select_related("head")
-        documents = {one.external_id: one.head.document() for one in dialogues if one.head}
+        documents = {
+            one.external_id: without_slip(one.external_id, one.head.document()) for one in dialogues if one.head
+        }
         for document in documents.values():
             kind = document["kind"]
             if kind == "constrained":

@@ -1,4 +1,6 @@
-"""Runs of scripted models over the demo's releases. They answer by rule from the references; no model was asked."""
+"""Runs of scripted models over the demo's releases. They answer by rule from the references, without the one slip in
+them; no model was asked.
+"""
 
 import io
 import json
@@ -7,6 +9,7 @@ from typing import Any
 
 from annotator.core.composites.messages import COMPLETED, write_call_message, write_content
 from annotator.services.jobs import jobs
+from benchmark.demo.slip import without_slip
 from benchmark.models import Release, ReleaseState
 from benchmark.services.runs.uploads import families_of, start_scoring
 
@@ -24,7 +27,7 @@ def play(releases: list[Release], log: Callable[[str], None]) -> None:
             continue
         family = families_of(release)[0]
         documents = {
-            item.dialogue.external_id: item.revision.document()
+            item.dialogue.external_id: without_slip(item.dialogue.external_id, item.revision.document())
             for item in release.items.select_related("dialogue", "revision").order_by("dialogue__external_id")
         }
         lines = [json.dumps(one, ensure_ascii=False) for one in _FAMILIES[family](documents)]

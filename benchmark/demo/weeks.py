@@ -7,6 +7,7 @@ from annotator.models import Dialogue, User
 from annotator.models.content import DialogueStatus
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.revisions import check_document
+from benchmark.demo import slip
 from benchmark.demo.reviewing import (
     CROSS,
     ERROR_TYPES,
@@ -147,7 +148,10 @@ def _self_checks(scenario: Scenario, owner: User, dialogue: Dialogue, n: int) ->
 
 def _self_check(scenario: Scenario, person: User, dialogue: Dialogue) -> None:
     correction = scenario.corrections.get(dialogue.external_id)
-    if correction is None:
+    if dialogue.external_id == slip.NAME:
+        record = slip.with_slip(scenario.records[slip.NAME])
+        review(scenario, person, dialogue, SINGLE, "fix", record=record, reason="The other telescope is reserved.")
+    elif correction is None:
         review(scenario, person, dialogue, SINGLE, "approve")
     else:
         review(scenario, person, dialogue, SINGLE, "fix", record=correction["record"], reason=correction["reason"])
@@ -185,7 +189,9 @@ def _make_gold(scenario: Scenario) -> None:
     for person in scenario.annotators:
         for wrong in (True, False):
             for source in verified:
-                if (source.external_id in scenario.corrections) is not wrong or not _can_test(scenario, source, person):
+                if (source.external_id in scenario.corrections) is not wrong or source.external_id == slip.NAME:
+                    continue
+                if not _can_test(scenario, source, person):
                     continue
                 if wrong and not _make_gold_with_errors(scenario, source, _with_shortened_answer(source)):
                     continue

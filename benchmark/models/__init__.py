@@ -25,4 +25,5 @@ from benchmark.models.runs import (
     RunPair,
     Score,
     ScoreSet,
+    SharedBoard,
 )

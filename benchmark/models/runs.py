@@ -1,5 +1,6 @@
 """What models answered to a release, and what the answers earned. All of it is written once and never changed."""
 
+import secrets
 from typing import Self
 
 from django.db import models
@@ -194,6 +195,23 @@ class Figure(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.cell}"
+
+
+def new_token() -> str:
+    """Return the secret of a public link."""
+    return secrets.token_urlsafe(24)
+
+
+class SharedBoard(models.Model):
+    """A leaderboard that everyone who knows the link can read. The row is deleted when that ends."""
+
+    release = models.OneToOneField(Release, on_delete=models.PROTECT, related_name="shared_board")
+    token = models.CharField(max_length=32, unique=True, default=new_token, editable=False)
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return f"shared scores of {self.release_id}"
 
 
 class RunPair(models.Model):

@@ -20,9 +20,10 @@ from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
-from benchmark.models import Release, ScoreSet
+from benchmark.models import Release, ScoreSet, SharedBoard
 from benchmark.services.inference.requests import list_inferences
 from benchmark.services.runs import boards, suspects, uploads
+from benchmark.views.board_view import board_context, board_query
 from benchmark.views.entry_view import present_entry
 from benchmark.views.forms import PredictionForm
 from benchmark.views.paging import page_of, watches
@@ -57,43 +58,23 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
                 form.add_error("file", refusal.sentence)
             else:
                 return redirect("prediction-file", slug=project.slug, public_id=stored.public_id)
-    board = boards.leaderboard(release, request.GET)
+    shown = board_context(request, release)
     context = {
         "project": project,
         "release": release,
         "form": form,
         "is_admin": is_admin,
-        "board": board,
-        "heads": [
-            (title(*column), _link(request, sort="|".join(column)), column == board.column)
-            for column in board.columns
-        ],
-        "rows": [
-            (row, [(show(row.figures.get(column)), column == board.column) for column in board.columns])
-            for row in board.rows
-        ],
-        "slices": [(one, title(*one.split("=", 1))) for one in board.slices],
+        "shared": SharedBoard.objects.filter(release=release).first() if is_admin else None,
         "downloads": [
-            (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{_query(request)}")
+            (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{board_query(request)}")
             for name in _DOCUMENTS
         ],
         "inferences": list_inferences(actor=request.user, release=release)[:_FILES] if is_admin else (),
         "files": uploads.list_files(actor=request.user, release=release).filter(inference=None).order_by("-pk")[:_FILES]
         if is_admin else (),
-        "used": any(row.run.input_tokens is not None for row in board.rows),
         "trail": release_trail(request, release),
     }  # fmt: skip
-    return render(request, "benchmark/score_board.html", context, status=422 if form.is_bound else 200)
-
-
-def _query(request: PageRequest, **changed: str) -> str:
-    given = {name: request.GET.get(name, "") for name in ("family", "slice", "sort")} | changed
-    kept = urlencode({name: value for name, value in given.items() if value})
-    return f"?{kept}" if kept else ""
-
-
-def _link(request: PageRequest, **changed: str) -> str:
-    return _query(request, **changed) or request.path
+    return render(request, "benchmark/score_board.html", context | shown, status=422 if form.is_bound else 200)
 
 
 def release_trail(request: PageRequest, release: Release, *more: tuple[str, str]) -> list[tuple[str, str]]:
@@ -242,6 +223,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "page": page,
         "previous": f"{page.previous}&{kept}" if page.previous else "",
         "following": f"{page.following}&{kept}" if page.following else "",
+        "history": [(one.run, show(figure)) for one, figure in boards.over_releases(run)],
         "others": [
             one.run for one in boards.current_sets(run.release).exclude(run=run)
             if (one.run.family, one.run.language) == (run.family, run.language)

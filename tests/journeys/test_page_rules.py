@@ -10,8 +10,10 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from annotator.models import Project, User
+from benchmark.core.scoring.items import Flag
+from benchmark.demo import slip
 from benchmark.demo.project import load_demo
-from benchmark.models import ScoreSet
+from benchmark.models import EntryStatistic, ScoreSet
 from reviews.models import GoldItem, Review
 from reviews.services.queue.claims import claim_next
 
@@ -38,10 +40,12 @@ def project(transactional_db: None) -> Project:
     assert all(seconds for _, seconds in moments)
     assert GoldItem.objects.filter(project=project, retired_at=None).exists()
     assert GoldItem.objects.filter(project=project, retired_at__isnull=False).exists()
-    # A scripted model that knows the references was asked about a release of each kind, and is right everywhere.
-    asked = ScoreSet.objects.filter(run__file__inference__isnull=False)
-    assert {one.run.family for one in asked} == {"wild", "cctu", "async"}
-    assert [one.right for one in asked] == [one.entries for one in asked]
+    # A scripted model that knows what is right was asked about a release of each kind.
+    asked = ScoreSet.objects.filter(run__file__inference__isnull=False).order_by("pk")
+    assert [(one.run.family, one.entries - one.right) for one in asked] == [("wild", 1), ("cctu", 0), ("async", 0)]
+    # Where it is wrong, the reference is.
+    suspect = EntryStatistic.objects.exclude(flag__in=(Flag.NOTHING, Flag.ALL_RIGHT)).get(release__project=project)
+    assert (suspect.entry, suspect.flag) == (f"{slip.NAME}#{slip.TASK}", Flag.SAME_ANSWER)
     return project
 
 

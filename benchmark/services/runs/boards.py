@@ -19,6 +19,8 @@ LEVEL = 0.05
 ALL = "all"
 #: Digits of a number that a database may not hold.
 _LONGEST_KEY = 19
+#: Runs of one model that a page lists.
+_RELEASES = 50
 #: The figures of a leaderboard, by family; the first decides the order.
 COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
     "wild": (
@@ -186,6 +188,24 @@ def others_on(score: Score, limit: int = 50) -> list[Score]:
         .exclude(pk=score.pk).select_related("score_set__run").defer("detail", "score_set__summary")
         .order_by("score_set__run__model")[:limit]
     )  # fmt: skip
+
+
+def over_releases(run: Run) -> list[tuple[ScoreSet, Figure | None]]:
+    """Return what the model earned on each release of the project, oldest release first: the figure that leads the
+    leaderboard. Runs with another language or history are others.
+    """
+    newest = ScoreSet.objects.filter(run=OuterRef("run")).order_by("-version").values("pk")[:1]
+    sets = list(
+        ScoreSet.objects.filter(
+            run__release__project=run.release.project_id, run__complete=True, run__model=run.model,
+            run__family=run.family, run__language=run.language, run__history=run.history, pk=Subquery(newest),
+        )
+        .select_related("run__release").defer("summary", "run__release__frozen")
+        .order_by("run__release_id", "run__attempt")[:_RELEASES]
+    )  # fmt: skip
+    name, cell = COLUMNS[run.family][0]
+    figures = {one.score_set_id: one for one in Figure.objects.filter(score_set__in=sets, name=name, cell=cell)}
+    return [(one, figures.get(one.pk)) for one in sets]
 
 
 # --- two runs --------------------------------------------------------------------------------------------------------

@@ -100,6 +100,8 @@ _SENTENCES = {
     "endpoint.key_replaced": gettext_noop("Key of the endpoint %(name)s replaced"),
     "endpoint.removed": gettext_noop("Endpoint removed: %(name)s"),
     "predictions.scored": gettext_noop("Predictions for release %(version)s scored"),
+    "scores.shared": gettext_noop("Scores of release %(version)s made public"),
+    "scores.unshared": gettext_noop("Scores of release %(version)s no longer public"),
     "draw.closed": gettext_noop("Sample drawn: %(sample)s of %(population)s"),
     "round.ended": gettext_noop(
         "Round %(round)s of %(round_stage)s ended: %(seen)s reviewed, %(errors)s with errors, "

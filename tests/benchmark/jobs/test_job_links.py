@@ -41,7 +41,7 @@ def rows(client: Client, team: Team, person: User) -> dict[str, tuple[str, str]]
     client.force_login(person)
     page = client.get(reverse("job-list", args=[team.project.slug])).content.decode()
     out = {}
-    for part in page.split("<section")[1:]:
+    for part in page.split("<article")[1:]:
         name = re.search(r'id="job-(\w+)-title"', part)
         link = re.search(r'<a href="([^"]*)" data-nav-item>([^<]*)</a>', part)
         if name is not None and link is not None:

@@ -3,12 +3,21 @@
 import io
 
 import pytest
+from django.test import Client
 
 from annotator.services.jobs import jobs
 from benchmark.models import PredictionFile
 from benchmark.services.runs import uploads
 from tests.benchmark.conftest import as_lines, make_verified, run_release
 from tests.benchmark.scoring.scoring_cases import call, calls, prediction, said
+
+
+@pytest.fixture
+def client(team):
+    """A browser in which the administrator is signed in."""
+    client = Client()
+    client.force_login(team.administrator)
+    return client
 
 
 @pytest.fixture
@@ -55,8 +64,8 @@ def score(team, release):
     def upload(lines, *, filename="answers.jsonl", actor=None, run=True, **options):
         content = lines if isinstance(lines, bytes) else as_lines(lines)
         file = uploads.start_scoring(
-            actor=actor or team.administrator, release=release, upload=io.BytesIO(content), filename=filename,
-            family=options.pop("family", "wild"), wake_worker=False, **options,
+            actor=actor or team.administrator, release=options.pop("release", release), upload=io.BytesIO(content),
+            filename=filename, family=options.pop("family", "wild"), wake_worker=False, **options,
         )  # fmt: skip
         if run:
             jobs.run(file.job_id)

@@ -21,13 +21,6 @@ from tests.factories import give_role
 from tests.racing import race
 
 
-@pytest.fixture
-def client(team):
-    client = Client()
-    client.force_login(team.administrator)
-    return client
-
-
 def test_a_file_becomes_runs_with_predictions_scores_and_figures(release, predictions_of, score):
     lines = predictions_of("good") + predictions_of("poor", wrong=("weather-1",))
     file = score([*lines, lines[0], prediction("nobody", 0, []), b"{"])
