@@ -36,7 +36,9 @@ def score_board_share(request: PageRequest, public_id: str) -> HttpResponse:
 def shared_scores(request: HttpRequest, token: str) -> HttpResponse:
     """Show a public leaderboard: figures only, no answers and no references."""
     release = sharing.load_shared(token)
-    context = {"release": release, "name": release.project.name} | board_context(request, release)
+    # What a project has spent is its own matter.
+    shown = board_context(request, release) | {"used": False, "priced": False}
+    context = {"release": release, "name": release.project.name} | shown
     return _public(render(request, "benchmark/shared_scores.html", context))
 
 
