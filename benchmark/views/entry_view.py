@@ -1,12 +1,15 @@
 """One scored entry for its page: what the model said, what the reference is, and what decided the score."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmark.core.scoring.legal import possible_steps
+from benchmark.core.scoring.predictions import NotAPrediction, read_rounds
+from benchmark.core.scoring.references import ReferenceTask, UnusableReference
 from benchmark.models import Score
 from benchmark.views.score_words import shown_json
 
@@ -42,7 +45,8 @@ class EntryView:
     facts: list[tuple[str, str]] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
     reference: list[Said] = field(default_factory=list)
-    constraints: list[tuple[str, str, str, str]] = field(default_factory=list)
+    #: Category, text, the rounds in which it was violated, and its state as published and strictly.
+    constraints: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     more: int = 0
     detail: str = ""
 
@@ -87,19 +91,38 @@ def _multi_turn(family: str, detail: Mapping[str, Any], content: Any, document: 
     task = document["tasks"][detail["task"]] if document and detail["task"] < len(document["tasks"]) else None
     rounds = content or []
     wrong_step = checked["step"] + 1 if checked else None
+    possible = _possible(task, rounds) if task else []
     return EntryView(
         task=task["user_message"] if task else "",
         verdicts=verdicts,
         reasons=reasons,
         facts=facts,
-        said=[_round(number, one, wrong=number == wrong_step) for number, one in enumerate(rounds[:MAX_SHOWN], 1)],
+        said=[
+            _round(number, one, wrong=number == wrong_step, possible=possible[number - 1 : number])
+            for number, one in enumerate(rounds[:MAX_SHOWN], 1)
+        ],
         reference=[_step(step) for step in task["steps"]] if task else [],
         more=max(0, len(rounds) - MAX_SHOWN),
         detail=shown_json(detail),
     )
 
 
-def _round(number: int, one: Mapping[str, Any], *, wrong: bool) -> Said:
+def _possible(task: Mapping[str, Any], rounds: Any) -> list[str]:
+    """Return, for each round up to the first deviation, the steps of the reference that could come in it."""
+    try:
+        found = possible_steps(ReferenceTask(task, ""), read_rounds(rounds))
+    except (UnusableReference, NotAPrediction):
+        return []
+    steps = task["steps"]
+    return [", ".join(_name(steps[place]) for place in places) for places in found]
+
+
+def _name(step: Mapping[str, Any]) -> str:
+    words = {"clarification": _("question"), "answer": _("answer")}
+    return f"{step['id']} {words.get(step['type']) or step['name']}"
+
+
+def _round(number: int, one: Mapping[str, Any], *, wrong: bool, possible: Sequence[str]) -> Said:
     calls = tuple((call["name"], call["arguments"]) for call in one["calls"])
     notes = (_("The calls could not be read."),) if one["error"] == "malformed_calls" else ()
     if one["error"] == "request_failed":
@@ -107,7 +130,9 @@ def _round(number: int, one: Mapping[str, Any], *, wrong: bool) -> Said:
     if wrong:
         notes = (*notes, _("The first wrong argument is here."))
     head = _("Round %(number)s") % {"number": number}
-    return Said(head, one["content"] or "", calls, notes, "bad" if notes else "")
+    tone = "bad" if notes else ""
+    notes = (*(_("Possible here: %(steps)s") % {"steps": steps} for steps in possible if steps), *notes)
+    return Said(head, one["content"] or "", calls, notes, tone)
 
 
 def _step(step: Mapping[str, Any]) -> Said:
@@ -138,7 +163,7 @@ def _cctu(detail: Mapping[str, Any], content: Any, document: Mapping[str, Any] |
     texts = [one["text"] or "" for one in document["constraints"]] if document else []
     constraints = [
         (one["category"], texts[place] if (place := one.get("index", -1)) in range(len(texts)) else "",
-         one["status"], one["strict"])
+         ", ".join(map(str, one["rounds"])), one["status"], one["strict"])
         for one in (*detail["constraints"], *detail["toolset"])
     ]  # fmt: skip
     messages = content or []

@@ -28,6 +28,7 @@ from benchmark.views.entry_view import present_entry
 from benchmark.views.forms import PredictionForm
 from benchmark.views.paging import page_of, watches
 from benchmark.views.score_words import p_words, show, title
+from benchmark.views.space_view import show_space
 
 PAGE = 50
 #: Files of predictions that a leaderboard lists.
@@ -213,6 +214,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "run": run,
         "heads": [(title(*column), show(_figures(score_set).get(column))) for column in boards.COLUMNS[run.family]],
         "slices": _slices(score_set),
+        "space": show_space(summary["space"]) if summary.get("space", {}).get("tasks") else None,
         "errors": [
             (name, count, f"?{urlencode({'outcome': 'wrong', 'error': name})}")
             for name, count in errors.items()

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from annotator.core.graph import Matcher
+from annotator.core.graph.dag import positions
+from annotator.core.graph.enumeration import ready_mask
 from annotator.core.graph.matching import Deviation, MatchState
 from annotator.core.schema import SchemaProblem
 from benchmark.core.scoring.predictions import EMPTY, PredictedCall, Round
@@ -61,6 +63,28 @@ def follow_strictly(task: ReferenceTask, rounds: Sequence[Round]) -> bool:
     except (SchemaProblem, RecursionError):
         # A value that no reference can have.
         return False
+
+
+def possible_steps(task: ReferenceTask, rounds: Sequence[Round]) -> list[tuple[int, ...]]:
+    """Return, for each round up to the first that fits no path, the positions of the steps that could come in it.
+
+    Calls fit by their names, whatever their arguments. Raises UnusableReference.
+    """
+    matcher, state, found = task.matcher, task.matcher.start(), []
+    for one in rounds:
+        ready = 0
+        for done in state.possible:
+            ready |= ready_mask(task.graph, done)
+        found.append(tuple(positions(ready)))
+        if one.is_text:
+            asked = matcher.step(state, [QUESTION])
+            state = asked if asked.deviation is None else matcher.step(state, [FINAL])
+        else:
+            calls = () if one.error else one.calls
+            state = matcher.step(state, [{"name": call.name, "same": lambda due: True} for call in calls])
+        if state.deviation is not None:
+            break
+    return found
 
 
 def _with_value(call: PredictedCall) -> dict[str, Any]:

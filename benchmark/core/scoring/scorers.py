@@ -17,6 +17,7 @@ from benchmark.core.scoring.cctu_cases import ReferenceCase
 from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json
 from benchmark.core.scoring.published_results import read_predictions
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
+from benchmark.core.scoring.space import space_of
 from benchmark.core.scoring.statistics import add_up, over_attempts, share
 from benchmark.core.scoring.transcripts import NotATranscript, Transcript, read_transcript
 from benchmark.core.scoring.verdicts import Verdicts
@@ -228,6 +229,10 @@ class MultiTurnScorer(Scorer):
             one["doubled"] = sorted([dialogue, index] for dialogue, index in self._doubled[run])
             if figures:
                 one["figures"] = [figure_json(*figure) for figure in self._figures(scores)]
+                one["space"] = space_of(
+                    (score.dialogue.policies[: score.index + 1], score.task.information, score.right)
+                    for score in scores
+                )
             found["runs"][run] = one
         if self.family != "wild":
             found["pairs"] = self._pairs()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotator.core.graph.dag import positions
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
-from benchmark.core.scoring.legal import follow, follow_strictly
+from benchmark.core.scoring.legal import follow, follow_strictly, possible_steps
 from benchmark.core.scoring.predictions import PredictedCall, Round
 from benchmark.core.scoring.references import UnusableReference
 from benchmark.core.scoring.walk import walk
@@ -163,3 +163,14 @@ def test_the_walk_agrees_with_the_list_of_all_paths(case):
     nodes, rounds = case
     task = task_of(*nodes)
     assert outcome(task, *rounds) == naive(task, rounds)
+
+
+def test_what_could_come_in_each_round():
+    # Two independent calls, then a third, then the answer: in any order, one by one or together.
+    task = reference().tasks[1]
+    one_by_one = [calls(call("find", q="b")), calls(call("find", q="?")), calls("send"), said("Done.")]
+    assert possible_steps(task, one_by_one) == [(0, 1), (0, 1), (2,), (3,)]
+    assert possible_steps(task, [calls("find", "find"), calls("send")]) == [(0, 1), (2,)]
+    # Up to the round that fits no path.
+    assert possible_steps(task, [calls("find"), calls("send"), said("Done.")]) == [(0, 1), (0, 1)]
+    assert possible_steps(reference().tasks[2], [said("Which?"), calls("read"), said("Done.")]) == [(0,), (1,), (2,)]
