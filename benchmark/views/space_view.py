@@ -34,7 +34,7 @@ def show_space(space: Mapping[str, Any]) -> dict[str, Any]:
     blocks, height, seen = pyramid(space)
     return {
         "places": places, "heat": heat, "blocks": blocks, "height": height, "seen": seen,
-        "sequences": sequence_rows(space),
+        "sequences": sequence_rows(space), "order": ", ".join(names(one) for one in every_sequence(1)),
     }  # fmt: skip
 
 
