@@ -19,7 +19,7 @@ from benchmark.core.inference.asking import Ask, Conversation, Unit, as_tools, t
 from benchmark.core.scoring import c3
 from benchmark.core.scoring.legal import follow
 from benchmark.core.scoring.predictions import PredictedCall, Round, rounds_json
-from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask
+from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask, UnusableReference
 from benchmark.core.scoring.transcripts import calls_of, text_of
 from benchmark.core.scoring.walk import walk
 
@@ -85,9 +85,15 @@ def _round(message: Mapping[str, Any] | None) -> Round:
 
 
 def _goes_on(task: ReferenceTask, rounds: Sequence[Round]) -> bool:
-    """Return whether something follows after these rounds, on a published path or, by tool names, on a legal one."""
-    legal = follow(task, rounds, lambda call, due: True)
-    return max(walk(task, rounds).rounds, legal.rounds) > len(rounds)
+    """Return whether something follows after these rounds, on a published path or, by tool names, on a legal one.
+
+    Nothing follows on a reference that can't be followed; the scorer says why.
+    """
+    try:
+        legal = follow(task, rounds, lambda call, due: True)
+        return max(walk(task, rounds).rounds, legal.rounds) > len(rounds)
+    except UnusableReference:
+        return False
 
 
 class _Served:

@@ -73,19 +73,25 @@ class _Backend(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        address = host
-        if not self._is_allowed(host):
+        if self._is_allowed(host):
+            found = [host]
+        else:
             try:
-                found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+                known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             except (OSError, UnicodeError) as error:
                 raise httpcore2.ConnectError(str(error)) from error
-            refused = [one for one in found if not is_public(str(one))]
-            if refused or not found:
+            # Only checked addresses, so that the name is not resolved again.
+            found = list(dict.fromkeys(str(info[4][0]) for info in known))
+            if not all(map(is_public, found)):
                 raise AddressRefused(host)
-            # The checked address, so that the name is not resolved again.
-            address = str(found[0])
-        stream = super().connect_tcp(address, port, _left(timeout), local_address, socket_options)
-        return _Stream(stream)
+        failed: Exception = httpcore2.ConnectError(f"no address of {host}")
+        for address in found:
+            try:
+                return _Stream(super().connect_tcp(address, port, _left(timeout), local_address, socket_options))
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                # A name can have addresses that can't be reached from here, such as those of IPv6.
+                failed = error
+        raise failed
 
 
 def is_public(address: str) -> bool:

@@ -80,12 +80,13 @@ def load_overseen(*, actor: User, project: Project, public_id: str) -> Release:
 
 def current_sets(release: Release) -> QuerySet[ScoreSet]:
     """Return the newest scores of each complete run of a release."""
+    return newest_sets().filter(run__release=release).select_related("run")
+
+
+def newest_sets() -> QuerySet[ScoreSet]:
+    """Return the newest scores of every complete run, without what may be large."""
     newest = ScoreSet.objects.filter(run=OuterRef("run")).order_by("-version").values("pk")[:1]
-    return (
-        ScoreSet.objects.filter(run__release=release, run__complete=True, pk=Subquery(newest))
-        .select_related("run")
-        .defer("summary")
-    )
+    return ScoreSet.objects.filter(run__complete=True, pk=Subquery(newest)).defer("summary")
 
 
 def leaderboard(release: Release, query: Mapping[str, Any]) -> Board:
@@ -194,11 +195,10 @@ def over_releases(run: Run) -> list[tuple[ScoreSet, Figure | None]]:
     """Return what the model earned on each release of the project, oldest release first: the figure that leads the
     leaderboard. Runs with another language or history are others.
     """
-    newest = ScoreSet.objects.filter(run=OuterRef("run")).order_by("-version").values("pk")[:1]
     sets = list(
-        ScoreSet.objects.filter(
-            run__release__project=run.release.project_id, run__complete=True, run__model=run.model,
-            run__family=run.family, run__language=run.language, run__history=run.history, pk=Subquery(newest),
+        newest_sets().filter(
+            run__release__project=run.release.project_id, run__model=run.model, run__family=run.family,
+            run__language=run.language, run__history=run.history,
         )
         .select_related("run__release").defer("summary", "run__release__frozen")
         .order_by("run__release_id", "run__attempt")[:_RELEASES]

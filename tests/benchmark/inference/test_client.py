@@ -1,6 +1,7 @@
 """Requests to endpoints that answer well, badly, or never."""
 
 import json
+import socket
 import threading
 import time
 
@@ -190,6 +191,32 @@ def test_a_server_connects_only_where_it_may():
         ask(lambda body: said(""), is_allowed=lambda host: False)
     answered, _ = ask(lambda body: said("Yes."), is_allowed=lambda host: host == "127.0.0.1")
     assert answered.message["content"] == "Yes."
+
+
+def test_every_address_of_a_name_is_tried_and_each_must_be_public(monkeypatch):
+    """The first address can't be reached; the second is this machine, which counts as public here."""
+    monkeypatch.setattr(guarded_http, "is_public", lambda address: address.startswith("127."))
+    resolved = ["127.0.0.2", "127.0.0.1"]
+    resolve = socket.getaddrinfo
+
+    def look_up(host, port, *arguments, **more):
+        if host != "models.example":
+            return resolve(host, port, *arguments, **more)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in resolved]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    monkeypatch.setattr(clients, "GIVE_UP", 5.0)
+    with serving(lambda body: said("Yes.")) as server:
+        url = f"http://models.example:{server.server_address[1]}/v1"
+        for known in (True, False):
+            client = ChatClient(url, KEY, "m", Options(), is_allowed=lambda host: False)
+            if known:
+                assert client.ask(ASK, "1").message["content"] == "Yes."
+            else:
+                with pytest.raises(Halted, match="not public"):
+                    client.ask(ASK, "1")
+            client.close()
+            resolved.append("10.0.0.1")
 
 
 @pytest.mark.parametrize(

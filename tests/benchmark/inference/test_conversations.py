@@ -103,6 +103,13 @@ def test_a_task_ends_with_the_first_reply_that_no_path_has(message, error):
     assert record["rounds"][-1]["error"] == error
 
 
+def test_a_reference_that_can_t_be_followed_ends_its_conversation():
+    # So many questions in any order have too many paths.
+    nodes = [("Clarify", [*[node("ask") for _ in range(20)], node("answer", *range(20))])]
+    asked, record = talk(of_task(0, nodes=nodes)[0], said("Which?"))
+    assert len(asked) == len(record["rounds"]) == 1
+
+
 def test_ids_of_calls_are_unique_and_thoughts_are_left_out():
     taken = {"a"}
     message = called("find", "find", "find", "find")

@@ -7,6 +7,8 @@ from decimal import Decimal
 
 import pytest
 from django.db import connections
+from django.test import Client
+from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Job, JobState
@@ -259,7 +261,19 @@ def test_a_key_appears_nowhere(team, start, caplog):
     assert "Bad key [key]" in str(inference.job.error)
     assert Endpoint.objects.get().key not in ("", KEY)
     seen = [caplog.text, str(list(Event.objects.values())), str(list(Job.objects.values()))]
-    assert not any(KEY in text for text in seen)
+    slug, release = team.project.slug, inference.release.public_id
+    client = Client()
+    client.force_login(team.administrator)
+    for page in (
+        reverse("endpoint-list", args=[slug]), reverse("inference-start", args=[slug, release]),
+        reverse("inference", args=[slug, inference.public_id]), reverse("score-board", args=[slug, release]),
+        reverse("score-board-file", args=[slug, release, "json"]), reverse("job-list", args=[slug]),
+    ):  # fmt: skip
+        response = client.get(page)
+        assert response.status_code == 200
+        seen.append(response.content.decode())
+    stored = Endpoint.objects.get().key
+    assert not any(secret in text for text in seen for secret in (KEY, stored))
 
 
 @pytest.mark.postgres
