@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from benchmark.views import composites, imports, inference, jobs, plays, releases, runs, shared_scores, suspects
+from benchmark.views import (
+    baselines,
+    composites,
+    imports,
+    inference,
+    jobs,
+    plays,
+    releases,
+    runs,
+    shared_scores,
+    suspects,
+)
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
 _RUN = "p/<slug:slug>/runs/<str:public_id>/"
@@ -36,5 +47,7 @@ urlpatterns = [
     path("p/<slug:slug>/endpoints/<str:public_id>/", inference.endpoint_change, name="endpoint-change"),
     path(_RELEASE + "run-model/", inference.inference_start, name="inference-start"),
     path("p/<slug:slug>/inferences/<str:public_id>/", inference.inference_detail, name="inference"),
+    path(_RELEASE + "baseline/", baselines.baseline_start, name="baseline-start"),
+    path("p/<slug:slug>/baselines/<str:public_id>/", baselines.baseline, name="baseline"),
     path("p/<slug:slug>/jobs/", jobs.job_list, name="job-list"),
 ]

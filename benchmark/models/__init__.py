@@ -1,11 +1,14 @@
 """Tables of imports, releases and runs of models."""
 
 from benchmark.models.inference import (
+    BaselineEntry,
+    BaselineState,
     Endpoint,
     Inference,
     InferenceAnswer,
     InferenceReply,
 )
+from benchmark.models.modes import HISTORIES, THINKING, TOOL_MODES, Mode
 from benchmark.models.releases import (
     ImportBatch,
     ImportNote,

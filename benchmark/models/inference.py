@@ -6,10 +6,12 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
-from annotator.models import Job, Project, User
+from annotator.models import Job, JobState, Project, User
 from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
+from benchmark.models.modes import HasMode
 from benchmark.models.releases import Release
 from benchmark.models.runs import PredictionFile
 
@@ -47,8 +49,8 @@ class InferenceQuerySet(models.QuerySet["Inference"]):
         return self.filter(release__project__in=Project.objects.administered_by(user))
 
 
-class Inference(models.Model):
-    """One model asked about all entries of a release. ``job``: the latest job that works on it.
+class Inference(HasMode):
+    """One model, or one person, asked about all entries of a release. ``job``: the latest job that works on it.
 
     Its answers become a file of predictions when all are there. Prices are for a million tokens.
     """
@@ -56,15 +58,16 @@ class Inference(models.Model):
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="inferences")
     release_sha256 = models.CharField(max_length=64)
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, related_name="inferences")
+    #: Where the model is; None if a person answers.
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, null=True, related_name="inferences")
+    #: Who answers, for a human baseline.
+    person = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="baselines")
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="inference")
     requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     #: The model's name at the endpoint, and on the leaderboard.
     model = models.CharField(max_length=120)
     name = models.CharField(max_length=120)
     family = models.CharField(max_length=8)
-    history = models.CharField(max_length=8, default="calls")
-    language = models.CharField(max_length=2, blank=True)
     #: ``benchmark.services.inference.settings.Settings``.
     settings = models.JSONField(default=dict)
     input_price = models.DecimalField(max_digits=9, decimal_places=4, default=Decimal(0))
@@ -90,7 +93,12 @@ class Inference(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["release", "-id"], name="inference_by_release")]
-        constraints = [models.CheckConstraint(condition=Q(done__lte=F("total")), name="inference_done_of_total")]
+        constraints = [
+            models.CheckConstraint(condition=Q(done__lte=F("total")), name="inference_done_of_total"),
+            models.CheckConstraint(
+                condition=Q(endpoint__isnull=False) ^ Q(person__isnull=False), name="inference_asks_model_or_person"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -98,6 +106,11 @@ class Inference(models.Model):
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is a person's turn."""
+        return self.person_id is not None and self.job.state == JobState.DONE and self.done < self.total
 
     @property
     def priced(self) -> bool:
@@ -143,6 +156,42 @@ class InferenceAnswer(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["inference", "unit"], name="inference_answer_once")]
+
+    def __str__(self) -> str:
+        return self.unit
+
+
+class BaselineState(models.TextChoices):
+    """Who acts next in a conversation with a person."""
+
+    DUE = "due", _("to answer")
+    SENT = "sent", _("being processed")
+    ENDED = "ended", _("answered")
+
+
+class BaselineEntry(models.Model):
+    """One conversation with a person: what is asked now, and the number (from 0) of the reply to it."""
+
+    inference = models.ForeignKey(Inference, on_delete=models.PROTECT, related_name="entries")
+    unit = models.CharField(max_length=260)
+    #: The order in which the entries are answered, from 1.
+    place = models.PositiveIntegerField()
+    state = models.CharField(max_length=5, choices=BaselineState.choices, default=BaselineState.DUE)
+    number = models.PositiveIntegerField(default=0)
+    #: The latest job that processed a reply.
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, null=True, related_name="baseline_entry")
+    #: ``{"messages", "tools"}``; null when the conversation has ended. Last, because it may be large.
+    ask: Any = ExactJSONField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["inference", "unit"], name="baseline_entry_once"),
+            models.UniqueConstraint(fields=["inference", "place"], name="baseline_place_once"),
+            models.CheckConstraint(
+                condition=Q(state="ended") ^ Q(ask__isnull=False), name="baseline_entry_asks_until_it_ends"
+            ),
+        ]
+        indexes = [models.Index(fields=["inference", "state", "place"], name="baseline_by_state")]
 
     def __str__(self) -> str:
         return self.unit

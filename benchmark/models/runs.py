@@ -10,10 +10,11 @@ from django.utils import timezone
 from annotator.models import Job, Project, User
 from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
+from benchmark.models.modes import HasMode
 from benchmark.models.releases import Release, ReleaseItem
 
 
-class PredictionFile(models.Model):
+class PredictionFile(HasMode):
     """One uploaded file of predictions for a release. Its job scores them, and has the state and the progress."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -29,8 +30,8 @@ class PredictionFile(models.Model):
     #: The run of records that name none; blank for the file's name.
     model = models.CharField(max_length=120, blank=True)
     provider = models.CharField(max_length=120, blank=True)
-    history = models.CharField(max_length=8, default="calls")
-    language = models.CharField(max_length=2, blank=True)
+    #: Whether thoughts are left out of the answers.
+    strip_thinking = models.BooleanField(default=False)
     entries = models.PositiveIntegerField(default=0)
     missing = models.PositiveIntegerField(default=0)
     foreign = models.PositiveIntegerField(default=0)
@@ -53,7 +54,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(complete=True, release__project__in=Project.objects.overseen_by(user))
 
 
-class Run(models.Model):
+class Run(HasMode):
     """One run of a model over a release: ``release_sha256`` pins its bytes."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
@@ -64,9 +65,6 @@ class Run(models.Model):
     model = models.CharField(max_length=120)
     provider = models.CharField(max_length=120, blank=True)
     family = models.CharField(max_length=8)
-    language = models.CharField(max_length=2, blank=True)
-    #: Whether the model saw the calls of earlier tasks, or only the answers.
-    history = models.CharField(max_length=8, default="calls")
     #: Counts the runs of the same model in the same way, from 1.
     attempt = models.PositiveIntegerField(default=1)
     settings = models.JSONField(default=dict)
@@ -83,7 +81,8 @@ class Run(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["release", "model", "language", "history", "attempt"], name="run_attempt_once"
+                fields=["release", "model", "language", "history", "tool_mode", "thinking", "attempt"],
+                name="run_attempt_once",
             ),
         ]
         indexes = [models.Index(fields=["release", "complete", "id"], name="run_by_release")]

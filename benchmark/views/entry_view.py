@@ -177,14 +177,15 @@ def _cctu(detail: Mapping[str, Any], content: Any, document: Mapping[str, Any] |
         facts=[
             (_("Rounds"), str(detail["rounds"])), (_("Calls"), str(detail["calls"])), (_("Ending"), detail["ending"]),
         ],
-        said=[_message(number, one) for number, one in enumerate(messages[:MAX_SHOWN], 1)],
+        said=[message_view(number, one) for number, one in enumerate(messages[:MAX_SHOWN], 1)],
         constraints=constraints,
         more=max(0, len(messages) - MAX_SHOWN),
         detail=shown_json(detail),
     )  # fmt: skip
 
 
-def _message(number: int, one: Mapping[str, Any]) -> Said:
+def message_view(number: int, one: Mapping[str, Any]) -> Said:
+    """Return a message of the chat API for a page."""
     content = one.get("content")
     text = content if isinstance(content, str) else "" if content is None else shown_json(content)
     calls = []

@@ -1,13 +1,11 @@
 """Forms of imports, releases and predictions."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.formats import FORMATS
+from benchmark.views.mode_forms import ModeForm
 
 FORMAT_TITLES = {
     "wild": _("wild: WildToolBench sessions"),
@@ -97,13 +95,15 @@ class ReleaseForm(forms.Form):
     )
 
 
-class PredictionForm(forms.Form):
+class PredictionForm(ModeForm):
     file = forms.FileField(
         label=_("Predictions"),
-        help_text=_("JSON lines (.jsonl, .jsonl.gz): neutral, or the published code’s result file."),
+        help_text=_(
+            "JSON lines (.jsonl, .jsonl.gz): neutral, the published code’s result file, or messages of the OpenAI chat "
+            "API; or a log of Inspect AI (.eval, .json)."
+        ),
         allow_empty_file=True,
     )
-    family = forms.ChoiceField(label=_("Score as"))
     model = forms.CharField(
         max_length=120,
         required=False,
@@ -111,18 +111,10 @@ class PredictionForm(forms.Form):
         help_text=_("The run of records that name none. Blank: the name of the file."),
     )
     provider = forms.CharField(max_length=120, required=False, label=_("Provider"))
-    history = forms.ChoiceField(
-        label=_("Earlier tasks were shown"),
-        choices=[("calls", _("with their calls")), ("answers", _("with answers only"))],
-    )
-    language = forms.ChoiceField(
-        required=False, label=_("Language"), choices=[("", _("English, or the only one")), ("en", "en"), ("zh", "zh")]
+    strip_thinking = forms.BooleanField(
+        required=False,
+        label=_("Leave out <think>…</think>"),
+        help_text=_("Thoughts in the answers are not scored."),
     )
 
-    def __init__(self, *args: Any, families: Sequence[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["family"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
-        field.choices = [(family, family) for family in families]
-        if not set(families) & {"wild", "c3", "mmtb"}:
-            del self.fields["history"], self.fields["language"]
+    field_order = ("file", "family", "model", "provider")

@@ -81,12 +81,12 @@ def inference_start(request: PageRequest, public_id: str) -> HttpResponse:
     form = InferenceForm(posted(request), families=families_of(release), endpoints=known)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        given = {name: data[name] for name in ("model", "name", "family", "history", "language") if name in data}
+        given = {name: data[name] for name in ("model", "name", "family")}
         prices = {name: data[name] for name in ("input_price", "output_price") if data[name] is not None}
         try:
             inference = requests.start_inference(
                 actor=request.user, release=release, endpoint=data["endpoint"], options=form.options,
-                budget=form.budget, **given, **prices,
+                mode=form.mode, budget=form.budget, **given, **prices,
             )  # fmt: skip
         except DomainError as refusal:
             form.add_error(None, refusal.sentence)
@@ -122,9 +122,10 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
         else:
             return redirect("inference", slug=project.slug, public_id=public_id)
     jobs = [inference.job, *([inference.predictions.job] if inference.predictions else [])]
-    ended = all(job.ended for job in jobs)
+    ended = all(job.ended for job in jobs) and not inference.waits
     context = {
         "project": project, "inference": inference, "jobs": jobs, "ended": ended, "figures": _figures(inference),
+        "waits": inference.waits,
     }  # fmt: skip
     if watches(request, "inference-state"):
         if ended:
@@ -134,7 +135,7 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "form": form,
         "runs": inference.predictions.runs.filter(complete=True) if inference.predictions else (),
         "refused": inference.replies.filter(message=None).order_by("pk")[:REFUSED] if inference.refused else (),
-        "settings": describe_options(Options.of(inference.settings), inference.family),
+        "settings": describe_options(Options.of(inference.settings), inference.family, model=inference.person is None),
         "trail": release_trail(request, inference.release, (inference.name, "")),
     }
     return render(request, "benchmark/inference.html", context | more, status=422 if form.errors else 200)
@@ -142,6 +143,11 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
 
 def _figures(inference: Inference) -> list[tuple[str, str]]:
     """Return what has been asked and used so far."""
+    if inference.person is not None:
+        return [
+            (_("Entries answered"), f"{inference.done:,} / {inference.total:,}"),
+            (_("Replies"), f"{inference.requests:,}"),
+        ]
     figures = [
         (_("Replies"), f"{inference.requests:,}"),
         (_("Requests refused"), f"{inference.refused:,}"),

@@ -8,22 +8,27 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.exact_json import dumps, loads
+from annotator.models import User
 from benchmark.models import Endpoint
 from benchmark.services.inference.endpoints import MAX_KEY
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import Budget
+from benchmark.views.mode_forms import TASKS, ModeForm
 
 #: Characters of extra parameters.
 _MAX_EXTRA = 4_000
 _MOST = 2**31 - 1
 _MOST_TOKENS = 10**15
-_TASKS = frozenset(("wild", "c3", "mmtb"))
 #: Fields that only some families have.
 _OF_FAMILIES: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
-    (_TASKS, ("history", "language")),
+    (TASKS, ("history", "language")),
     (frozenset(("cctu",)), ("attempts",)),
     (frozenset(("async",)), ("delays", "delay_seed")),
 )
+
+
+#: Options that say which entries are asked; the others are a model's.
+_OF_ENTRIES = ("attempts", "delays", "delay_seed", "limit")
 
 
 class EndpointForm(forms.Form):
@@ -64,28 +69,9 @@ class BudgetForm(forms.Form):
         return Budget(self.cleaned_data["token_budget"], self.cleaned_data["cost_budget"])
 
 
-class InferenceForm(BudgetForm):
-    endpoint = forms.ModelChoiceField(
-        queryset=Endpoint.objects.none(), to_field_name="public_id", label=_("Endpoint"), empty_label=None
-    )
-    model = forms.CharField(max_length=120, label=_("Model"), help_text=_("Its name at the endpoint."))
-    name = forms.CharField(
-        max_length=120,
-        required=False,
-        label=_("Name of the run"),
-        help_text=_("On the leaderboard. Blank: the model’s name."),
-    )
-    family = forms.ChoiceField(label=_("Score as"))
-    history = forms.ChoiceField(
-        label=_("Earlier tasks are shown"),
-        choices=[("calls", _("with their calls")), ("answers", _("with answers only"))],
-    )
-    language = forms.ChoiceField(
-        required=False, label=_("Language"), choices=[("", _("English, or the only one")), ("en", "en"), ("zh", "zh")]
-    )
-    attempts = forms.IntegerField(
-        min_value=1, max_value=100, initial=1, label=_("Attempts"), help_text=_("At each case.")
-    )
+class EntriesForm(ModeForm):
+    """The entries that are asked, and how."""
+
     delays = forms.CharField(
         max_length=100,
         initial="1",
@@ -101,6 +87,60 @@ class InferenceForm(BudgetForm):
         max_value=_MOST,
         label=_("Only the first"),
         help_text=_("So many dialogues, cases or composites, to try it out. Blank: all."),
+    )
+
+    def __init__(self, *args: Any, families: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, families=families, **kwargs)
+        for name in _absent(families):
+            self.fields.pop(name, None)
+
+    def options_given(self, *names: str) -> dict[str, Any]:
+        """The options of a valid form, with those of other names."""
+        data = self.cleaned_data
+        given = {name: data[name] for name in (*names, "limit", "delay_seed") if name in data}
+        if "delays" in data:
+            given["delays"] = tuple(one.strip() for one in data["delays"].split(",") if one.strip())
+        return given
+
+
+class BaselineForm(EntriesForm):
+    person = forms.ModelChoiceField(
+        queryset=User.objects.none(),
+        to_field_name="public_id",
+        label=_("Person"),
+        help_text=_("Sees what a model sees: also the reference of the earlier tasks of a dialogue."),
+        empty_label=None,
+    )
+    name = forms.CharField(
+        max_length=120,
+        required=False,
+        label=_("Name of the run"),
+        help_text=_("On the leaderboard. Blank: Human baseline."),
+    )
+    field_order = ("person", "name", "family", "history", "language", "delays", "delay_seed", "limit")
+
+    def __init__(self, *args: Any, people: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        person = self.fields["person"]
+        assert isinstance(person, forms.ModelChoiceField)  # noqa: S101 - declared above
+        person.queryset = people
+        for name in ("tool_mode", "thinking"):
+            self.fields.pop(name, None)
+
+
+class InferenceForm(EntriesForm, BudgetForm):
+    endpoint = forms.ModelChoiceField(
+        queryset=Endpoint.objects.none(), to_field_name="public_id", label=_("Endpoint"), empty_label=None
+    )
+    model = forms.CharField(max_length=120, label=_("Model"), help_text=_("Its name at the endpoint."))
+    name = forms.CharField(
+        max_length=120,
+        required=False,
+        label=_("Name of the run"),
+        help_text=_("On the leaderboard. Blank: the model’s name."),
+    )
+    attempts = forms.IntegerField(
+        min_value=1, max_value=100, initial=1, label=_("Attempts"), help_text=_("At each case.")
     )
     temperature = forms.FloatField(required=False, min_value=0, max_value=10, label=_("Temperature"))
     seed = forms.IntegerField(required=False, min_value=0, max_value=_MOST, label=_("Seed"))
@@ -143,8 +183,11 @@ class InferenceForm(BudgetForm):
     #: The form's parts: heading and fields.
     PARTS = (
         (_("Model"), ("endpoint", "model", "name")),
-        (_("What is asked"), ("family", "history", "language", "attempts", "delays", "delay_seed", "limit")),
-        (_("Sampling"), ("temperature", "seed", "max_tokens", "extra", "strip_thinking", "stream")),
+        (
+            _("What is asked"),
+            ("family", "history", "language", "tool_mode", *_OF_ENTRIES),
+        ),
+        (_("Sampling"), ("temperature", "seed", "max_tokens", "thinking", "extra", "strip_thinking", "stream")),
         (
             _("Speed and cost"),
             ("concurrency", "per_minute", "timeout", "input_price", "output_price", "token_budget", "cost_budget"),
@@ -152,14 +195,10 @@ class InferenceForm(BudgetForm):
     )
 
     def __init__(self, *args: Any, families: Sequence[str], endpoints: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        family, endpoint = self.fields["family"], self.fields["endpoint"]
-        assert isinstance(family, forms.ChoiceField)  # noqa: S101 - declared above
+        super().__init__(*args, families=families, **kwargs)
+        endpoint = self.fields["endpoint"]
         assert isinstance(endpoint, forms.ModelChoiceField)  # noqa: S101 - declared above
-        family.choices = [(one, one) for one in families]
         endpoint.queryset = endpoints
-        for name in _absent(families):
-            del self.fields[name]
 
     @property
     def parts(self) -> list[tuple[Any, list[Any]]]:
@@ -181,13 +220,9 @@ class InferenceForm(BudgetForm):
     @property
     def options(self) -> Options:
         """The options of a valid form."""
-        data = self.cleaned_data
-        names = ("temperature", "seed", "max_tokens", "extra", "stream", "strip_thinking", "limit", "concurrency",
-                 "per_minute", "timeout", "attempts", "delay_seed")  # fmt: skip
-        given = {name: data[name] for name in names if name in data}
-        if "delays" in data:
-            given["delays"] = tuple(one.strip() for one in data["delays"].split(",") if one.strip())
-        return Options(**given)
+        names = ("temperature", "seed", "max_tokens", "extra", "stream", "strip_thinking", "concurrency", "per_minute",
+                 "timeout", "attempts")  # fmt: skip
+        return Options(**self.options_given(*names))
 
 
 def _absent(families: Sequence[str]) -> list[str]:
@@ -195,12 +230,12 @@ def _absent(families: Sequence[str]) -> list[str]:
     return [name for wanted, names in _OF_FAMILIES if not wanted & set(families) for name in names]
 
 
-def describe_options(options: Options, family: str) -> list[tuple[Any, Any]]:
-    """Return the options that were given, as label and value."""
+def describe_options(options: Options, family: str, *, model: bool = True) -> list[tuple[Any, Any]]:
+    """Return the options that were given, as label and value. ``model``: with those that only models have."""
     absent = _absent([family])
     found = []
     for name, value in options.as_json().items():
-        if name not in absent and value not in (None, {}, False):
+        if name not in absent and (model or name in _OF_ENTRIES) and value not in (None, {}, False):
             if value is True:
                 value = _("yes")
             elif isinstance(value, list):

@@ -15,6 +15,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import Release
+from benchmark.services.inference.baselines import list_open
 from benchmark.services.releases import requests
 from benchmark.views.forms import ReleaseForm
 from benchmark.views.paging import page_of, watches
@@ -45,6 +46,7 @@ def release_list(request: PageRequest) -> HttpResponse:
         "form": form,
         "page": page,
         "is_admin": is_admin,
+        "baselines": list_open(person=request.user, project=project),
         "oversees": requests.oversees(actor=request.user, project=project),
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Releases"), "")],
     }

@@ -49,12 +49,13 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
-            data = dict(form.cleaned_data)
-            file = data.pop("file")
+            data = form.cleaned_data
+            given = {name: data[name] for name in ("family", "model", "provider", "strip_thinking")}
             try:
                 stored = uploads.start_scoring(
-                    actor=request.user, release=release, upload=file, filename=file.name, **data
-                )
+                    actor=request.user, release=release, upload=data["file"], filename=data["file"].name,
+                    mode=form.mode, **given,
+                )  # fmt: skip
             except DomainError as refusal:
                 form.add_error("file", refusal.sentence)
             else:
@@ -102,8 +103,8 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     board = boards.leaderboard(release, request.GET)
     heads = [title(*column) for column in board.columns]
     rows = [
-        (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.score_set.entries,
-         row.run.tokens, None if row.run.cost is None else float(row.run.cost),
+        (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.run.tool_mode,
+         row.run.thinking, row.score_set.entries, row.run.tokens, None if row.run.cost is None else float(row.run.cost),
          [show(row.figures.get(column)) for column in board.columns])
         for row in board.rows
     ]  # fmt: skip
@@ -114,8 +115,10 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     return response
 
 
-_FACTS = ("rank", "model", "attempt", "language", "history", "entries", "tokens", "cost")
-Rows = list[tuple[int, str, int, str, str, int, int | None, float | None, list[Any]]]
+_FACTS = (
+    "rank", "model", "attempt", "language", "history", "tool_mode", "thinking", "entries", "tokens", "cost",
+)  # fmt: skip
+Rows = list[tuple[int, str, int, str, str, str, str, int, int | None, float | None, list[Any]]]
 
 
 def _csv(heads: list[str], rows: Rows) -> str:

@@ -10,6 +10,8 @@ from benchmark.core.scoring.transcripts import calls_of, text_of
 #: Bounds of one reply: more calls, or characters of texts and arguments, are cut off.
 MAX_CALLS = 500
 MAX_CHARACTERS = 1_000_000
+#: The tool of a call in a text that could not be read; its arguments are the text.
+UNREADABLE = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from annotator.core.execution.running import Runner
@@ -9,22 +10,27 @@ from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.inference import cases, composites, tasks
 from benchmark.core.inference.asking import Unit
 from benchmark.core.inference.cases import CallTool
+from benchmark.core.inference.prompted import prompted
 from benchmark.core.scoring.async_runs import AsyncReferences
 from benchmark.core.scoring.cctu_cases import ReferenceCase
+from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
-from benchmark.core.scoring.sources import Unreadable, read_references
+from benchmark.core.scoring.sources import read_references
 from benchmark.core.scoring.verdicts import Verdicts
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask. ``history`` and ``language``: of dialogues of tasks. ``attempts``: at each case. ``delays`` and
-    ``seed``: of composites. ``limit``: only the first so many dialogues, cases or composites; None for all.
+    """What to ask. ``history`` and ``language``: of dialogues of tasks. ``tool_mode``: ``tool_calls``, or ``prompt``
+    for tools that are described in the prompt (composites have a prompt of their own). ``attempts``: at each case.
+    ``delays`` and ``seed``: of composites. ``limit``: only the first so many dialogues, cases or composites; None for
+    all.
     """
 
     family: str
     history: str = "calls"
     language: str = ""
+    tool_mode: str = "tool_calls"
     attempts: int = 1
     delays: tuple[str, ...] = ("1",)
     seed: int = 0
@@ -43,6 +49,8 @@ def plan_units(archive: Path, plan: Plan, *, verdicts: Verdicts, call_tool: Call
         raise Unreadable(str(error)) from None
     if not found:
         raise Unreadable("The release has no entries that a model could answer in this way.")
+    if plan.tool_mode == "prompt" and plan.family != "async":
+        return [Unit(one.key, partial(prompted, one.begin)) for one in found]
     return found
 
 

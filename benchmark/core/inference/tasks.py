@@ -15,7 +15,7 @@ from annotator.core.schema.errors import SchemaProblem
 from annotator.core.schema.exact_json import loads
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.openai_writing import write_messages
-from benchmark.core.inference.asking import Ask, Conversation, Unit, as_tools, tool_message
+from benchmark.core.inference.asking import UNREADABLE, Ask, Conversation, Unit, as_tools, tool_message
 from benchmark.core.scoring import c3
 from benchmark.core.scoring.legal import follow
 from benchmark.core.scoring.predictions import PredictedCall, Round, rounds_json
@@ -81,6 +81,9 @@ def _round(message: Mapping[str, Any] | None) -> Round:
     if message is None:
         return Round(error="request_failed")
     calls = tuple(PredictedCall(call.name, call.arguments) for call in calls_of(message))
+    if any(call.name == UNREADABLE for call in calls):
+        return Round(content="\n".join(filter(None, (text_of(message), *(call.arguments for call in calls)))),
+                     error="malformed_calls")  # fmt: skip
     return Round(calls, text_of(message) or None)
 
 

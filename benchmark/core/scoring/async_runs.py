@@ -9,6 +9,7 @@ from typing import Any, Self
 from annotator.core.composites.delays import read_delay
 from annotator.core.composites.dialogue import Dialogue, play, recorded
 from annotator.core.composites.running import running
+from annotator.core.constraints.rounds import without_thinking
 from annotator.core.execution.async_rows import (
     NotASingleTask,
     NotAToolset,
@@ -24,8 +25,11 @@ from annotator.core.schema import canonical
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.scoring.delayed import DialogueScore, GoldTask, score_dialogue, summarise
+from benchmark.core.scoring.message_records import as_turns, is_messages
+from benchmark.core.scoring.predictions import NotAPrediction
+from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.scorers import Refused, Scored, Scorer, figure_json
-from benchmark.core.scoring.sources import Unreadable, read_records
+from benchmark.core.scoring.sources import read_records
 from benchmark.core.scoring.statistics import add_up, share
 
 #: Bounds of one dialogue.
@@ -170,11 +174,12 @@ def gold_of(single: SingleRow, runner: Runner) -> GoldTask:
 
 class AsyncScorer(Scorer):
     """Scores async. A record: ``{"id", "composite", "model", "delay", "seed", "turns", "outcomes", "finals"}``; without
-    ``outcomes``, the tools are run.
+    ``outcomes``, the tools are run. Or the messages of the conversation. ``strip_think``: turns are read without
+    ``<think>…</think>``.
     """
 
-    def __init__(self, references: AsyncReferences) -> None:
-        self.references = references
+    def __init__(self, references: AsyncReferences, *, strip_think: bool = False) -> None:
+        self.references, self.strip_think = references, strip_think
         self._seen: set[tuple[str, str]] = set()
         self._over: dict[tuple[str, str], list[DialogueScore]] = defaultdict(list)
         self._right: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
@@ -182,6 +187,12 @@ class AsyncScorer(Scorer):
         self._times: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
+        if is_messages(record):
+            try:
+                record = as_turns(record)
+            except NotAPrediction as error:
+                yield Refused("problem", str(error))
+                return
         if not isinstance(record, Mapping) or not isinstance(record.get("turns"), list):
             yield Refused("problem", "A dialogue must be an object with composite, delay and turns.")
             return
@@ -229,6 +240,8 @@ class AsyncScorer(Scorer):
             raise ValueError(f"/turns has {len(turns):,} messages. The limit is {MAX_TURNS:,}.")
         said = [turn.get("assistant") if isinstance(turn, Mapping) else None for turn in turns]
         texts = [text for text in said if isinstance(text, str)]
+        if self.strip_think:
+            texts = [without_thinking(text) for text in texts]
         if len(texts) < len(turns):
             place = next(number for number, text in enumerate(said) if not isinstance(text, str))
             raise ValueError(f"/turns/{place}/assistant must be a text.")

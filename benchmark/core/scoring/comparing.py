@@ -5,7 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmark.core.scoring.sources import Unreadable, read_records
+from benchmark.core.scoring.records import Unreadable
+from benchmark.core.scoring.sources import read_records
 from benchmark.core.scoring.statistics import Comparison, compare, holm
 
 ENTRIES = "entries.jsonl"

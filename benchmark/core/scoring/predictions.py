@@ -7,8 +7,10 @@ is null, ``malformed_calls`` or ``request_failed``.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from annotator.core.constraints.rounds import without_thinking
 
 #: Bounds of one prediction: more is a bad record, not a model's answer.
 MAX_ROUNDS = 200
@@ -91,6 +93,11 @@ def rounds_json(rounds: Sequence[Round]) -> list[dict[str, Any]]:
         }
         for one in rounds
     ]
+
+
+def without_thoughts(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Return rounds without what the model wrote between ``<think>`` and ``</think>``."""
+    return tuple(replace(one, content=without_thinking(one.content)) if one.content else one for one in rounds)
 
 
 def _read_round(value: Any, where: str) -> Round:

@@ -5,7 +5,7 @@ WildToolBench: an object per dialogue, ``result`` has a log per task. C3-Bench: 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmark.core.scoring.predictions import (
@@ -56,7 +56,7 @@ def _read_wild(record: Mapping[str, Any], run: str) -> Iterator[Prediction]:
             raise NotAPrediction(f"/result/{number}/inference_log must be an object.")
         steps = sorted((int(found[1]), log[key]) for key in log if (found := _STEP.fullmatch(key)))
         replies = [step.get("inference_output") if isinstance(step, Mapping) else None for _, step in steps]
-        yield Prediction(run, dialogue, number, _rounds(replies, f"/result/{number}"))
+        yield Prediction(run, dialogue, number, read_replies(replies, f"/result/{number}"))
 
 
 def _read_c3(record: Mapping[str, Any], run: str) -> Prediction:
@@ -69,10 +69,11 @@ def _read_c3(record: Mapping[str, Any], run: str) -> Prediction:
     replies = record["predict_result"]
     if not isinstance(replies, list):
         raise NotAPrediction("/predict_result must be a list of replies.")
-    return Prediction(run, dialogue, record["idx"], _rounds(replies, "/predict_result"))
+    return Prediction(run, dialogue, record["idx"], read_replies(replies, "/predict_result"))
 
 
-def _rounds(replies: list[Any], where: str) -> tuple[Round, ...]:
+def read_replies(replies: Sequence[Any], where: str) -> tuple[Round, ...]:
+    """Return the rounds that assistant's messages are. Raises NotAPrediction."""
     if len(replies) > MAX_ROUNDS:
         raise NotAPrediction(f"{where} has {len(replies):,} replies. The limit is {MAX_ROUNDS}.")
     return tuple(_round(reply, where) for reply in replies)

@@ -49,6 +49,7 @@ class ReferenceTask:
 
     def __init__(self, task: Mapping[str, Any], where: str) -> None:
         self.where = where
+        self.user_message: str = task["user_message"]
         self.policy: str | None = task["policy"]
         self.information: str | None = task["information"]
         stored = native(dict(task)).get("label")

@@ -14,7 +14,8 @@ from benchmark.core.scoring import c3, cctu, wild
 from benchmark.core.scoring.arguments import COMPARERS
 from benchmark.core.scoring.arguments.similarity import require_libraries
 from benchmark.core.scoring.cctu_cases import ReferenceCase
-from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json
+from benchmark.core.scoring.message_records import is_messages, read_tasks
+from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json, without_thoughts
 from benchmark.core.scoring.published_results import read_predictions
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
 from benchmark.core.scoring.space import space_of
@@ -95,10 +96,11 @@ class MultiTurnScorer(Scorer):
         language: str | None = None,
         history: str | None = None,
         runs: Mapping[str, Mapping[str, Any]] | None = None,
+        strip_think: bool = False,
     ) -> None:
         require_libraries()
         self.family = family
-        self.language, self.history = language, history
+        self.language, self.history, self.strip_think = language, history, strip_think
         self.runs = runs or {}
         self.references: dict[str, dict[str, ReferenceDialogue]] = defaultdict(dict)
         for reference in references:
@@ -134,7 +136,11 @@ class MultiTurnScorer(Scorer):
 
     def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         try:
-            predictions = list(read_predictions(record, run))
+            predictions = list(
+                read_tasks(record, run, self._universe(str(record.get("run", run))))
+                if is_messages(record)
+                else read_predictions(record, run)
+            )
         except NotAPrediction as error:
             yield Refused("problem", str(error))
             return
@@ -151,18 +157,17 @@ class MultiTurnScorer(Scorer):
             what = f"task {prediction.task} of {prediction.dialogue}" if reference else prediction.dialogue
             language = self.language_of(run)
             raise Refused("foreign", f"The references have no {what[:200]}" + (f" in {language}." if language else "."))
+        rounds = without_thoughts(prediction.rounds) if self.strip_think else prediction.rounds
         entries = self._entries.setdefault(run, {})
         if key in entries:
             self._doubled[run].add(key)
             raise Refused("doubled", f"Task {key[1]} of {key[0]} was given twice for {run}; the first counts.")
         try:
-            entry: Any = self._module.score_task(
-                run, reference, prediction.task, prediction.rounds, self.history_of(run)
-            )
+            entry: Any = self._module.score_task(run, reference, prediction.task, rounds, self.history_of(run))
         except UnusableReference as error:
             raise Refused("problem", str(error)) from None
         entries[key] = entry
-        return self._scored(entry, rounds_json(prediction.rounds))
+        return self._scored(entry, rounds_json(rounds))
 
     @property
     def _module(self) -> Any:

@@ -12,9 +12,10 @@ from annotator.core.schema.exact_json import dumps, loads
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.scoring.async_runs import AsyncReferences, AsyncScorer
 from benchmark.core.scoring.cctu_cases import ReferenceCase
+from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
 from benchmark.core.scoring.scorers import CctuScorer, MultiTurnScorer, Refused, Scored, Scorer
-from benchmark.core.scoring.sources import Unreadable, prediction_files, read_records, read_references
+from benchmark.core.scoring.sources import prediction_files, read_prediction_file, read_references
 from benchmark.core.scoring.verdicts import Verdicts
 
 FAMILIES = ("wild", "c3", "mmtb", "cctu", "async")
@@ -29,7 +30,7 @@ _Reference = TypeVar("_Reference")
 @dataclass(frozen=True, slots=True)
 class Options:
     """``language`` and ``history`` (``calls`` or ``answers``): of every run; else each has its own. ``strip_think``:
-    leave out what models thought (cctu).
+    leave out what models thought between ``<think>`` and ``</think>``.
     """
 
     family: str
@@ -94,6 +95,8 @@ class ScoringRun:
         self.outcome = Outcome()
         self._references, self._predictions, self._options = references, predictions, options
         self._stack = ExitStack()
+        #: Run → its model, where a file names it.
+        self.models: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -110,8 +113,10 @@ class ScoringRun:
         """
         outcome = self.outcome
         for path, named in prediction_files(self._predictions):
-            for line in read_records(path, run=run or named, shown=shown):
+            for line in read_prediction_file(path, self._options.family, run=run or named, shown=shown):
                 beat()
+                if line.model:
+                    self.models[line.run] = line.model
                 if line.problem:
                     outcome.refuse(line.where, Refused("problem", line.problem))
                     continue
@@ -154,7 +159,7 @@ def _scorer(
             outcome.refuse("References", Refused("problem", problem))
         if not found.composites:
             raise Unreadable(f"{references} has no composites to score.")
-        return AsyncScorer(found)
+        return AsyncScorer(found, strip_think=options.strip_think)
     dialogues = []
     for one in read_references(references, options.family):
         if isinstance(one, str):
@@ -170,8 +175,9 @@ def _scorer(
     if not usable:
         raise Unreadable(f"{references} has no dialogues of tasks that could be scored.")
     return MultiTurnScorer(
-        options.family, usable, language=options.language, history=options.history, runs=_runs(predictions)
-    )
+        options.family, usable, language=options.language, history=options.history, runs=_runs(predictions),
+        strip_think=options.strip_think,
+    )  # fmt: skip
 
 
 def _usable(

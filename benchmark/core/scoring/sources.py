@@ -2,38 +2,24 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from annotator.core.schema import SchemaProblem
 from benchmark.core.files.cctu_check_files import CHECK_CODE, MAX_FILE, is_file_name, is_folder
 from benchmark.core.files.reading import RawRecord, RecordError, parse_line, read_lines
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import ReadDialogue
+from benchmark.core.scoring.inspect_logs import ENDING, read_inspect_archive, read_inspect_json, read_whole
+from benchmark.core.scoring.records import Line, Unreadable
 
 #: Endings of files of predictions that are read in a folder.
-_PREDICTIONS = (".jsonl", ".jsonl.gz")
+_PREDICTIONS = (".jsonl", ".jsonl.gz", ENDING)
 _CCTU_RECORDS = "input_data.jsonl"
-
-
-class Unreadable(Exception):
-    """References or predictions that cannot be read at all, with a sentence."""
 
 
 class _NoSuchFile(Unreadable):
     """An archive that cannot be read, perhaps because it is a release without records in a format."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One record of a file, and where it is; ``problem`` instead of the record if it cannot be read."""
-
-    where: str
-    record: Any
-    problem: str = ""
-    #: The run that the file's name stands for.
-    run: str = ""
 
 
 def read_references(path: Path, family: str) -> Iterator[ReadDialogue | str]:
@@ -82,6 +68,33 @@ def read_records(path: Path, name: str = "", *, run: str = "", shown: str = "") 
                 raise (_NoSuchFile if missing else Unreadable)(f"{shown or path.name}: {item.message}")
             elif item.line:
                 yield Line(where, None, f"{item.pointer} {item.message}".strip(), run)
+
+
+def read_prediction_file(path: Path, family: str, *, run: str = "", shown: str = "") -> Iterator[Line]:
+    """Yield the records of a file of predictions: JSON lines, a list, or a log of Inspect AI.
+
+    ``run``: of records that name none. ``shown``: how sentences name the file. Raises Unreadable.
+    """
+    name, ending = shown or path.name, path.suffix.lower()
+    if ending in (ENDING, ".json"):
+        try:
+            stream = path.open("rb")
+        except OSError as error:
+            raise Unreadable(f"Can’t read {path}: {error.strerror}.") from None
+        with stream:
+            if ending == ENDING:
+                yield from _named(read_inspect_archive(stream, path, family, shown=shown), run)
+                return
+            log = read_whole(stream, name)
+        if log is not None:
+            yield from _named(read_inspect_json(log, name, family), run)
+            return
+    yield from read_records(path, run=run, shown=shown)
+
+
+def _named(lines: Iterator[Line], run: str) -> Iterator[Line]:
+    for line in lines:
+        yield line if line.run else replace(line, run=run)
 
 
 def _read_cctu_folder(folder: Path) -> Iterator[ReadDialogue | str]:
@@ -146,7 +159,7 @@ def run_of(path: Path) -> str:
     """Return the run that a file's name stands for: of the published ``<run>_result.jsonl`` and
     ``<run>/response.jsonl`` the part they name it by.
     """
-    name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(ENDING)
     if name in ("response", "result"):
         return path.absolute().parent.name
     return name.removesuffix("_result")

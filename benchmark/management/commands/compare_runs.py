@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotator.management.base import Stop
 from benchmark.core.scoring.comparing import compare_entries, read_entries
-from benchmark.core.scoring.sources import Unreadable
+from benchmark.core.scoring.records import Unreadable
 from benchmark.management.base import PipelineCommand
 
 _KEYS = ("n", "a", "b", "difference", "low", "high", "p")

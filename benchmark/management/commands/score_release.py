@@ -9,8 +9,8 @@ from annotator.core.sandbox import SandboxUnavailable
 from annotator.core.schema.exact_json import dumps
 from annotator.management.base import REFUSED, Stop
 from benchmark.core.scoring.arguments import NoScoringLibraries
+from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.scoring_run import FAMILIES, Options, score_files
-from benchmark.core.scoring.sources import Unreadable
 from benchmark.management.base import PipelineCommand
 from benchmark.services.stored_files import written_whole
 
@@ -33,7 +33,7 @@ class Command(PipelineCommand):
         )
         parser.add_argument("--family", required=True, choices=FAMILIES)
         parser.add_argument("--language", choices=("en", "zh"), help="score every run in this language")
-        parser.add_argument("--strip-think", action="store_true", help="cctu: leave out <think>…</think>")
+        parser.add_argument("--strip-think", action="store_true", help="leave out <think>…</think>")
         parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,6 +1,6 @@
 """Start, continue and read inferences."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 
 from django.db import transaction
@@ -13,11 +13,12 @@ from annotator.models import Job, Project, User
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
-from benchmark.models import Endpoint, Inference, Release, ReleaseState
+from benchmark.models import Endpoint, Inference, Mode, Release, ReleaseState
 from benchmark.services.inference.options import RESERVED, Options
-from benchmark.services.runs.uploads import HISTORIES, families_of
+from benchmark.services.runs.uploads import check_mode, families_of
 
 KIND = "inference"
+BASELINE = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,7 @@ def start_inference(
     model: str,
     family: str,
     name: str = "",
-    history: str = "calls",
-    language: str = "",
+    mode: Mode | None = None,
     options: Options | None = None,
     input_price: Decimal = Decimal(0),
     output_price: Decimal = Decimal(0),
@@ -49,29 +49,22 @@ def start_inference(
     ``name``: the run's on the leaderboard, by default the model's. Raises Denied for anyone but administrators,
     Conflict unless the release is frozen and the endpoint still there, Invalid for options that make no sense.
     """
-    require_administrator(actor=actor, project=release.project)
-    options, budget = options or Options(), budget or Budget()
-    if release.state != ReleaseState.FROZEN:
-        raise Conflict(_("Models can be asked about frozen releases only."))
+    options, budget, mode = options or Options(), budget or Budget(), mode or Mode()
+    check_request(actor=actor, release=release, family=family, mode=mode, options=options)
     if endpoint.project_id != release.project_id:
         raise Hidden(_("There is no such endpoint in the project."))
-    if family not in families_of(release):
-        raise Invalid(_("This release can’t be scored as %(family)s.") % {"family": family})
-    if history not in HISTORIES:
-        raise Invalid(_("The history is “calls” or “answers”."))
     if not model.strip():
         raise Invalid(_("Name the model."))
-    check_options(options)
     if budget.cost is not None and not (input_price or output_price):
         raise Invalid(_("A limit on the cost needs the prices of the tokens."))
     with transaction.atomic():
         _require_endpoint(endpoint)
         public_id = new_public_id()
-        job = _start_job(actor, release.project, public_id, wake_worker=wake_worker)
+        job = start_job_of(public_id, KIND, actor=actor, project=release.project, wake_worker=wake_worker)
         inference = Inference.objects.create(
             public_id=public_id, release=release, release_sha256=release.sha256, endpoint=endpoint, job=job,
-            requester=actor, model=model.strip(), name=name.strip() or model.strip(), family=family, history=history,
-            language=language, settings=options.as_json(), input_price=input_price, output_price=output_price,
+            requester=actor, model=model.strip(), name=name.strip() or model.strip(), family=family,
+            settings=options.as_json(), **asdict(mode), input_price=input_price, output_price=output_price,
             token_budget=budget.tokens, cost_budget=budget.cost,
         )  # fmt: skip
     return inference
@@ -93,20 +86,28 @@ def continue_inference(
             raise Conflict(_("The inference is in progress."))
         if inference.predictions_id is not None:
             raise Conflict(_("The inference is complete."))
-        _require_endpoint(inference.endpoint)
+        if inference.endpoint is not None:
+            _require_endpoint(inference.endpoint)
         if budget is not None:
             if budget.cost is not None and not inference.priced:
                 raise Invalid(_("A limit on the cost needs the prices of the tokens."))
             inference.token_budget, inference.cost_budget = budget.tokens, budget.cost
-        inference.job = _start_job(actor, inference.release.project, inference.public_id, wake_worker=wake_worker)
+        inference.job = start_job_of(
+            inference.public_id, KIND if inference.endpoint_id else BASELINE, actor=actor,
+            project=inference.release.project, wake_worker=wake_worker,
+        )  # fmt: skip
         inference.save(update_fields=["job", "token_budget", "cost_budget"])
     return inference
 
 
-def _start_job(actor: User, project: Project, public_id: str, *, wake_worker: bool) -> Job:
+def start_job_of(
+    public_id: str, kind: str, *, actor: User | None, project: Project, wake_worker: bool, **parameters: str
+) -> Job:
+    """Start a job of an inference."""
     return start_job(
-        actor=actor, project=project, kind=KIND, parameters={"inference": public_id}, wake_worker=wake_worker
-    )
+        actor=actor, project=project, kind=kind, parameters={"inference": public_id, **parameters},
+        wake_worker=wake_worker,
+    )  # fmt: skip
 
 
 def _require_endpoint(endpoint: Endpoint) -> None:
@@ -114,6 +115,19 @@ def _require_endpoint(endpoint: Endpoint) -> None:
     rows = Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk, removed_at__isnull=True)
     if rows.only("pk").first() is None:
         raise Conflict(_("The endpoint was removed, so nothing can be asked there."))
+
+
+def check_request(*, actor: User, release: Release, family: str, mode: Mode, options: Options) -> None:
+    """Raise Denied for anyone but administrators, Conflict unless the release is frozen, and Invalid for what makes
+    no sense.
+    """
+    require_administrator(actor=actor, project=release.project)
+    if release.state != ReleaseState.FROZEN:
+        raise Conflict(_("Only frozen releases can be answered."))
+    if family not in families_of(release):
+        raise Invalid(_("This release can’t be scored as %(family)s.") % {"family": family})
+    check_mode(mode)
+    check_options(options)
 
 
 def check_options(options: Options) -> None:
@@ -141,7 +155,7 @@ def load_inference(*, actor: User, project: Project, public_id: str) -> Inferenc
     require_administrator(actor=actor, project=project)
     found = (
         Inference.objects.filter(release__project=project, public_id=public_id)
-        .select_related("job", "requester", "endpoint", "release__project", "predictions__job")
+        .select_related("job", "requester", "endpoint", "release__project", "predictions__job", "person")
         .first()
     )
     if found is None:

@@ -12,30 +12,22 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext_noop
 
-from annotator.core.constraints.execution import Returned
-from annotator.core.sandbox import Call, Expected, SandboxUnavailable, Trajectory, TrajectoryRun, shared_sandbox
+from annotator.core.sandbox import SandboxUnavailable
 from annotator.core.schema.canonical import content_hash
-from annotator.core.schema.exact_json import dumps
 from annotator.core.text import Message, message
 from annotator.errors import Conflict, Invalid
-from annotator.services.dialogues.replay_runner import returned_by
-from annotator.services.jobs.jobs import Lost, Running, job_kind, lock_requester
+from annotator.services.jobs.jobs import Lost, Running, job_kind
 from benchmark.core.inference.asking import Ask, Conversation, Reply, Unit, read_message
-from benchmark.core.inference.planning import Plan, plan_units
-from benchmark.core.scoring.cctu_cases import ReferenceCase
-from benchmark.core.scoring.sources import Unreadable
-from benchmark.core.scoring.verdicts import Verdicts
+from benchmark.core.scoring.records import Unreadable
 from benchmark.models import Endpoint, Inference, InferenceAnswer, InferenceReply
 from benchmark.services.inference.client import Answered, ChatClient, Halted, Refused, estimated_tokens
+from benchmark.services.inference.conversations import planned_units, score_answers
 from benchmark.services.inference.endpoints import is_allowed
 from benchmark.services.inference.keys import decrypt_key
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import KIND
-from benchmark.services.releases.requests import archive_path
-from benchmark.services.runs.uploads import start_scoring
 
 #: Seconds between heartbeats while all requests are on their way.
 BEAT = 3.0
@@ -61,27 +53,19 @@ def run_inference(running: Running) -> dict[str, Any]:
             raise Invalid(str(error)) from None
         except SandboxUnavailable as why:
             raise Conflict(message("The code couldn’t be run. %(reason)s", reason=str(why))) from None
-        _score(running, inference)
+        score_answers(running, inference)
     return {"inference": inference.public_id}
 
 
 def _ask_all(running: Running, inference: Inference) -> None:
     options = Options.of(inference.settings)
-    plan = Plan(
-        inference.family, inference.history, inference.language, options.attempts, options.delays, options.delay_seed,
-        options.limit,
-    )  # fmt: skip
-    tools = _Tools(running)
-    units = plan_units(
-        archive_path(inference.release), plan, verdicts=Verdicts(tools.run), call_tool=tools.call,
-        runner=tools.run_trajectory,
-    )  # fmt: skip
+    units = planned_units(running, inference)
     answered = set(inference.answers.values_list("unit", flat=True))
     with running.chunk() as chunk:
         inference.total, inference.done = len(units), len(answered)
         inference.save(update_fields=["total", "done"])
         chunk.advance(done=len(answered), total=len(units), note="")
-    endpoint = Endpoint.objects.get(pk=inference.endpoint_id)
+    endpoint = Endpoint.objects.get(inferences=inference)
     if endpoint.removed_at is not None:
         raise Conflict(message("The endpoint was removed, so nothing can be asked there."))
     client = ChatClient(
@@ -91,34 +75,6 @@ def _ask_all(running: Running, inference: Inference) -> None:
         _Loop(running, inference, options, client, [one for one in units if one.key not in answered]).run()
     finally:
         client.close()
-
-
-class _Tools:
-    """Runs the code of tools and validators, with heartbeats."""
-
-    def __init__(self, running: Running) -> None:
-        self._running, self._beaten = running, time.monotonic()
-
-    def _beat(self) -> None:
-        if time.monotonic() - self._beaten > BEAT:
-            self._beaten = time.monotonic()
-            self._running.beat()
-
-    def run(self, source: str, function: str, calls: Any) -> Any:
-        self._beat()
-        return shared_sandbox().run(source, function, calls)
-
-    def call(self, case: ReferenceCase, name: str, arguments: Mapping[str, Any]) -> Returned:
-        self._beat()
-        source = case.codes.get(name)
-        if source is None:
-            return Returned("no_code", message=f"The case has no code for the tool {name}.")
-        (result,) = shared_sandbox().run(source, name, [Call(kwargs=dict(arguments))], expected=Expected.VALUE)
-        return returned_by(result, result.value)
-
-    def run_trajectory(self, trajectory: Trajectory, twice: bool) -> TrajectoryRun:
-        self._beat()
-        return shared_sandbox().run_trajectory(trajectory, twice=twice)
 
 
 @dataclass
@@ -308,34 +264,3 @@ class _Loop:
                 active = self.waiting.pop(future)
                 if future.exception() is None:
                     self._store(active, future.result())
-
-
-class _Lines:
-    """A file of JSON lines that is written while it is read."""
-
-    def __init__(self, records: Iterator[Any]) -> None:
-        self._records = records
-
-    def read(self, size: int = -1) -> bytes:
-        found = bytearray()
-        for record in self._records:
-            found += dumps(record) + b"\n"
-            if 0 <= size <= len(found):
-                break
-        return bytes(found)
-
-
-def _score(running: Running, inference: Inference) -> None:
-    """Hand the predictions to the scorers."""
-    person = running.job.requester
-    assert person is not None  # noqa: S101 - people start inferences
-    records = inference.answers.order_by("pk").values_list("record", flat=True).iterator(chunk_size=100)
-    with transaction.atomic():
-        lock_requester(person.pk)
-        with running.chunk():
-            file = start_scoring(
-                actor=person, release=inference.release, upload=_Lines(records), filename=f"{inference.name}.jsonl",
-                family=inference.family, model=inference.name, provider=inference.endpoint.name,
-                history=inference.history, language=inference.language, even_if_same=True,
-            )  # fmt: skip
-            Inference.objects.filter(pk=inference.pk).update(predictions=file)

@@ -1,7 +1,7 @@
 """Read runs and their scores: the leaderboard of a release, one run, one entry, two runs compared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
@@ -193,12 +193,12 @@ def others_on(score: Score, limit: int = 50) -> list[Score]:
 
 def over_releases(run: Run) -> list[tuple[ScoreSet, Figure | None]]:
     """Return what the model earned on each release of the project, oldest release first: the figure that leads the
-    leaderboard. Runs with another language or history are others.
+    leaderboard. Runs in another mode are others.
     """
     sets = list(
         newest_sets().filter(
             run__release__project=run.release.project_id, run__model=run.model, run__family=run.family,
-            run__language=run.language, run__history=run.history,
+            **{f"run__{name}": value for name, value in asdict(run.mode).items()},
         )
         .select_related("run__release").defer("summary", "run__release__frozen")
         .order_by("run__release_id", "run__attempt")[:_RELEASES]

@@ -6,6 +6,7 @@ An attempt that is killed leaves incomplete runs, which no page shows; the next 
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.scoring.arguments import NoScoringLibraries
 from benchmark.core.scoring.items import Answer, fingerprint, statistics_of
+from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.scorers import MultiTurnScorer, Scored
 from benchmark.core.scoring.scoring_run import VERSION, Options, Outcome, ScoringRun
-from benchmark.core.scoring.sources import Unreadable, run_of
+from benchmark.core.scoring.sources import run_of
 from benchmark.core.scoring.statistics import mcnemar
 from benchmark.models import (
     EntryStatistic,
@@ -78,7 +80,7 @@ def run_scoring(running: Running) -> dict[str, Any]:
 
 
 def _score(running: Running, file: PredictionFile) -> None:
-    options = Options(file.family, file.language or None, file.history)
+    options = Options(file.family, file.language or None, file.history, strip_think=file.strip_thinking)
     last = time.monotonic()
 
     def beat() -> None:
@@ -164,7 +166,8 @@ class _Writer:
         file, scorer = self.file, self.scoring.scorer
         release = Release.objects.select_for_update(no_key=True).get(pk=file.release_id)
         language = scorer.language_of(name) if isinstance(scorer, MultiTurnScorer) else ""
-        same = {"model": name[:_MODEL], "language": language, "history": file.history}
+        model = self.scoring.models.get(name, name)
+        same = asdict(file.mode) | {"model": model[:_MODEL], "language": language}
         latest = Run.objects.filter(release=release, **same).aggregate(latest=Max("attempt"))["latest"] or 0
         run = Run.objects.create(
             release=release, release_sha256=release.sha256, file=file, requester=file.requester,
@@ -175,7 +178,7 @@ class _Writer:
     def _asked(self) -> dict[str, Any]:
         """Return how Assay asked the model, and what it used; empty for an uploaded file."""
         asked = Inference.objects.select_related("endpoint").filter(predictions=self.file).first()
-        if asked is None:
+        if asked is None or asked.endpoint is None:
             return {}
         about = {"endpoint": asked.endpoint.name, "model": asked.model, "answered_as": asked.answered_as}
         used = {"input_tokens": asked.input_tokens, "output_tokens": asked.output_tokens}

@@ -1,5 +1,7 @@
 """Upload predictions of models for a release, and start the job that scores them."""
 
+from dataclasses import asdict
+
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -11,12 +13,11 @@ from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import lock_requester, start_job
 from benchmark.core.scoring.scoring_run import FAMILIES
-from benchmark.models import PredictionFile, Release, ReleaseState
+from benchmark.models import HISTORIES, THINKING, TOOL_MODES, Mode, PredictionFile, Release, ReleaseState
 from benchmark.services.imports.requests import shown_filename
 from benchmark.services.stored_files import Readable, full_path, store
 
-ENDINGS = (".jsonl", ".jsonl.gz")
-HISTORIES = ("calls", "answers")
+ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".eval")
 _NATIVE = {"cctu": ("cctu",), "async": ("async",)}
 
 
@@ -29,6 +30,16 @@ def families_of(release: Release) -> tuple[str, ...]:
     return tuple(sorted(every, key=lambda family: family != own))
 
 
+def check_mode(mode: Mode) -> None:
+    """Raise Invalid for a mode that does not exist."""
+    if mode.history not in HISTORIES:
+        raise Invalid(_("The history is “calls” or “answers”."))
+    if mode.tool_mode not in TOOL_MODES:
+        raise Invalid(_("The tools are given as “tool_calls” or in the “prompt”."))
+    if mode.thinking not in THINKING:
+        raise Invalid(_("Thinking is “on”, “off” or not stated."))
+
+
 def start_scoring(
     *,
     actor: User,
@@ -38,8 +49,8 @@ def start_scoring(
     family: str,
     model: str = "",
     provider: str = "",
-    history: str = "calls",
-    language: str = "",
+    mode: Mode | None = None,
+    strip_thinking: bool = False,
     even_if_same: bool = False,
     wake_worker: bool = True,
 ) -> PredictionFile:
@@ -53,8 +64,8 @@ def start_scoring(
         raise Conflict(_("Only a frozen release can be scored."))
     if family not in families_of(release):
         raise Invalid(_("This release can’t be scored as %(family)s.") % {"family": family})
-    if history not in HISTORIES:
-        raise Invalid(_("The history is “calls” or “answers”."))
+    mode = mode or Mode()
+    check_mode(mode)
     filename = shown_filename(filename)
     if not filename.lower().endswith(ENDINGS):
         raise Invalid(
@@ -65,7 +76,7 @@ def start_scoring(
     # The ending says how to read it.
     name = f"predictions/{public_id}{next(one for one in ENDINGS[::-1] if filename.lower().endswith(one))}"
     stored = store(upload, name)
-    asked = {"family": family, "model": model, "provider": provider, "history": history, "language": language}
+    asked = {"family": family, "model": model, "provider": provider, "strip_thinking": strip_thinking} | asdict(mode)
     try:
         with transaction.atomic():
             lock_requester(actor.pk)
