@@ -18,6 +18,7 @@ from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, 
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
 from benchmark.models import (
+    BaselineEntry,
     Endpoint,
     EntryStatistic,
     ImportBatch,
@@ -136,7 +137,7 @@ def make_access_project() -> AccessProject:
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
         "trial": _trial(held, annotator).public_id,
-        **_scores(release),
+        **_scores(release, annotator),
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
@@ -268,7 +269,7 @@ def _import(team: Team) -> ImportBatch:
     )
 
 
-def _scores(release: Release) -> dict[str, str]:
+def _scores(release: Release, person: User) -> dict[str, str]:
     """A run of a model over the release, with one wrong entry."""
     job = Job.objects.create(
         project=release.project, requester=release.requester, kind="score_predictions", state=JobState.DONE,
@@ -301,10 +302,25 @@ def _scores(release: Release) -> dict[str, str]:
     )  # fmt: skip
     return {
         "shared": SharedBoard.objects.create(release=release).token,
-        "endpoint": endpoint.public_id, "inference": inference.public_id,
+        "endpoint": endpoint.public_id, "inference": inference.public_id, "baseline": _baseline(release, person),
         "predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "entry": str(entry.pk),
         "form": "csv",
     }  # fmt: skip
+
+
+def _baseline(release: Release, person: User) -> str:
+    """A baseline whose only entry is to be answered."""
+    job = Job.objects.create(
+        project=release.project, requester=release.requester, kind="baseline", state=JobState.DONE,
+        ended_at=timezone.now(),
+    )  # fmt: skip
+    found = Inference.objects.create(
+        release=release, release_sha256=release.sha256, person=person, job=job, model="person", name="person",
+        family="c3", settings=Options().as_json(), total=1,
+    )  # fmt: skip
+    ask = {"messages": [{"role": "user", "content": "Hello"}], "tools": []}
+    BaselineEntry.objects.create(inference=found, unit="one#0", place=1, ask=ask)
+    return found.public_id
 
 
 _ARCHIVE, _CONTENT = "releases/matrix.zip", b"an archive"

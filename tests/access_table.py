@@ -112,6 +112,8 @@ protocol-move                         in  404 404 403 403 403 200   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+baseline                              in  404 404 200 404 404 404   in  404 404 200 404 404 404
+baseline-start                        in  404 404 403 403 403 200   in  404 404 403 403 403 422
 endpoint-change                       in  404 404 405 405 405 405   in  404 404 403 403 403 302
 endpoint-list                         in  404 404 403 403 403 200   in  404 404 403 403 403 422
 inference                             in  404 404 403 403 403 200   in  404 404 403 403 403 200
@@ -238,6 +240,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue-replay": {"public_id": "dialogue"},
     "dialogue-play": {"public_id": "dialogue"},
     "dialogue-run": {"public_id": "dialogue"},
+    "baseline": {"public_id": "baseline"},
+    "baseline-start": {"public_id": "release"},
     "endpoint-change": {"public_id": "endpoint"},
     "inference": {"public_id": "inference"},
     "inference-start": {"public_id": "release"},

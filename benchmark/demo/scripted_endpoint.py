@@ -10,12 +10,14 @@ from django.db import connections
 
 from annotator.core.composites.messages import COMPLETED, write_call_message, write_content
 from annotator.core.composites.prompt import first_message
-from annotator.models import Dialogue, Project
+from annotator.models import Dialogue, Membership, Project, Role
 from annotator.services.jobs import jobs
 from benchmark.demo.chat_server import Answer, ChatServer, Handler, called, said, serving
 from benchmark.demo.scripted_models import PREFIX, reference_rounds
 from benchmark.demo.slip import without_slip
 from benchmark.models import Endpoint, Release, ReleaseState
+from benchmark.services.inference.baselines import start_baseline
+from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import start_inference
 from benchmark.services.runs.uploads import families_of
 
@@ -103,7 +105,20 @@ def play(releases: Sequence[Release], log: Callable[[str], None]) -> None:
         inference.refresh_from_db()
         if inference.predictions:
             jobs.run(inference.predictions.job_id)
+        _ask_a_person(release)
         log(f"Ran a scripted model on release {release.version} of {project.name}.")
+
+
+def _ask_a_person(release: Release) -> None:
+    """Let an annotator answer a few entries, for a human baseline that waits for them."""
+    annotators = Membership.objects.active().filter(project=release.project, role=Role.ANNOTATOR)
+    first = annotators.select_related("user").order_by("user__username").first()
+    if first is not None and release.requester is not None:
+        baseline = start_baseline(
+            actor=release.requester, release=release, person=first.user, family=families_of(release)[0],
+            options=Options(limit=2), wake_worker=False,
+        )  # fmt: skip
+        jobs.run(baseline.job_id)
 
 
 def main() -> None:

@@ -70,10 +70,11 @@ PEOPLE: tuple[tuple[str, dict[str, str] | None, set[str]], ...] = (
             "endpoint-list",
             "inference",
             "inference-start",
+            "baseline-start",
         },
     ),
     ("yuki", {"stage": "expert"}, {"workspace", "workspace-settle", "dialogue-list", "revision-diff"}),
-    ("amina", {}, {"workspace", "guideline", "project", "dialogue"}),
+    ("amina", {}, {"workspace", "guideline", "project", "dialogue", "baseline"}),
 )
 
 
