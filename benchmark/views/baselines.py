@@ -91,7 +91,7 @@ def baseline(request: PageRequest, public_id: str) -> HttpResponse:
         "inference": inference,
         "entry": entry,
         "failed": entry is not None and _failed(entry),
-        "error": error,
+        "errors": [error] if error else [],
         "trail": [
             (project.name, f"/p/{project.slug}/"), (_("Releases"), reverse("release-list", args=[project.slug])),
             (inference.release.version, reverse("release-detail", args=[project.slug, inference.release.public_id])),
