@@ -3,6 +3,7 @@
 from django.urls import path
 
 from benchmark.views import (
+    answers,
     baselines,
     composites,
     imports,
@@ -26,6 +27,7 @@ urlpatterns = [
     path(_IMPORT + "cancel/", imports.import_cancel, name="import-cancel"),
     path("p/<slug:slug>/composites/", composites.composite_list, name="composite-list"),
     path("p/<slug:slug>/dialogues/<str:public_id>/play/", plays.dialogue_play, name="dialogue-play"),
+    path("p/<slug:slug>/dialogues/<str:public_id>/answers/", answers.dialogue_answers, name="dialogue-answers"),
     path("work/<str:slot>/play/", plays.workspace_play, name="workspace-play"),
     path("p/<slug:slug>/releases/", releases.release_list, name="release-list"),
     path(_RELEASE, releases.release_detail, name="release-detail"),
@@ -35,6 +37,7 @@ urlpatterns = [
     path("scores/<str:token>/", shared_scores.shared_scores, name="shared-scores"),
     path("scores/<str:token>/table.svg", shared_scores.shared_table, name="shared-table"),
     path("scores/<str:token>/badge.svg", shared_scores.shared_badge, name="shared-badge"),
+    path(_RELEASE + "scores/recount/", runs.score_board_recount, name="score-board-recount"),
     path(_RELEASE + "entries/", suspects.entry_list, name="entry-list"),
     path(_RELEASE + "entries/<str:key>/", suspects.entry_detail, name="entry-detail"),
     path(_RELEASE + "scores.<str:form>", runs.score_board_file, name="score-board-file"),

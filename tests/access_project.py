@@ -282,7 +282,7 @@ def _scores(release: Release, person: User) -> dict[str, str]:
         release=release, release_sha256=release.sha256, file=file, model="m", family="c3", language="en", complete=True
     )
     said = Prediction.objects.create(run=run, entry="one#0", content=[])
-    score_set = ScoreSet.objects.create(run=run, version=1, entries=1, summary={})
+    score_set = ScoreSet.objects.create(run=run, version=1, entries=1, summary={}, complete=True)
     detail = {
         "label": "error", "action_label": "error", "ours": {"label": "error", "matched": 0, "fewest_rounds": 2},
         "strict": {"label": "error"}, "nodes": 2, "error_type": "early stop", "task": 0,

@@ -112,6 +112,8 @@ protocol-move                         in  404 404 403 403 403 200   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+dialogue-answers                      in  404 404 404 404 404 404   in  404 404 405 405 405 405
+score-board-recount                   in  404 404 405 405 405 405   in  404 404 403 403 403 302
 baseline                              in  404 404 200 404 404 404   in  404 404 200 404 404 404
 baseline-start                        in  404 404 403 403 403 200   in  404 404 403 403 403 422
 endpoint-change                       in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -121,7 +123,7 @@ inference-start                       in  404 404 403 403 403 200   in  404 404 
 entry-detail                          in  404 404 403 403 200 200   in  404 404 403 403 403 409
 entry-list                            in  404 404 403 403 200 200   in  404 404 405 405 405 405
 prediction-file                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
-run                                   in  404 404 403 403 200 200   in  404 404 405 405 405 405
+run                                   in  404 404 403 403 200 200   in  404 404 403 403 403 409
 run-compare                           in  404 404 403 403 404 404   in  404 404 405 405 405 405
 run-compare-with                      in  404 404 302 302 302 302   in  404 404 405 405 405 405
 run-entry                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -241,6 +243,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue-play": {"public_id": "dialogue"},
     "dialogue-run": {"public_id": "dialogue"},
     "baseline": {"public_id": "baseline"},
+    "dialogue-answers": {"public_id": "dialogue"},
+    "score-board-recount": {"public_id": "release"},
     "baseline-start": {"public_id": "release"},
     "endpoint-change": {"public_id": "endpoint"},
     "inference": {"public_id": "inference"},

@@ -24,9 +24,11 @@ from benchmark.models.runs import (
     Figure,
     Prediction,
     PredictionFile,
+    Recount,
     Run,
     RunPair,
     Score,
     ScoreSet,
+    SentBack,
     SharedBoard,
 )

@@ -7,11 +7,12 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotator.models import Job, Project, User
+from annotator.models import Dialogue, Job, Project, User
 from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
 from benchmark.models.modes import HasMode
 from benchmark.models.releases import Release, ReleaseItem
+from reviews.models import Cycle
 
 
 class PredictionFile(HasMode):
@@ -121,6 +122,8 @@ class ScoreSet(models.Model):
     entries = models.PositiveIntegerField(default=0)
     right = models.PositiveIntegerField(default=0)
     missing = models.PositiveIntegerField(default=0)
+    #: Whether everything of it is stored: before that, the earlier scores are shown.
+    complete = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     #: As ``summary.json`` has it for the run, without the figures. Last, because it may be large.
     summary = ExactJSONField(null=True)
@@ -178,8 +181,43 @@ class EntryStatistic(models.Model):
         return self.entry
 
 
+class SentBack(models.Model):
+    """An item that was sent back to review because of its scores, and the cycle in which it is reviewed."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="sent_back")
+    statistic = models.ForeignKey(EntryStatistic, on_delete=models.PROTECT, related_name="sent_back")
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="sent_back")
+    cycle = models.OneToOneField(Cycle, on_delete=models.PROTECT, related_name="sent_back")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.statistic_id} in cycle {self.cycle_id}"
+
+
+class Recount(models.Model):
+    """Scores counted without the items of a release that were withdrawn until then. The latest one counts."""
+
+    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="recounts")
+    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="recount")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    #: Keys of the items that were left out.
+    items = models.JSONField(default=list)
+    complete = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["release", "-id"], name="recount_by_release")]
+
+    def __str__(self) -> str:
+        return f"recount {self.pk} of {self.release_id}"
+
+
 class Figure(models.Model):
-    """One figure of a run: a name, a cell of it (“all” for the whole), n, the value and its interval."""
+    """One figure of a run: a name, a cell of it (“all” for the whole), n, the value and its interval.
+
+    All are written once, but ``kept`` changes with each recount.
+    """
 
     score_set = models.ForeignKey(ScoreSet, on_delete=models.PROTECT, related_name="figures")
     name = models.CharField(max_length=60)

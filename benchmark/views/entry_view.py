@@ -51,6 +51,15 @@ class EntryView:
     detail: str = ""
 
 
+def said_by(family: str, content: Any) -> list[Said]:
+    """Return what a model said, for a page that does not judge it."""
+    if family == "cctu":
+        return [message_view(number, one) for number, one in enumerate((content or [])[:MAX_SHOWN], 1)]
+    if family == "async":
+        return _turns((content or {}).get("turns") or [])
+    return [_round(number, one, wrong=False, possible=()) for number, one in enumerate((content or [])[:MAX_SHOWN], 1)]
+
+
 def present_entry(family: str, score: Score, document: Mapping[str, Any] | None) -> EntryView:
     """Return one entry for its page. ``document``: the item as it was released."""
     content = score.prediction.content if score.prediction else None
@@ -211,13 +220,17 @@ def _async(detail: Mapping[str, Any], content: Any) -> EntryView:
             (_("Composite"), detail["composite"]), (_("Delay"), str(detail["delay"])),
             (_("Rounds"), str(detail["rounds"])), (_("Ending"), detail["ended"]),
         ],
-        said=[
-            Said(
-                _("Round %(number)s") % {"number": number}, str(turn.get("assistant", "")),
-                notes=(shown_json(turn["environment"]),) if turn.get("environment") else (),
-            )
-            for number, turn in enumerate(turns[:MAX_SHOWN], 1) if isinstance(turn, Mapping)
-        ],
+        said=_turns(turns),
         more=max(0, len(turns) - MAX_SHOWN),
         detail=shown_json(detail),
     )  # fmt: skip
+
+
+def _turns(turns: Sequence[Any]) -> list[Said]:
+    return [
+        Said(
+            _("Round %(number)s") % {"number": number}, str(turn.get("assistant", "")),
+            notes=(shown_json(turn["environment"]),) if turn.get("environment") else (),
+        )
+        for number, turn in enumerate(turns[:MAX_SHOWN], 1) if isinstance(turn, Mapping)
+    ]  # fmt: skip

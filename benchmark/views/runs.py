@@ -6,11 +6,12 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import DomainError, Hidden
@@ -20,9 +21,10 @@ from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
+from benchmark.core.scoring.statistics import BEST, PASS
 from benchmark.models import Release, ScoreSet, SharedBoard
 from benchmark.services.inference.requests import list_inferences
-from benchmark.services.runs import boards, suspects, uploads
+from benchmark.services.runs import boards, rescoring, suspects, uploads, withdrawn
 from benchmark.views.board_view import board_context, board_query
 from benchmark.views.entry_view import present_entry
 from benchmark.views.forms import PredictionForm
@@ -61,11 +63,14 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
             else:
                 return redirect("prediction-file", slug=project.slug, public_id=stored.public_id)
     shown = board_context(request, release)
+    gone, recount = withdrawn.withdrawn_items(release), withdrawn.latest_recount(release)
     context = {
         "project": project,
         "release": release,
         "form": form,
         "is_admin": is_admin,
+        "withdrawn": len(gone),
+        "recounted": recount is not None and recount.items == gone,
         "shared": SharedBoard.objects.filter(release=release).first() if is_admin else None,
         "downloads": [
             (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{board_query(request)}")
@@ -77,6 +82,17 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
         "trail": release_trail(request, release),
     }  # fmt: skip
     return render(request, "benchmark/score_board.html", context | shown, status=422 if form.is_bound else 200)
+
+
+@project_page
+@require_POST
+def score_board_recount(request: PageRequest, public_id: str) -> HttpResponse:
+    """Count the scores without the items that were withdrawn since the release."""
+    project = request.project
+    release = boards.load_overseen(actor=request.user, project=project, public_id=public_id)
+    withdrawn.start_recount(actor=request.user, release=release)
+    messages.info(request, _("The scores are being counted without the withdrawn items. Reload the page in a moment."))
+    return redirect("score-board", slug=project.slug, public_id=public_id)
 
 
 def release_trail(request: PageRequest, release: Release, *more: tuple[str, str]) -> list[tuple[str, str]]:
@@ -195,13 +211,21 @@ def prediction_file(request: PageRequest, public_id: str) -> HttpResponse:
 
 
 @project_page
-@require_safe
-@takes("outcome", "error", "before", "after")
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes("outcome", "error", "scorer", "before", "after")
 def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show a run: its figures by slice, its classes of errors, and its entries."""
+    """Show a run: its figures by slice, its classes of errors, and its entries. POST scores it by a newer scorer."""
     project = request.project
     score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
     run = score_set.run
+    if request.method == "POST":
+        rescoring.start_rescoring(actor=request.user, run=run)
+        messages.info(request, _("The run is being scored again. Its earlier scores stay."))
+        return redirect("job-list", slug=project.slug)
+    versions = boards.versions_of(run)
+    scorer = one_of(request.GET, "scorer", [str(one) for one in versions])
+    if scorer and int(scorer) != score_set.version:
+        score_set = boards.load_run(actor=request.user, project=project, public_id=public_id, version=int(scorer))
     first = "wrong" if score_set.right < score_set.entries else "all"
     summary = score_set.summary or {}
     errors = {name: count for name, count in summary.get("errors", {}).items() if name}
@@ -210,7 +234,8 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
     page = page_of(
         boards.list_scores(score_set, outcome=outcome, error=error), request, size=PAGE, newest_first=False, by=BY_KEY
     )
-    kept = urlencode({"outcome": outcome} | ({"error": error} if error else {}))
+    given = {"error": error, "scorer": scorer}
+    kept = urlencode({"outcome": outcome} | {name: value for name, value in given.items() if value})
     context = {
         "project": project,
         "score_set": score_set,
@@ -219,10 +244,13 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "slices": _slices(score_set),
         "space": show_space(summary["space"]) if summary.get("space", {}).get("tasks") else None,
         "errors": [
-            (name, count, f"?{urlencode({'outcome': 'wrong', 'error': name})}")
+            (name, count, f"?{urlencode({'outcome': 'wrong', 'error': name} | _given(scorer=scorer))}")
             for name, count in errors.items()
         ],
-        "attempts": summary.get("attempts", {}),
+        "attempts": _attempts(score_set),
+        "versions": versions,
+        "scorer": scorer,
+        "may_score_again": Role.ADMINISTRATOR in request.roles and rescoring.may_score_again(score_set) and not scorer,
         "outcome": outcome,
         "error": error,
         "page": page,
@@ -242,12 +270,24 @@ def _figures(score_set: ScoreSet) -> dict[tuple[str, str], Any]:
     return {(one.name, one.cell): one for one in score_set.figures.all()}
 
 
+def _given(**values: str) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value}
+
+
+def _attempts(score_set: ScoreSet) -> list[tuple[str, Any]]:
+    """Return pass^k and best-of-k by k."""
+    found = [one for one in score_set.figures.all() if one.name in (PASS, BEST)]
+    found.sort(key=lambda one: (one.name == BEST, int(one.cell)))
+    names = {PASS: _("pass^%(k)s"), BEST: _("best of %(k)s")}
+    return [(names[one.name] % {"k": one.cell}, show(one)) for one in found]
+
+
 def _slices(score_set: ScoreSet) -> list[tuple[str, list[tuple[str, Any]]]]:
     """Return the figures by slice: heading, then cells with their figures."""
     columns = set(boards.COLUMNS[score_set.run.family])
     found: dict[str, list[tuple[str, Any]]] = {}
     for (name, cell), figure in sorted(_figures(score_set).items()):
-        if (name, cell) not in columns and cell != boards.ALL and name not in ("AP", "OP"):
+        if (name, cell) not in columns and cell != boards.ALL and name not in boards.NOT_SLICES:
             found.setdefault(title(name, boards.ALL), []).append((cell, show(figure)))
     return list(found.items())
 

@@ -22,6 +22,7 @@ NAMES: dict[str, Promise] = {
     "strict SR": gettext_lazy("SR, strict"),
     "strict PSR": gettext_lazy("PSR, strict"),
     "overall": gettext_lazy("All tasks solved"),
+    "kept": gettext_lazy("Without withdrawn items"),
     "language": gettext_lazy("Language"),
     "scenario": gettext_lazy("Scenario"),
     "policy": gettext_lazy("Policy"),

@@ -1,6 +1,6 @@
 """Dialogues of a project: the list, one dialogue with its history, and the changes between two revisions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -50,6 +50,10 @@ _CHOICES = {
     "third": gettext_lazy("a third version"),
     "none": gettext_lazy("neither"),
 }
+
+
+#: Each returns links of a dialogue's page to pages of other applications: label and address.
+MORE_LINKS: list[Callable[[User, Dialogue], list[tuple[str, str]]]] = []
 
 
 @project_page
@@ -149,6 +153,7 @@ def render_dialogue(
             **comment_context(request, dialogue, revision.document(), comment_form),
             "outdated_flags": open_flags(dialogue),
             "variants": variants_of(actor=request.user, dialogue=dialogue),
+            "more_links": [link for find in MORE_LINKS for link in find(request.user, dialogue)],
             "may_match": is_head and bool(request.roles & MATCHERS),
         },
         status=422 if comment_form else 200,

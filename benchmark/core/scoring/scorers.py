@@ -19,7 +19,7 @@ from benchmark.core.scoring.predictions import NotAPrediction, Prediction, round
 from benchmark.core.scoring.published_results import read_predictions
 from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
 from benchmark.core.scoring.space import space_of
-from benchmark.core.scoring.statistics import add_up, over_attempts, share
+from benchmark.core.scoring.statistics import add_up, attempt_figures, over_attempts, share
 from benchmark.core.scoring.transcripts import NotATranscript, Transcript, read_transcript
 from benchmark.core.scoring.verdicts import Verdicts
 from reviews.core.agreement.figures import Figure
@@ -360,7 +360,8 @@ class CctuScorer(Scorer):
                 [case, attempt] for (name, attempt), seen in self._seen.items() if name == run
                 for case in self.cases if case not in seen
             ],
-            "figures": [figure_json(name, cell, _share(triples)) for (name, cell), triples in cells.items()],
+            "figures": [figure_json(name, cell, _share(triples)) for (name, cell), triples in cells.items()]
+            + [figure_json(*one) for one in attempt_figures(outcomes, {case: case for case in outcomes}) if figures],
         }  # fmt: skip
 
 

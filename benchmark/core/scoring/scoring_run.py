@@ -123,6 +123,13 @@ class ScoringRun:
                 yield from self._kept(line.where, self.scorer.add(line.record, line.run))
         yield from self._kept("At the end", self.scorer.finish())
 
+    def scored_again(self, records: Iterable[Any], *, beat: Callable[[], None] = lambda: None) -> Iterator[Scored]:
+        """Yield the entries of records that were scored before, each with its run."""
+        for record in records:
+            beat()
+            yield from self._kept(str(record.get("run")), self.scorer.add(record, ""))
+        yield from self._kept("At the end", self.scorer.finish())
+
     def _kept(self, where: str, found: Iterable[Scored | Refused]) -> Iterator[Scored]:
         for one in found:
             if isinstance(one, Refused):

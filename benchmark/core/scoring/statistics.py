@@ -1,7 +1,7 @@
 """Intervals of shares over clustered entries, paired comparisons of two runs, and rates over attempts."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, erfc, sqrt
@@ -13,8 +13,11 @@ from reviews.core.agreement.figures import NO_SPREAD, Figure, wilson
 MAX_EXACT = 10_000
 #: Decimal places of a rate over attempts.
 PLACES = 6
+#: Most attempts for which pass^k and best-of-k are figures, and their names.
+MAX_K = 16
+PASS, BEST = "pass^k", "best of k"
 #: By cluster (a dialogue): how many are right, of how many.
-Clusters = Mapping[str, tuple[int, int]]
+Clusters = Mapping[str, tuple[float, int]]
 
 
 def add_up(pairs: Iterable[tuple[str, int, int]]) -> dict[str, tuple[int, int]]:
@@ -36,7 +39,7 @@ def share(name: str, clusters: Clusters) -> Figure:
 
 
 @lru_cache(maxsize=4096)
-def _share(name: str, patterns: tuple[tuple[tuple[int, int], int], ...]) -> Figure:
+def _share(name: str, patterns: tuple[tuple[tuple[float, int], int], ...]) -> Figure:
     patterns = tuple(one for one in patterns if one[0][1])
     right = sum(k * count for (k, _), count in patterns)
     of = sum(n * count for (_, n), count in patterns)
@@ -62,6 +65,15 @@ def _without_spread(name: str, value: float, of: int, clusters: int) -> Figure:
         return Figure(name, value, of, interval=NO_SPREAD)
     over = wilson(name, clusters if value else 0, clusters)
     return Figure(name, value, of, over.low, over.high, interval=over.interval)
+
+
+def share_of_rates(name: str, rates: Iterable[tuple[str, float]]) -> Figure:
+    """Return the mean of rates from pairs (cluster, rate), with the interval of the same bootstrap."""
+    clusters: dict[str, tuple[float, int]] = {}
+    for cluster, rate in rates:
+        done, total = clusters.get(cluster, (0.0, 0))
+        clusters[cluster] = (round(done + rate, 9), total + 1)
+    return share(name, clusters)
 
 
 # --- two runs --------------------------------------------------------------------------------------------------------
@@ -174,3 +186,16 @@ def over_attempts(outcomes: Mapping[str, Sequence[bool]]) -> dict[str, dict[str,
         }
         for k in range(1, fewest + 1)
     }
+
+
+def attempt_figures(
+    outcomes: Mapping[str, Sequence[bool]], clusters: Mapping[str, str]
+) -> Iterator[tuple[str, str, Figure]]:
+    """Yield (name, k, figure) of pass^k and best-of-k for every k from 2 up to the fewest attempts that a task has, at
+    most ``MAX_K``. ``clusters``: task → its dialogue.
+    """
+    fewest = min((len(one) for one in outcomes.values()), default=0)
+    for k in range(2, min(fewest, MAX_K) + 1):
+        for name, rate in ((PASS, pass_hat), (BEST, best_of)):
+            rates = ((clusters[task], rate(sum(one), len(one), k)) for task, one in outcomes.items())
+            yield name, str(k), share_of_rates(name, rates)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotator.errors import Denied, Hidden
 from annotator.models import Project, User
 from annotator.services.database.filters import one_of
-from benchmark.core.scoring.statistics import holm
+from benchmark.core.scoring.statistics import BEST, PASS, holm
 from benchmark.models import Figure, Release, Run, RunPair, Score, ScoreSet
 from benchmark.services.releases.requests import load_release, oversees
 
@@ -38,7 +38,10 @@ COLUMNS["mmtb"] = COLUMNS["c3"]
 OUTCOMES = ("wrong", "right", "all")
 #: Which of two runs alone has an entry right.
 SIDES = ("first", "second")
-_NOT_SLICES = frozenset(("AP", "OP"))
+#: The figure that decides a leaderboard, without the items that were withdrawn.
+KEPT = ("kept", ALL)
+#: Figures that are no slices of the entries.
+NOT_SLICES = frozenset(("AP", "OP", PASS, BEST, KEPT[0]))
 
 
 @dataclass
@@ -85,7 +88,7 @@ def current_sets(release: Release) -> QuerySet[ScoreSet]:
 
 def newest_sets() -> QuerySet[ScoreSet]:
     """Return the newest scores of every complete run, without what may be large."""
-    newest = ScoreSet.objects.filter(run=OuterRef("run")).order_by("-version").values("pk")[:1]
+    newest = ScoreSet.objects.filter(run=OuterRef("run"), complete=True).order_by("-version").values("pk")[:1]
     return ScoreSet.objects.filter(run__complete=True, pk=Subquery(newest)).defer("summary")
 
 
@@ -99,7 +102,9 @@ def leaderboard(release: Release, query: Mapping[str, Any]) -> Board:
     columns = COLUMNS.get(family, ())
     mine = [one for one in sets if one.run.family == family]
     names = set(Figure.objects.filter(score_set__in=mine).values_list("name", "cell").distinct())
-    slices = sorted(f"{name}={cell}" for name, cell in names if name not in _NOT_SLICES and cell != ALL)
+    if KEPT in names:
+        columns = (*columns[:1], KEPT, *columns[1:])
+    slices = sorted(f"{name}={cell}" for name, cell in names if name not in NOT_SLICES and cell != ALL)
     slice_ = one_of(query, "slice", slices)
     column = _pair(slice_, "=") if slice_ else columns[0] if columns else ("", "")
     shown = [column, *columns] if slice_ and column not in columns else list(columns)
@@ -137,21 +142,24 @@ def _rank(rows: Sequence[Row]) -> None:
 # --- one run ---------------------------------------------------------------------------------------------------------
 
 
-def load_run(*, actor: User, project: Project, public_id: str) -> ScoreSet:
-    """Return the newest scores of a run. Raises Hidden and Denied."""
+def load_run(*, actor: User, project: Project, public_id: str, version: int | None = None) -> ScoreSet:
+    """Return the newest scores of a run, or those by a version of the scorers. Raises Hidden and Denied."""
     if not oversees(actor=actor, project=project):
         raise Denied(_("Only administrators and senior reviewers of the project can see scores."))
-    found = (
-        ScoreSet.objects.filter(
-            run__public_id=public_id, run__release__project=project, run__in=Run.objects.visible_to(actor)
-        )
-        .select_related("run__release", "run__requester", "run__file")
-        .order_by("-version")
-        .first()
+    sets = ScoreSet.objects.filter(
+        run__public_id=public_id, run__release__project=project, run__in=Run.objects.visible_to(actor), complete=True
     )
+    if version is not None:
+        sets = sets.filter(version=version)
+    found = sets.select_related("run__release", "run__requester", "run__file").order_by("-version").first()
     if found is None:
         raise Hidden(_("There is no such run in the project."))
     return found
+
+
+def versions_of(run: Run) -> list[int]:
+    """Return the versions of the scorers by which a run was scored, newest first."""
+    return list(run.score_sets.filter(complete=True).order_by("-version").values_list("version", flat=True))
 
 
 def list_scores(score_set: ScoreSet, *, outcome: str, error: str = "") -> QuerySet[Score]:

@@ -3,9 +3,10 @@
 An attempt that is killed leaves incomplete runs, which no page shows; the next attempt removes them and begins again.
 """
 
+import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,10 @@ from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.scoring.arguments import NoScoringLibraries
 from benchmark.core.scoring.items import Answer, fingerprint, statistics_of
 from benchmark.core.scoring.records import Unreadable
-from benchmark.core.scoring.scorers import MultiTurnScorer, Scored
+from benchmark.core.scoring.scorers import MultiTurnScorer, Scored, figure_json
 from benchmark.core.scoring.scoring_run import VERSION, Options, Outcome, ScoringRun
 from benchmark.core.scoring.sources import run_of
-from benchmark.core.scoring.statistics import mcnemar
+from benchmark.core.scoring.statistics import attempt_figures, mcnemar
 from benchmark.models import (
     EntryStatistic,
     Figure,
@@ -40,6 +41,7 @@ from benchmark.models import (
 )
 from benchmark.services.releases.requests import archive_path
 from benchmark.services.runs.boards import current_sets
+from benchmark.services.runs.withdrawn import count_kept, latest_recount
 from benchmark.services.stored_files import full_path
 
 #: Entries written in one chunk, and seconds of reading after which the worker sends a heartbeat.
@@ -90,9 +92,9 @@ def _score(running: Running, file: PredictionFile) -> None:
             last = time.monotonic()
 
     with ScoringRun(archive_path(file.release), [full_path(file.file)], options) as scoring:
-        writer = _Writer(running, file, scoring)
+        writer = _FileWriter(running, file, scoring)
         named = file.model or run_of(Path(file.filename))
-        for group in _groups(scoring.scored(named, shown=file.filename, beat=beat)):
+        for group in groups(scoring.scored(named, shown=file.filename, beat=beat)):
             writer.write(group)
         if not writer.sets:
             first = scoring.outcome.listed[0] if scoring.outcome.listed else ""
@@ -108,7 +110,7 @@ def _score(running: Running, file: PredictionFile) -> None:
         writer.finish(summary, scoring.outcome)
 
 
-def _groups(scored: Iterable[Scored]) -> Iterator[list[Scored]]:
+def groups(scored: Iterable[Scored]) -> Iterator[list[Scored]]:
     group: list[Scored] = []
     for one in scored:
         group.append(one)
@@ -119,32 +121,29 @@ def _groups(scored: Iterable[Scored]) -> Iterator[list[Scored]]:
         yield group
 
 
-class _Writer:
-    """Writes scored entries, each chunk in a fenced transaction, and publishes them with the last one."""
+class Writer:
+    """Writes scored entries, each chunk in a fenced transaction. ``publish`` stores what is about all of them."""
 
-    def __init__(self, running: Running, file: PredictionFile, scoring: ScoringRun) -> None:
-        self.running, self.file, self.scoring = running, file, scoring
+    def __init__(self, running: Running, release: Release, family: str, scoring: ScoringRun) -> None:
+        self.running, self.release, self.family, self.scoring = running, release, family, scoring
         self.sets: dict[str, ScoreSet] = {}
         self.errors: dict[str, Counter[str]] = {}
         self.done = 0
-        items = ReleaseItem.objects.filter(release=file.release).values_list(
-            "pk", "dialogue__external_id", "dialogue__variant_group"
-        )
-        self.items = {name: pk for pk, *names in items for name in names if name}
+
+    def begin(self, name: str) -> ScoreSet:
+        """Create the scores of a run."""
+        raise NotImplementedError
+
+    def predictions(self, group: list[Scored]) -> Mapping[tuple[str, str], Prediction]:
+        """Return what the models said, by run and entry."""
+        raise NotImplementedError
 
     def write(self, group: list[Scored]) -> None:
         with self.running.chunk() as chunk:
             for one in group:
                 if one.run not in self.sets:
-                    self.sets[one.run] = self._begin(one.run)
-            said = {
-                (one.run, one.name): Prediction(
-                    run=self.sets[one.run].run, entry=one.name, item_id=self.items.get(one.dialogue),
-                    content=one.prediction,
-                )
-                for one in group if one.prediction is not None
-            }  # fmt: skip
-            Prediction.objects.bulk_create(said.values())
+                    self.sets[one.run] = self.begin(one.run)
+            said = self.predictions(group)
             Score.objects.bulk_create(
                 Score(
                     score_set=self.sets[one.run], prediction=said.get((one.run, one.name)), entry=one.name,
@@ -158,10 +157,55 @@ class _Writer:
             self.errors.setdefault(one.run, Counter())[one.error] += bool(one.error)
 
     def _fingerprint(self, one: Scored) -> str:
-        compared = self.file.family not in ("cctu", "async") and one.prediction is not None
+        compared = self.family not in ("cctu", "async") and one.prediction is not None
         return fingerprint(one.prediction) if compared else ""
 
-    def _begin(self, name: str) -> ScoreSet:
+    def publish(self, summary: dict[str, Any]) -> None:
+        """Store the figures of the runs, with those that compare them with other runs."""
+        for name, score_set in self.sets.items():
+            told = summary["runs"][name]
+            store_figures(score_set, told.pop("figures"))
+            counted = score_set.scores.aggregate(entries=Count("pk"), right=Count("pk", filter=Q(right=True)))
+            score_set.entries, score_set.right = counted["entries"], counted["right"]
+            score_set.missing = len(told.get("missing", ()))
+            score_set.summary = told | {"errors": dict(self.errors.get(name, Counter()).most_common())}
+            score_set.complete = True
+            score_set.save()
+        sets = list(self.sets.values())
+        for score_set in sets:
+            compare_with_others(score_set)
+            count_attempts(score_set)
+        for family, language in {(one.run.family, one.run.language) for one in sets}:
+            count_entries(sets[0].run.release, family, language)
+        recount = latest_recount(sets[0].run.release)
+        if recount is not None and recount.items:
+            count_kept(sets, recount.items)
+
+
+class _FileWriter(Writer):
+    """Writes the runs of a file, and shows them when everything is there."""
+
+    def __init__(self, running: Running, file: PredictionFile, scoring: ScoringRun) -> None:
+        super().__init__(running, file.release, file.family, scoring)
+        self.file = file
+        items = ReleaseItem.objects.filter(release=file.release).values_list(
+            "pk", "dialogue__external_id", "dialogue__variant_group"
+        )
+        self.items = {name: pk for pk, *names in items for name in names if name}
+
+    def predictions(self, group: list[Scored]) -> Mapping[tuple[str, str], Prediction]:
+        """Store what the models said, and return it by run and entry."""
+        said = {
+            (one.run, one.name): Prediction(
+                run=self.sets[one.run].run, entry=one.name, item_id=self.items.get(one.dialogue),
+                content=one.prediction,
+            )
+            for one in group if one.prediction is not None
+        }  # fmt: skip
+        Prediction.objects.bulk_create(said.values())
+        return said
+
+    def begin(self, name: str) -> ScoreSet:
         """Create a run. The release is locked, so that two jobs do not take the same number of attempt."""
         file, scorer = self.file, self.scoring.scorer
         release = Release.objects.select_for_update(no_key=True).get(pk=file.release_id)
@@ -190,30 +234,24 @@ class _Writer:
             # Locked, so that of two jobs that end at the same time one compares its runs with the other's.
             Release.objects.select_for_update(no_key=True).get(pk=self.file.release_id)
             Run.objects.filter(pk__in=[one.run_id for one in self.sets.values()]).update(complete=True)
-            for name, score_set in self.sets.items():
-                told = summary["runs"][name]
-                figures = told.pop("figures")
-                Figure.objects.bulk_create(
-                    Figure(
-                        score_set=score_set, name=one["name"], cell=one["cell"][:120], n=one["n"], value=one["value"],
-                        low=one["low"], high=one["high"],
-                    )
-                    for one in figures
-                )  # fmt: skip
-                counted = score_set.scores.aggregate(entries=Count("pk"), right=Count("pk", filter=Q(right=True)))
-                score_set.entries, score_set.right = counted["entries"], counted["right"]
-                score_set.missing = len(told.get("missing", ()))
-                score_set.summary = told | {"errors": dict(self.errors.get(name, Counter()).most_common())}
-                score_set.save()
-                compare_with_others(score_set)
-            for language in {one.run.language for one in self.sets.values()}:
-                count_entries(self.file.release, self.file.family, language)
+            self.publish(summary)
             _keep_counts(self.file, outcome)
             append_event(
                 actor=self.file.requester, project=self.file.release.project, kind="predictions.scored",
                 after={"version": self.file.release.version, "runs": len(self.sets), "entries": outcome.entries},
             )  # fmt: skip
             chunk.advance(done=self.done, total=self.done, note="", checkpoint={"complete": True})
+
+
+def store_figures(score_set: ScoreSet, figures: Iterable[dict[str, Any]]) -> None:
+    """Store figures as a summary has them."""
+    Figure.objects.bulk_create(
+        Figure(
+            score_set=score_set, name=one["name"], cell=one["cell"][:120], n=one["n"], value=one["value"],
+            low=one["low"], high=one["high"],
+        )
+        for one in figures
+    )  # fmt: skip
 
 
 def _keep_counts(file: PredictionFile, outcome: Outcome) -> None:
@@ -250,12 +288,36 @@ def count_entries(release: Release, family: str, language: str) -> None:
     )  # fmt: skip
 
 
+def count_attempts(score_set: ScoreSet) -> None:
+    """Store pass^k and best-of-k over this run and the earlier attempts of the same model in the same mode.
+
+    Constrained cases have their attempts within a run, so the scorer counts them. Entries count that all attempts have.
+    """
+    run = score_set.run
+    if run.family == "cctu":
+        return
+    same = ScoreSet.objects.filter(
+        run__release=run.release_id, run__complete=True, run__family=run.family, run__model=run.model,
+        run__attempt__lte=run.attempt, complete=True, version=score_set.version,
+        **{f"run__{name}": value for name, value in asdict(run.mode).items()},
+    )  # fmt: skip
+    sets = list(same.order_by("run__attempt").values_list("pk", flat=True))
+    if len(sets) < 2:
+        return
+    outcomes: dict[str, list[bool]] = {}
+    for entry, right in Score.objects.filter(score_set__in=sets).values_list("entry", "right").iterator(10_000):
+        outcomes.setdefault(entry, []).append(right)
+    whole = {entry: rights for entry, rights in outcomes.items() if len(rights) == len(sets)}
+    clusters = {entry: re.split("[#@]", entry)[0] for entry in whole}
+    store_figures(score_set, (figure_json(*one) for one in attempt_figures(whole, clusters)))
+
+
 def compare_with_others(score_set: ScoreSet) -> None:
     """Store how a run's scores differ from those of the other runs of the release, entry by entry."""
     run = score_set.run
     others = ScoreSet.objects.filter(
         run__release=run.release_id, run__family=run.family, run__language=run.language, run__complete=True,
-        version=score_set.version,
+        version=score_set.version, complete=True,
     ).exclude(pk=score_set.pk)  # fmt: skip
     for other in others.only("pk"):
         first, second = sorted((score_set.pk, other.pk))

@@ -9,8 +9,10 @@ from annotator.models import Dialogue, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from benchmark.core.scoring.items import Flag
-from benchmark.models import EntryStatistic, Release, Score
+from benchmark.models import EntryStatistic, Release, Score, SentBack
+from benchmark.services.releases.requests import oversees
 from benchmark.services.runs.boards import current_sets
+from benchmark.services.runs.withdrawn import start_recount
 from reviews.services.cycles.start import supersede_cycle
 
 #: Flags that speak against the reference.
@@ -58,7 +60,7 @@ def answers_to(statistic: EntryStatistic, limit: int = 100) -> list[Score]:
     sets = current_sets(statistic.release).filter(run__family=statistic.family, run__language=statistic.language)
     rows = Score.objects.filter(score_set__in=sets.values("pk"), entry=statistic.entry)
     return list(
-        rows.select_related("score_set__run").defer("detail", "score_set__summary")
+        rows.select_related("score_set__run", "prediction").defer("detail", "score_set__summary")
         .order_by("right", "said", "score_set__run__model")[:limit]
     )  # fmt: skip
 
@@ -81,5 +83,17 @@ def send_back(*, actor: User, statistic: EntryStatistic) -> Dialogue:
                 % {"dialogue": dialogue.external_id}
             )
         reason = REASON % {"version": release.version, "entry": statistic.entry}
-        supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
+        cycle = supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
+        SentBack.objects.create(release=release, statistic=statistic, dialogue=dialogue, cycle=cycle, requester=actor)
+        start_recount(actor=actor, release=release)
     return dialogue
+
+
+def sent_back_to(*, actor: User, dialogue: Dialogue) -> list[SentBack]:
+    """Return why a dialogue was sent back, where the actor may see what the models answered: after their verdict in
+    that cycle, or as somebody who sees the scores.
+    """
+    rows = SentBack.objects.filter(dialogue=dialogue).select_related("statistic__release", "release").order_by("-pk")
+    if not oversees(actor=actor, project=dialogue.project):
+        rows = rows.filter(cycle__stage_runs__reviews__person=actor).distinct()
+    return list(rows)

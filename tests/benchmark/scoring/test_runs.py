@@ -101,7 +101,7 @@ def test_a_killed_attempt_is_begun_again(release, predictions_of, score, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(scoring._Writer, "finish", die)
+        patched.setattr(scoring._FileWriter, "finish", die)
         with pytest.raises(KeyboardInterrupt):
             jobs.run(file.job_id)
     assert Prediction.objects.count() == len(lines)

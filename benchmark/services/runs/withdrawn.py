@@ -1,0 +1,79 @@
+"""Scores without the items of a release that were withdrawn: that are no longer verified as they were released."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from annotator.core.text import gettext_noop
+from annotator.models import User
+from annotator.models.content import DialogueStatus
+from annotator.services.access.permissions import require_administrator
+from annotator.services.jobs.jobs import Running, job_kind, start_job
+from benchmark.core.scoring.statistics import add_up, share
+from benchmark.models import EntryStatistic, Figure, Recount, Release, ReleaseItem, ScoreSet
+from benchmark.services.runs.boards import KEPT, current_sets
+
+KIND = "recount"
+
+
+def withdrawn_items(release: Release) -> list[int]:
+    """Return keys of the items of a release that are in review again, archived, or verified with other content."""
+    changed = ~Q(dialogue__status=DialogueStatus.VERIFIED) | Q(dialogue__archived_at__isnull=False)
+    items = ReleaseItem.objects.filter(release=release).filter(changed | ~Q(dialogue__head=F("revision")))
+    return sorted(items.values_list("pk", flat=True))
+
+
+def latest_recount(release: Release) -> Recount | None:
+    """Return the recount that counts."""
+    return Recount.objects.filter(release=release, complete=True).order_by("-pk").first()
+
+
+def start_recount(*, actor: User, release: Release, wake_worker: bool = True) -> Recount:
+    """Start to count the scores of a release without its withdrawn items. Raises Denied."""
+    require_administrator(actor=actor, project=release.project)
+    with transaction.atomic():
+        job = start_job(
+            actor=actor, project=release.project, kind=KIND, parameters={"release": release.public_id},
+            wake_worker=wake_worker,
+        )  # fmt: skip
+        return Recount.objects.create(release=release, job=job, requester=actor)
+
+
+@job_kind(KIND, gettext_noop("Scores without withdrawn items"), quiet=True)
+def run_recount(running: Running) -> dict[str, Any]:
+    """Run a job of the kind ``recount``."""
+    recount = Recount.objects.select_related("release").get(job=running.job)
+    if not recount.complete:
+        with running.chunk() as chunk:
+            # Locked, so that runs that are scored meanwhile are counted by one of the two.
+            release = Release.objects.select_for_update(no_key=True).get(pk=recount.release_id)
+            recount.items = withdrawn_items(release)
+            count_kept(current_sets(release), recount.items)
+            recount.complete = True
+            recount.save()
+            chunk.advance(done=1, total=1, note="")
+    return {"items": len(recount.items)}
+
+
+def count_kept(sets: Iterable[ScoreSet], items: list[int]) -> None:
+    """Store what the runs have right of the other items; nothing if no item was withdrawn."""
+    for score_set in sets:
+        Figure.objects.filter(score_set=score_set, name=KEPT[0], cell=KEPT[1]).delete()
+        if not items:
+            continue
+        run = score_set.run
+        known = EntryStatistic.objects.filter(release=run.release_id, family=run.family, language=run.language)
+        item_of = dict(known.values_list("entry", "item_id"))
+        left_out = set(items)
+        triples = (
+            (str(item_of.get(entry) or entry), int(right), 1)
+            for entry, right in score_set.scores.values_list("entry", "right").iterator(chunk_size=10_000)
+            if item_of.get(entry) not in left_out
+        )
+        figure = share(KEPT[0], add_up(triples))
+        Figure.objects.create(
+            score_set=score_set, name=KEPT[0], cell=KEPT[1], n=figure.n, value=figure.value, low=figure.low,
+            high=figure.high,
+        )  # fmt: skip

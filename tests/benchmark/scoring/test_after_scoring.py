@@ -1,0 +1,233 @@
+"""What follows scores: attempts, withdrawn items, newer scorers, and what reviewers see of the answers."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.errors import Conflict, Denied
+from annotator.models import JobState
+from annotator.services.jobs import jobs
+from benchmark.core.scoring import scoring_run
+from benchmark.models import EntryStatistic, Figure, Recount, Run, Score, ScoreSet, SentBack
+from benchmark.services.runs import boards, rescoring, suspects, withdrawn
+from tests.factories import claim_and_submit
+
+
+def figures(run, *names):
+    sets = run.score_sets.order_by("-version").first()
+    return {
+        (one.name, one.cell): (one.n, round(one.value, 6)) for one in sets.figures.all() if one.name in names
+    }  # fmt: skip
+
+
+# --- attempts --------------------------------------------------------------------------------------------------------
+
+
+def test_attempts_of_a_model_have_pass_k_and_best_of_k(score, predictions_of):
+    entries = len(predictions_of("m"))
+    for wrong in ((), ("weather-1",), ("weather-1", "weather-2")):
+        score(predictions_of("m", wrong=wrong), filename=f"{len(wrong)}.jsonl")
+    first, second, third = Run.objects.order_by("attempt")
+    assert figures(first, "pass^k", "best of k") == {}
+    # By hand, of three dialogues with as many entries each: two are right twice in the first two attempts, one once.
+    assert figures(second, "pass^k", "best of k") == {
+        ("pass^k", "2"): (entries, round(2 / 3, 6)), ("best of k", "2"): (entries, 1.0),
+    }  # fmt: skip
+    # Of three attempts, the dialogues have 1, 2 and 3 right: (0 + 1/3 + 1) / 3, and 1 - (1/3 + 0 + 0) / 3.
+    assert figures(third, "pass^k", "best of k") == {
+        ("pass^k", "2"): (entries, round(4 / 9, 6)), ("best of k", "2"): (entries, round(8 / 9, 6)),
+        ("pass^k", "3"): (entries, round(1 / 3, 6)), ("best of k", "3"): (entries, 1.0),
+    }  # fmt: skip
+
+
+def test_other_modes_are_no_attempts(score, predictions_of):
+    score(predictions_of("m"))
+    score(predictions_of("m"), filename="2.jsonl", mode=boards_mode(thinking="on"))
+    assert list(Run.objects.values_list("attempt", flat=True)) == [1, 1]
+    assert not Figure.objects.filter(name="pass^k").exists()
+
+
+def boards_mode(**more):
+    from benchmark.models import Mode
+
+    return Mode(**more)
+
+
+# --- withdrawn items -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def suspect(release, score, predictions_of):
+    """An entry that three of four runs answer in the same other way."""
+    lines = predictions_of("good") + [
+        line for name in "abc" for line in predictions_of(name, wrong=("weather-1",), task=0)
+    ]
+    assert score(lines).job.state == "done"
+    return EntryStatistic.objects.get(entry="weather-1#0")
+
+
+def kept(run):
+    return figures(run, "kept").get(boards.KEPT)
+
+
+def test_items_that_are_sent_back_are_left_out_beside_the_whole(team, release, suspect, score, predictions_of):
+    entries = ScoreSet.objects.first().entries
+    gone = EntryStatistic.objects.filter(item=suspect.item).count()
+    assert withdrawn.withdrawn_items(release) == []
+    suspects.send_back(actor=team.administrator, statistic=suspect)
+    assert withdrawn.withdrawn_items(release) == [suspect.item_id]
+    recount = Recount.objects.get()
+    jobs.run(recount.job_id)
+    recount.refresh_from_db()
+    assert (recount.items, recount.complete) == ([suspect.item_id], True)
+    for run in Run.objects.all():
+        assert kept(run) == (entries - gone, 1.0)
+    board = boards.leaderboard(release, {})
+    assert boards.KEPT in board.columns
+    assert not any(one.startswith("kept") for one in board.slices)
+    assert [row.figures["right", "all"].n for row in board.rows] == [entries] * 4
+    # A run that is scored later has the figure, too.
+    score(predictions_of("later", wrong=("weather-2",)), filename="later.jsonl")
+    later = Run.objects.get(model="later")
+    assert kept(later) == (entries - gone, 0.5)
+
+
+def test_an_item_that_is_verified_again_unchanged_counts_again(team, release, suspect):
+    dialogue = suspects.send_back(actor=team.administrator, statistic=suspect)
+    jobs.run(Recount.objects.get().job_id)
+    verify_again(team, dialogue)
+    assert withdrawn.withdrawn_items(release) == []
+    recount = withdrawn.start_recount(actor=team.administrator, release=release, wake_worker=False)
+    jobs.run(recount.job_id)
+    assert [kept(run) for run in Run.objects.all()] == [None] * 4
+    with pytest.raises(Denied):
+        withdrawn.start_recount(actor=team.seniors[0], release=release)
+
+
+def verify_again(team, dialogue):
+    claim_and_submit(team.annotator, dialogue)
+    claim_and_submit(team.annotator, dialogue)
+    claim_and_submit(team.annotators[1], dialogue, "approve")
+    claim_and_submit(team.annotators[2], dialogue, "approve")
+    dialogue.refresh_from_db()
+    assert dialogue.status == "verified"
+
+
+def test_the_leaderboard_says_what_was_withdrawn(team, release, suspect):
+    client = Client()
+    client.force_login(team.administrator)
+    page = reverse("score-board", args=[team.project.slug, release.public_id])
+    assert "withdrawn" not in client.get(page).content.decode()
+    suspects.send_back(actor=team.administrator, statistic=suspect)
+    assert "not counted yet" in client.get(page).content.decode()
+    assert client.post(reverse("score-board-recount", args=[team.project.slug, release.public_id])).status_code == 302
+    for recount in Recount.objects.all():
+        jobs.run(recount.job_id)
+    html = client.get(page).content.decode()
+    assert "Without withdrawn items" in html
+    assert "not counted yet" not in html
+
+
+# --- what reviewers see ----------------------------------------------------------------------------------------------
+
+
+def test_reviewers_see_the_answers_after_their_verdict(team, suspect):
+    dialogue = suspects.send_back(actor=team.administrator, statistic=suspect)
+    assert SentBack.objects.get().cycle.dialogue_id == dialogue.pk
+    address = reverse("dialogue-answers", args=[team.project.slug, dialogue.public_id])
+    page = reverse("dialogue", args=[team.project.slug, dialogue.public_id])
+    reviewer, colleague, senior = Client(), Client(), Client()
+    reviewer.force_login(team.annotator)
+    colleague.force_login(team.annotators[1])
+    senior.force_login(team.seniors[0])
+    for client in (reviewer, colleague):
+        assert client.get(address).status_code == 404
+        assert address not in client.get(page).content.decode()
+    assert address in senior.get(page).content.decode()
+    claim_and_submit(team.annotator, dialogue)
+    assert address in reviewer.get(page).content.decode()
+    html = reviewer.get(address).content.decode()
+    assert "Answer of 3 runs" in html
+    assert "a, b, c" in html
+    assert colleague.get(address).status_code == 404
+    # Their review in an earlier cycle does not count.
+    assert team.annotators[1].reviews.filter(dialogue=dialogue).exists()
+
+
+# --- newer scorers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def newer(monkeypatch):
+    monkeypatch.setattr(scoring_run, "VERSION", 2)
+
+
+def again(team, run):
+    job = rescoring.start_rescoring(actor=team.administrator, run=run, wake_worker=False)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def shown(score_set):
+    return sorted(score_set.scores.values_list("entry", "right", "error", "said", "prediction_id"))
+
+
+def test_a_run_scored_again_keeps_its_earlier_scores(team, release, score, predictions_of, newer, monkeypatch):
+    monkeypatch.setattr("benchmark.services.runs.scoring.VERSION", 1)
+    score(predictions_of("m", wrong=("weather-1",)) + predictions_of("n"))
+    run = Run.objects.get(model="m")
+    old = run.score_sets.get()
+    before = (shown(old), figures(run, "right"), old.summary)
+    assert rescoring.may_score_again(old)
+    assert again(team, run).state == JobState.DONE
+    new = run.score_sets.get(version=2)
+    assert shown(new) == shown(old) == before[0]
+    assert (new.entries, new.right, new.missing, new.complete) == (old.entries, old.right, old.missing, True)
+    assert figures(run, "right") == before[1]
+    old.refresh_from_db()
+    assert old.summary == before[2]
+    assert new.summary["errors"] == old.summary["errors"]
+    assert [one.version for one in boards.current_sets(release).order_by("run__model")] == [2, 1]
+    assert not rescoring.may_score_again(new)
+    with pytest.raises(Conflict, match="current version"):
+        rescoring.start_rescoring(actor=team.administrator, run=run)
+
+
+def test_scores_that_are_not_complete_are_not_shown(team, score, predictions_of, newer, monkeypatch):
+    monkeypatch.setattr("benchmark.services.runs.scoring.VERSION", 1)
+    score(predictions_of("m"))
+    run = Run.objects.get()
+
+    def die(*arguments):
+        raise KeyboardInterrupt
+
+    job = rescoring.start_rescoring(actor=team.administrator, run=run, wake_worker=False)
+    assert rescoring.start_rescoring(actor=team.administrator, run=run, wake_worker=False) == job
+    with monkeypatch.context() as patched:
+        patched.setattr(rescoring._Writer, "publish", die)
+        with pytest.raises(KeyboardInterrupt):
+            jobs.run(job.pk)
+    assert run.score_sets.filter(version=2, complete=False).exists()
+    assert boards.current_sets(run.release).get().version == 1
+    rescoring.remove_scores(job)
+    assert not Score.objects.filter(score_set__version=2).exists()
+
+
+def test_the_page_of_a_run_shows_each_version(team, score, predictions_of, newer, monkeypatch):
+    monkeypatch.setattr("benchmark.services.runs.scoring.VERSION", 1)
+    score(predictions_of("m"))
+    run = Run.objects.get()
+    client, senior = Client(), Client()
+    client.force_login(team.administrator)
+    senior.force_login(team.seniors[0])
+    page = reverse("run", args=[team.project.slug, run.public_id])
+    assert "Score again" in client.get(page).content.decode()
+    assert "Score again" not in senior.get(page).content.decode()
+    assert senior.post(page).status_code == 403
+    assert client.post(page).status_code == 302
+    assert again(team, run).state == JobState.DONE
+    assert "?scorer=1" in client.get(page).content.decode()
+    assert "?scorer=2" in client.get(page, {"scorer": "1"}).content.decode()
+    assert client.get(page, {"scorer": "9"}).status_code == 400
+    assert client.post(page).status_code == 409
