@@ -251,7 +251,10 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "versions": versions,
         "scorer": scorer,
         "may_score_again": Role.ADMINISTRATOR in request.roles and rescoring.may_score_again(score_set) and not scorer,
-        "outcome": outcome,
+        "outcomes": [
+            (label, f"?{urlencode(_given(outcome=name, scorer=scorer))}", name == outcome and not error)
+            for name, label in (("wrong", _("Wrong")), ("right", _("Right")), ("all", _("All")))
+        ],
         "error": error,
         "page": page,
         "previous": f"{page.previous}&{kept}" if page.previous else "",
