@@ -7,11 +7,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmark.core.scoring.legal import possible_steps
+from benchmark.core.scoring.legal import Level, pruned_tree
 from benchmark.core.scoring.predictions import NotAPrediction, read_rounds
 from benchmark.core.scoring.references import ReferenceTask, UnusableReference
 from benchmark.models import Score
+from benchmark.views.play_view import Timeline, draw_timeline
 from benchmark.views.score_words import shown_json
+from benchmark.views.tree_view import TreeDrawing, draw_tree
 
 _STOPS = {
     "not_in_candidates": gettext_lazy("the reply fits no path that is left"),
@@ -45,6 +47,9 @@ class EntryView:
     facts: list[tuple[str, str]] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
     reference: list[Said] = field(default_factory=list)
+    #: The decision tree of a task along the answer, and the address at which it can be explored: path of step ids.
+    tree: TreeDrawing | None = None
+    timeline: Timeline | None = None
     #: Category, text, the rounds in which it was violated, and its state as published and strictly.
     constraints: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     more: int = 0
@@ -100,7 +105,8 @@ def _multi_turn(family: str, detail: Mapping[str, Any], content: Any, document: 
     task = document["tasks"][detail["task"]] if document and detail["task"] < len(document["tasks"]) else None
     rounds = content or []
     wrong_step = checked["step"] + 1 if checked else None
-    possible = _possible(task, rounds) if task else []
+    levels = _levels(task, rounds) if task else []
+    possible = [", ".join(_name(task["steps"][place]) for place in one.ready) for one in levels] if task else []
     return EntryView(
         task=task["user_message"] if task else "",
         verdicts=verdicts,
@@ -111,19 +117,18 @@ def _multi_turn(family: str, detail: Mapping[str, Any], content: Any, document: 
             for number, one in enumerate(rounds[:MAX_SHOWN], 1)
         ],
         reference=[_step(step) for step in task["steps"]] if task else [],
+        tree=draw_tree(levels, task["steps"], rounds) if task and levels else None,
         more=max(0, len(rounds) - MAX_SHOWN),
         detail=shown_json(detail),
     )
 
 
-def _possible(task: Mapping[str, Any], rounds: Any) -> list[str]:
-    """Return, for each round up to the first deviation, the steps of the reference that could come in it."""
+def _levels(task: Mapping[str, Any], rounds: Any) -> list[Level]:
+    """Return the decision tree along the answer; nothing if the reference can't be followed."""
     try:
-        found = possible_steps(ReferenceTask(task, ""), read_rounds(rounds))
+        return pruned_tree(ReferenceTask(task, ""), read_rounds(rounds))
     except (UnusableReference, NotAPrediction):
         return []
-    steps = task["steps"]
-    return [", ".join(_name(steps[place]) for place in places) for places in found]
 
 
 def _name(step: Mapping[str, Any]) -> str:
@@ -221,6 +226,8 @@ def _async(detail: Mapping[str, Any], content: Any) -> EntryView:
             (_("Rounds"), str(detail["rounds"])), (_("Ending"), detail["ended"]),
         ],
         said=_turns(turns),
+        timeline=draw_timeline(list(detail["sub_tasks"]), detail["timeline"], detail["rounds"], detail["errors"])
+        if detail.get("timeline") and detail["rounds"] <= MAX_SHOWN else None,
         more=max(0, len(turns) - MAX_SHOWN),
         detail=shown_json(detail),
     )  # fmt: skip

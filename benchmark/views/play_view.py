@@ -1,7 +1,7 @@
 """A played dialogue for its page: a timeline of calls and results, and the rounds one by one."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,16 @@ class Lane:
 
 
 @dataclass(frozen=True)
+class Timeline:
+    """Calls and results of several tasks over the rounds."""
+
+    width: int
+    height: int
+    ticks: list[tuple[int, int]]
+    lanes: list[Lane]
+
+
+@dataclass(frozen=True)
 class RoundView:
     """One message of the model with the reply; ``call`` is the call that it made."""
 
@@ -58,10 +68,7 @@ class RoundView:
 class PlayView:
     """A played dialogue."""
 
-    width: int
-    height: int
-    ticks: list[tuple[int, int]]
-    lanes: list[Lane]
+    timeline: Timeline
     rounds: list[RoundView]
     #: Task, whether it is solved, the reasons why not, its score, and its state before the first call as JSON.
     tasks: list[tuple[str, bool, list[str], Mapping[str, Any], str]]
@@ -72,23 +79,12 @@ class PlayView:
 def present_play(data: Mapping[str, Any]) -> PlayView:
     """Arrange a play (see ``describe_play``) for its page."""
     calls, score = data["calls"], data["score"]
-    last = len(data["rounds"])
-    errors: dict[tuple[int, str], list[str]] = defaultdict(list)
-    for error in score["errors"]:
-        errors[error["round"], error["task"] or ""].append(_error(error["kind"]))
-    lanes = []
-    for index, task in enumerate(data["tasks"]):
-        y = HEAD + index * TASK + TASK // 2
-        marks = [_mark(call, y, last, errors) for call in calls if call["task"] == task]
-        lanes.append(Lane(task if len(task) <= _NAME else task[: _NAME - 1] + "…", y, marks))
+    errors = _by_place(score["errors"])
     of_round: dict[int, list[str]] = defaultdict(list)
     for (number, _task), words in errors.items():
         of_round[number] += words
     return PlayView(
-        width=NAMES + (last + 1) * ROUND,
-        height=HEAD + len(data["tasks"]) * TASK + 4,
-        ticks=[(number, _x(number)) for number in range(1, last + 1)],
-        lanes=lanes,
+        timeline=draw_timeline(data["tasks"], calls, len(data["rounds"]), score["errors"]),
         rounds=[_round(one, calls, of_round[one["number"]]) for one in data["rounds"]],
         tasks=[
             (task, found["acc"], _reasons(task, score), found, data["initial_states"].get(task, ""))
@@ -98,6 +94,30 @@ def present_play(data: Mapping[str, Any]) -> PlayView:
         solved=score["task"]["overall"],
         ending=_ending(data["ended"]),
     )
+
+
+def draw_timeline(
+    tasks: Sequence[str], calls: Sequence[Mapping[str, Any]], last: int, errors: Sequence[Mapping[str, Any]]
+) -> Timeline:
+    """Draw calls (number, round, shown, task, call, status) up to round ``last``. ``errors``: kind, task and round."""
+    places, lanes = _by_place(errors), []
+    for index, task in enumerate(tasks):
+        y = HEAD + index * TASK + TASK // 2
+        marks = [_mark(call, y, last, places) for call in calls if call["task"] == task]
+        lanes.append(Lane(task if len(task) <= _NAME else task[: _NAME - 1] + "…", y, marks))
+    return Timeline(
+        width=NAMES + (last + 1) * ROUND,
+        height=HEAD + len(tasks) * TASK + 4,
+        ticks=[(number, _x(number)) for number in range(1, last + 1)],
+        lanes=lanes,
+    )
+
+
+def _by_place(errors: Sequence[Mapping[str, Any]]) -> dict[tuple[int, str], list[str]]:
+    found: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for error in errors:
+        found[error["round"], error["task"] or ""].append(_error(error["kind"]))
+    return found
 
 
 def _x(number: int) -> int:

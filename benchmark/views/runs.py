@@ -22,11 +22,11 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.statistics import BEST, PASS
-from benchmark.models import Release, ScoreSet, SharedBoard
+from benchmark.models import Release, Score, ScoreSet, SharedBoard
 from benchmark.services.inference.requests import list_inferences
 from benchmark.services.runs import boards, rescoring, suspects, uploads, withdrawn
 from benchmark.views.board_view import board_context, board_query
-from benchmark.views.entry_view import present_entry
+from benchmark.views.entry_view import EntryView, present_entry
 from benchmark.views.forms import PredictionForm
 from benchmark.views.paging import page_of, watches
 from benchmark.views.score_words import p_words, show, title
@@ -304,11 +304,13 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
     score = boards.load_score(score_set, key)
     following = boards.next_wrong(score)
     run = score_set.run
+    view = present_entry(run.family, score, boards.entry_reference(score))
     context = {
         "project": project,
         "run": run,
         "score": score,
-        "view": present_entry(run.family, score, boards.entry_reference(score)),
+        "view": view,
+        "explore": _explore(request, score, view),
         "others": boards.others_on(score),
         "statistic": suspects.statistic_of(score),
         "following": reverse("run-entry", args=[project.slug, public_id, following.pk]) if following else "",
@@ -317,6 +319,16 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
         ),
     }
     return render(request, "benchmark/run_entry.html", context)
+
+
+def _explore(request: PageRequest, score: Score, view: EntryView) -> str:
+    """Return the address at which the decision tree of the entry's task can be explored."""
+    item = score.prediction.item if score.prediction else None
+    if view.tree is None or item is None:
+        return ""
+    task = item.revision.document()["tasks"][score.detail["task"]]
+    page = reverse("decision-tree", args=[request.project.slug, item.dialogue.public_id, task["id"]])
+    return f"{page}?{urlencode({'revision': item.revision.public_id, 'path': view.tree.path}, safe=',;')}"
 
 
 @project_page

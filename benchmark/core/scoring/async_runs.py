@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from annotator.core.composites.delays import read_delay
-from annotator.core.composites.dialogue import Dialogue, play, recorded
+from annotator.core.composites.dialogue import Dialogue, MadeCall, play, recorded
 from annotator.core.composites.running import running
 from annotator.core.constraints.rounds import without_thinking
 from annotator.core.execution.async_rows import (
@@ -155,6 +155,13 @@ class Composite:
     max_rounds: int
 
 
+def _made(call: MadeCall) -> dict[str, Any]:
+    return {
+        "number": call.number, "round": call.round, "shown": call.shown, "task": call.task, "call": call.name,
+        "status": call.outcome.status,
+    }  # fmt: skip
+
+
 def _task(single: SingleRow) -> Task:
     tool = single.tool if single.toolset.implementation is not None else None
     return Task(single.id, single.calls, single.toolset.schemas, tool, single.start)
@@ -206,15 +213,17 @@ class AsyncScorer(Scorer):
             yield Refused("doubled", f"Dialogue {record.get('id')} was given twice for {model}; the first counts.")
         else:
             try:
-                score = self._score(record, composite)
+                dialogue, score = self._score(record, composite)
             except (NotASingleTask, ValueError) as error:
                 yield Refused("problem", str(error))
                 return
             self._seen.add((model, str(record.get("id"))))
             self._played[model].add(composite.id)
-            yield self._entry(record, model, composite, score)
+            yield self._entry(record, model, composite, dialogue, score)
 
-    def _entry(self, record: Mapping[str, Any], model: str, composite: Composite, score: DialogueScore) -> Scored:
+    def _entry(
+        self, record: Mapping[str, Any], model: str, composite: Composite, dialogue: Dialogue, score: DialogueScore
+    ) -> Scored:
         cells = {"delay": str(record["delay"]), "composition": f"{composite.kind}#{len(composite.tasks)}"}
         right = score.all_of("acc")
         for over in (*cells.values(), ALL):
@@ -227,13 +236,13 @@ class AsyncScorer(Scorer):
         found = {
             "id": record.get("id"), "run": model, "entry": f"{composite.id}@{cells['delay']}{again}",
             "composite": composite.id, "delay": record["delay"], **score.as_json(), "right": right,
-            "cluster": composite.id, "cells": cells,
+            "cluster": composite.id, "cells": cells, "timeline": [_made(call) for call in dialogue.calls],
         }  # fmt: skip
         error = next((str(one["kind"]) for one in score.errors), "")
         said = {key: record.get(key) for key in ("composite", "delay", "seed", "turns", "outcomes", "finals")}
         return Scored(composite.id, found, said, "" if right else error)
 
-    def _score(self, record: Mapping[str, Any], composite: Composite) -> DialogueScore:
+    def _score(self, record: Mapping[str, Any], composite: Composite) -> tuple[Dialogue, DialogueScore]:
         """Raises NotASingleTask and ValueError with a sentence."""
         turns, seed = record["turns"], record.get("seed") or 0
         if len(turns) > MAX_TURNS:
@@ -264,7 +273,7 @@ class AsyncScorer(Scorer):
             tools = {one.id: (one.tool, one.start) for one in known if one.tool is not None}
             environment = running(self.references.runner, tools)
         dialogue = play(Dialogue(tasks, delay, composite.max_rounds, environment), texts)
-        return score_dialogue(dialogue, gold, finals if isinstance(finals, Mapping) else None)
+        return dialogue, score_dialogue(dialogue, gold, finals if isinstance(finals, Mapping) else None)
 
     @property
     def missing(self) -> int:

@@ -65,26 +65,54 @@ def follow_strictly(task: ReferenceTask, rounds: Sequence[Round]) -> bool:
         return False
 
 
-def possible_steps(task: ReferenceTask, rounds: Sequence[Round]) -> list[tuple[int, ...]]:
-    """Return, for each round up to the first that fits no path, the positions of the steps that could come in it.
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One round in the decision tree. ``ready``: positions of the steps that could come; ``made``: those that came.
 
-    Calls fit by their names, whatever their arguments. Raises UnusableReference.
+    ``fits``: whether the round is on a path; the first that is not ends the tree.
     """
-    matcher, state, found = task.matcher, task.matcher.start(), []
+
+    ready: tuple[int, ...]
+    made: tuple[int, ...] = ()
+    fits: bool = True
+
+
+def pruned_tree(task: ReferenceTask, rounds: Sequence[Round]) -> list[Level]:
+    """Return the decision tree of a task along a prediction: a level for each round up to the first deviation.
+
+    Calls fit by their names, whatever their arguments; of calls that could be one of several steps, one way is shown.
+    Raises UnusableReference.
+    """
+    matcher, states = task.matcher, [task.matcher.start()]
     for one in rounds:
-        ready = 0
-        for done in state.possible:
-            ready |= ready_mask(task.graph, done)
-        found.append(tuple(positions(ready)))
         if one.is_text:
-            asked = matcher.step(state, [QUESTION])
-            state = asked if asked.deviation is None else matcher.step(state, [FINAL])
+            asked = matcher.step(states[-1], [QUESTION])
+            states.append(asked if asked.deviation is None else matcher.step(states[-1], [FINAL]))
         else:
             calls = () if one.error else one.calls
-            state = matcher.step(state, [{"name": call.name, "same": lambda due: True} for call in calls])
-        if state.deviation is not None:
+            states.append(matcher.step(states[-1], [{"name": call.name, "same": lambda due: True} for call in calls]))
+        if states[-1].deviation is not None:
             break
-    return found
+    fitting = [state for state in states if state.deviation is None]
+    # Backwards, because only the end shows which of several ways was taken.
+    done = [fitting[-1].possible[0]]
+    for state in reversed(fitting[:-1]):
+        done.append(next(one for one in state.possible if one & ~done[-1] == 0))
+    done.reverse()
+    levels = [
+        Level(_ready(task, state), tuple(positions(after & ~before)))
+        for state, before, after in zip(fitting, done, done[1:], strict=False)
+    ]
+    if len(fitting) < len(states):
+        levels.append(Level(_ready(task, fitting[-1]), fits=False))
+    return levels
+
+
+def _ready(task: ReferenceTask, state: MatchState) -> tuple[int, ...]:
+    ready = 0
+    for done in state.possible:
+        ready |= ready_mask(task.graph, done)
+    return tuple(positions(ready))
 
 
 def _with_value(call: PredictedCall) -> dict[str, Any]:

@@ -174,7 +174,11 @@ def load_score(score_set: ScoreSet, key: str) -> Score:
     """Return one score with its prediction. Raises Hidden."""
     found = None
     if key.isascii() and key.isdecimal() and len(key) < _LONGEST_KEY:
-        found = score_set.scores.filter(pk=int(key)).select_related("prediction__item__revision").first()
+        found = (
+            score_set.scores.filter(pk=int(key))
+            .select_related("prediction__item__revision", "prediction__item__dialogue")
+            .first()
+        )
     if found is None:
         raise Hidden(_("There is no such entry in the run."))
     return found

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from annotator.core.graph.dag import positions
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
-from benchmark.core.scoring.legal import follow, follow_strictly, possible_steps
+from benchmark.core.scoring.legal import Level, follow, follow_strictly, pruned_tree
 from benchmark.core.scoring.predictions import PredictedCall, Round
 from benchmark.core.scoring.references import UnusableReference
 from benchmark.core.scoring.walk import walk
@@ -169,8 +169,14 @@ def test_what_could_come_in_each_round():
     # Two independent calls, then a third, then the answer: in any order, one by one or together.
     task = reference().tasks[1]
     one_by_one = [calls(call("find", q="b")), calls(call("find", q="?")), calls("send"), said("Done.")]
-    assert possible_steps(task, one_by_one) == [(0, 1), (0, 1), (2,), (3,)]
-    assert possible_steps(task, [calls("find", "find"), calls("send")]) == [(0, 1), (2,)]
+    # Nothing tells the two calls of one tool apart here, so one way is shown.
+    first, second, *rest = pruned_tree(task, one_by_one)
+    assert {first.made, second.made} == {(0,), (1,)}
+    assert (first.ready, second.ready, rest) == ((0, 1), (0, 1), [Level((2,), (2,)), Level((3,), (3,))])
+    assert pruned_tree(task, [calls("find", "find"), calls("send")]) == [Level((0, 1), (0, 1)), Level((2,), (2,))]
     # Up to the round that fits no path.
-    assert possible_steps(task, [calls("find"), calls("send"), said("Done.")]) == [(0, 1), (0, 1)]
-    assert possible_steps(reference().tasks[2], [said("Which?"), calls("read"), said("Done.")]) == [(0,), (1,), (2,)]
+    early = pruned_tree(task, [calls("find"), calls("send"), said("Done.")])
+    assert [(one.ready, len(one.made), one.fits) for one in early] == [((0, 1), 1, True), ((0, 1), 0, False)]
+    asks = pruned_tree(reference().tasks[2], [said("Which?"), calls("read"), said("Done.")])
+    assert asks == [Level((0,), (0,)), Level((1,), (1,)), Level((2,), (2,))]
+    assert pruned_tree(task, []) == []
