@@ -11,7 +11,7 @@ from benchmark.core.scoring.legal import Level, pruned_tree
 from benchmark.core.scoring.predictions import NotAPrediction, read_rounds
 from benchmark.core.scoring.references import ReferenceTask, UnusableReference
 from benchmark.models import Score
-from benchmark.views.play_view import Timeline, draw_timeline
+from benchmark.views.play_view import Timeline, draw_timeline, error_words
 from benchmark.views.score_words import shown_json
 from benchmark.views.tree_view import TreeDrawing, draw_tree
 
@@ -117,7 +117,7 @@ def _multi_turn(family: str, detail: Mapping[str, Any], content: Any, document: 
             for number, one in enumerate(rounds[:MAX_SHOWN], 1)
         ],
         reference=[_step(step) for step in task["steps"]] if task else [],
-        tree=draw_tree(levels, task["steps"], rounds) if task and levels else None,
+        tree=draw_tree(levels, task["steps"], rounds, wrong=wrong_step) if task and levels else None,
         more=max(0, len(rounds) - MAX_SHOWN),
         detail=shown_json(detail),
     )
@@ -213,7 +213,10 @@ def message_view(number: int, one: Mapping[str, Any]) -> Said:
 def _async(detail: Mapping[str, Any], content: Any) -> EntryView:
     turns = (content or {}).get("turns") or []
     reasons = [
-        _("Round %(round)s, %(task)s: %(kind)s") % {**one, "task": one["task"] or _("no task")}
+        " ".join(filter(None, (
+            _("Round %(round)s:") % one if one["round"] else "", f"{one['task']}:" if one["task"] else "",
+            error_words(one["kind"]),
+        )))
         for one in detail["errors"]
     ]  # fmt: skip
     return EntryView(

@@ -116,7 +116,7 @@ def draw_timeline(
 def _by_place(errors: Sequence[Mapping[str, Any]]) -> dict[tuple[int, str], list[str]]:
     found: dict[tuple[int, str], list[str]] = defaultdict(list)
     for error in errors:
-        found[error["round"], error["task"] or ""].append(_error(error["kind"]))
+        found[error["round"], error["task"] or ""].append(error_words(error["kind"]))
     return found
 
 
@@ -172,7 +172,7 @@ def _round(one: Mapping[str, Any], calls: list[Mapping[str, Any]], errors: list[
 def _reasons(task: str, score: Mapping[str, Any]) -> list[str]:
     """Return why a task is not solved, and what else is wrong with it."""
     found = score["sub_tasks"][task]
-    reasons = [_error(error["kind"]) for error in score["errors"] if error["task"] == task]
+    reasons = [error_words(error["kind"]) for error in score["errors"] if error["task"] == task]
     if not found["char"]:
         reasons.append(
             _("%(matched)s of %(gold)s gold calls were made.") % {"matched": found["matched"], "gold": found["gold"]}
@@ -190,7 +190,7 @@ def _ending(ended: str) -> str:
     return _("The messages ended before the dialogue did.")
 
 
-def _error(kind: str) -> str:
+def error_words(kind: str) -> str:
     """Return why something counts as an error."""
     words = {
         "format": _("The message is not one JSON object of the agreed form, so nothing was run."),

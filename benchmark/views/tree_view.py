@@ -9,15 +9,15 @@ from django.utils.translation import gettext as _
 from benchmark.core.scoring.legal import Level
 
 #: Pixels: a column and a row with their gaps, a box, the line of round numbers.
-COLUMN, ROW, WIDTH, HEIGHT, HEAD = 190, 40, 150, 28, 30
+COLUMN, ROW, WIDTH, HEIGHT, HEAD = 210, 40, 172, 28, 30
 #: Characters of a box, and boxes of a column.
 _TEXT, _MOST = 20, 12
 
 
 @dataclass(frozen=True)
 class Box:
-    """A step in a column: ``made`` (the answer has it), ``open`` (it could have come), or ``wrong`` (not in the
-    reference).
+    """A step in a column: ``made`` (the answer has it), ``open`` (it could have come), or ``wrong`` (the answer has it,
+    with a wrong argument, or it fits no path).
     """
 
     x: int
@@ -33,21 +33,30 @@ class TreeDrawing:
 
     width: int
     height: int
+    box: tuple[int, int]
     rounds: list[tuple[int, int]]
     boxes: list[Box]
     lines: list[tuple[int, int, int, int]]
     path: str
 
 
-def draw_tree(levels: Sequence[Level], steps: Sequence[Mapping[str, Any]], rounds: Any) -> TreeDrawing:
-    """Draw the levels of a task with these steps. ``rounds``: the answer as JSON."""
+def draw_tree(
+    levels: Sequence[Level], steps: Sequence[Mapping[str, Any]], rounds: Any, *, wrong: int | None = None
+) -> TreeDrawing:
+    """Draw the levels of a task with these steps. ``rounds``: the answer as JSON. ``wrong``: the round, from 1, with
+    the first wrong argument.
+    """
     boxes: list[Box] = []
     lines: list[tuple[int, int, int, int]] = []
     before: list[Box] = []
     rows = 1
     for number, level in enumerate(levels):
         x = number * COLUMN + 10
-        column = [_box(x, row, steps[place], made=place in level.made) for row, place in enumerate(level.ready[:_MOST])]
+        kind = "wrong" if number + 1 == wrong else "made"
+        column = [
+            _box(x, row, steps[place], kind if place in level.made else "open")
+            for row, place in enumerate(level.ready[:_MOST])
+        ]
         if not level.fits:
             column.append(_wrong(x, len(column), rounds[number]))
         rows = max(rows, len(column))
@@ -55,11 +64,12 @@ def draw_tree(levels: Sequence[Level], steps: Sequence[Mapping[str, Any]], round
             (one.x + WIDTH, one.y + HEIGHT // 2, other.x, other.y + HEIGHT // 2) for one in before for other in column
         ]
         boxes += column
-        before = [one for one in column if one.kind == "made"]
+        before = [one for one in column if one.kind != "open"]
     batches = [[str(steps[place]["id"]) for place in level.made if steps[place]["type"] == "call"] for level in levels]
     return TreeDrawing(
         width=len(levels) * COLUMN,
         height=HEAD + rows * ROW,
+        box=(WIDTH, HEIGHT),
         rounds=[(number + 1, number * COLUMN + 10 + WIDTH // 2) for number in range(len(levels))],
         boxes=boxes,
         lines=lines,
@@ -67,11 +77,16 @@ def draw_tree(levels: Sequence[Level], steps: Sequence[Mapping[str, Any]], round
     )
 
 
-def _box(x: int, row: int, step: Mapping[str, Any], *, made: bool) -> Box:
+def _box(x: int, row: int, step: Mapping[str, Any], kind: str) -> Box:
     words = {"clarification": _("question"), "answer": _("answer")}
     text = f"{step['id']} {words.get(step['type']) or step['name']}"
-    label = _("%(step)s: in the answer") if made else _("%(step)s: possible, and not in this round of the answer")
-    return Box(x, HEAD + row * ROW, _cut(text), label % {"step": text}, "made" if made else "open")
+    labels = {
+        "made": _("%(step)s: in the answer"),
+        "wrong": _("%(step)s: in the answer, with a wrong argument"),
+        "open": _("%(step)s: possible, and not in this round of the answer"),
+    }
+    shown = f"✕ {text}" if kind == "wrong" else text
+    return Box(x, HEAD + row * ROW, _cut(shown), labels[kind] % {"step": text}, kind)
 
 
 def _wrong(x: int, row: int, said: Mapping[str, Any]) -> Box:
