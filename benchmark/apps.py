@@ -17,7 +17,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.freezing import where_released
         from benchmark.services.releases.requests import archive_problems
-        from benchmark.services.runs import rescoring, scoring, withdrawn  # noqa: F401
+        from benchmark.services.runs import file_retention, rescoring, scoring, withdrawn  # noqa: F401
         from benchmark.views.answers import links_to_answers
         from reviews.services.gold.creation import PUBLIC_IN
         from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT

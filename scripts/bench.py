@@ -14,11 +14,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from scripts.bench_boards import boards_table, measure_boards  # noqa: E402
 from scripts.bench_data import write_records  # noqa: E402
 from scripts.bench_graphs import as_json, graph_table, measure_graphs  # noqa: E402
 from scripts.bench_report import Measurements, describe_machine, machine_line, print_progress, table  # noqa: E402
@@ -31,6 +33,8 @@ from scripts.environment import Stop  # noqa: E402
 from scripts.private_services import find_postgresql, private_postgresql  # noqa: E402
 
 QUICK = Amounts(warm_up=1, alone=3, cycles=2, pages=1, gets=2, seconds=60)
+#: Fifty runs have a million predictions then.
+MOST_ENTRIES = 20_000
 USUAL = Amounts(warm_up=5, alone=40, cycles=150, pages=80, gets=40, seconds=60)
 
 
@@ -68,12 +72,15 @@ def main(arguments: Sequence[str]) -> int:
     print_progress("Scoring predictions …")
     scoring = measure_scoring()
     lines += ["", *scoring_table(scoring)]
+    boards = list(run_boards(plan))
+    lines += ["", *boards_table(boards)]
     print("\n".join(lines))
     plan.out.mkdir(parents=True, exist_ok=True)
     file = plan.out / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
     result = {"machine": found, "runs": [one.as_json() for one in runs], "graphs": as_json(graphs)}
     result["sandbox"] = sandbox_json(sandbox)
     result["scoring"] = scoring_json(scoring)
+    result["boards"] = boards
     file.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print_progress(f"The figures are in {file}.")
     return 1 if any(one.notes["duplicate_claims"] for one in runs) else 0
@@ -113,6 +120,15 @@ def run(plan: Plan) -> Iterator[Measurements]:
                 data.mkdir()
                 with database_url(database, data) as url:
                     yield measure(database, size, folder / f"{size}.jsonl", data, url, plan.amounts)
+
+
+def run_boards(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Measure the pages of scores with as many entries as the largest size has dialogues, at most ``MOST_ENTRIES``."""
+    entries = min(max(plan.sizes), MOST_ENTRIES)
+    for database in plan.databases:
+        print_progress(f"{database}, scores of {entries:,} entries …")
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as name, database_url(database, Path(name)) as url:
+            yield measure_boards(database, url, entries, Path(name))
 
 
 @contextlib.contextmanager

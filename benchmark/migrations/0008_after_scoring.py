@@ -93,4 +93,7 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["release", "-id"], name="recount_by_release")],
             },
         ),
+        migrations.AlterField(
+            model_name="predictionfile", name="file", field=models.CharField(blank=True, max_length=255)
+        ),
     ]

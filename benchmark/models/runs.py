@@ -23,8 +23,8 @@ class PredictionFile(HasMode):
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="prediction_file")
     requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     filename = models.CharField(max_length=255)
-    #: Path below MEDIA_ROOT.
-    file = models.CharField(max_length=255)
+    #: Path below MEDIA_ROOT; blank when it was removed.
+    file = models.CharField(max_length=255, blank=True)
     bytes = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
     family = models.CharField(max_length=8)

@@ -8,6 +8,7 @@ from django.test import Client
 
 from annotator.models import Project, User
 from annotator.services.database.keyset import is_cursor
+from scripts.bench_boards import PAGES, make_boards
 from scripts.bench_run import api_urls, page_urls
 from scripts.bench_site import SLUG, middle_cursors, prepare
 from tests.factories import make_dialogue
@@ -27,3 +28,12 @@ def test_every_page_that_is_measured_opens(client: Client) -> None:
     for name, urls in (page_urls(load, 6, cursors) | api_urls()).items():
         for url in urls:
             assert client.get(url).status_code == 200, (name, url)
+
+
+def test_every_page_of_scores_that_is_measured_opens(client: Client) -> None:
+    person, addresses = make_boards(8)
+    client.force_login(person)
+    found = dict(addresses())
+    assert found.keys() == PAGES.keys()
+    for name, address in found.items():
+        assert client.get(address).status_code == 200, (name, address)

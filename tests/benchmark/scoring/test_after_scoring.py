@@ -1,15 +1,20 @@
 """What follows scores: attempts, withdrawn items, newer scorers, and what reviewers see of the answers."""
 
+import os
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotator.errors import Conflict, Denied
 from annotator.models import JobState
-from annotator.services.jobs import jobs
+from annotator.services.jobs import jobs, retention
 from benchmark.core.scoring import scoring_run
-from benchmark.models import EntryStatistic, Figure, Recount, Run, Score, ScoreSet, SentBack
+from benchmark.models import EntryStatistic, Figure, Mode, Recount, Run, Score, ScoreSet, SentBack
 from benchmark.services.runs import boards, rescoring, suspects, withdrawn
+from benchmark.services.stored_files import full_path
 from tests.factories import claim_and_submit
 
 
@@ -42,15 +47,9 @@ def test_attempts_of_a_model_have_pass_k_and_best_of_k(score, predictions_of):
 
 def test_other_modes_are_no_attempts(score, predictions_of):
     score(predictions_of("m"))
-    score(predictions_of("m"), filename="2.jsonl", mode=boards_mode(thinking="on"))
+    score(predictions_of("m"), filename="2.jsonl", mode=Mode(thinking="on"))
     assert list(Run.objects.values_list("attempt", flat=True)) == [1, 1]
     assert not Figure.objects.filter(name="pass^k").exists()
-
-
-def boards_mode(**more):
-    from benchmark.models import Mode
-
-    return Mode(**more)
 
 
 # --- withdrawn items -------------------------------------------------------------------------------------------------
@@ -231,3 +230,20 @@ def test_the_page_of_a_run_shows_each_version(team, score, predictions_of, newer
     assert "?scorer=2" in client.get(page, {"scorer": "1"}).content.decode()
     assert client.get(page, {"scorer": "9"}).status_code == 400
     assert client.post(page).status_code == 409
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_goes_when_it_was_scored_long_ago_and_the_predictions_stay(score, predictions_of):
+    old, recent = (score(predictions_of(name), filename=f"{name}.jsonl") for name in ("old", "recent"))
+    old.job.ended_at = timezone.now() - timedelta(days=91)
+    old.job.save(update_fields=["ended_at"])
+    orphan, path = full_path("predictions/nobodys.jsonl.part"), full_path(old.file)
+    orphan.write_bytes(b"half")
+    os.utime(orphan, ((timezone.now() - timedelta(days=2)).timestamp(),) * 2)
+    removed = retention.tidy_up()
+    names = ("uploaded files of predictions", "files of interrupted uploads of predictions")
+    assert [removed[name] for name in names] == [1, 1]
+    assert (path.exists(), orphan.exists(), full_path(recent.file).exists()) == (False, False, True)
+    assert Run.objects.get(model="old").predictions.exists()
