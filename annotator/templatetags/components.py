@@ -109,6 +109,12 @@ def when(moment: datetime | None, shown: str = "time") -> str:
     return macros("badges").when(utc, "%-d %b %Y" if shown == "date" else "%-d %b %Y, %H:%M UTC", shown)
 
 
+@register.simple_tag
+def interval(shown: Any) -> str:
+    """Return a share with its interval as a bar from 0 to 100 %. ``shown``: value, low, high, words and geometry."""
+    return macros("badges").interval(shown, shown.words, _("none"))
+
+
 _COUNTED = {
     "path": ngettext_lazy("%(count)s path", "%(count)s paths", "number"),
     "branch": ngettext_lazy("%(count)s branch", "%(count)s branches", "number"),
