@@ -5,6 +5,7 @@ from django.urls import path
 from benchmark.views import (
     answers,
     baselines,
+    board_files,
     composites,
     imports,
     inference,
@@ -40,7 +41,7 @@ urlpatterns = [
     path(_RELEASE + "scores/recount/", runs.score_board_recount, name="score-board-recount"),
     path(_RELEASE + "entries/", suspects.entry_list, name="entry-list"),
     path(_RELEASE + "entries/<str:key>/", suspects.entry_detail, name="entry-detail"),
-    path(_RELEASE + "scores.<str:form>", runs.score_board_file, name="score-board-file"),
+    path(_RELEASE + "scores.<str:form>", board_files.score_board_file, name="score-board-file"),
     path("p/<slug:slug>/predictions/<str:public_id>/", runs.prediction_file, name="prediction-file"),
     path("p/<slug:slug>/runs/compare/", runs.run_compare, name="run-compare"),
     path("p/<slug:slug>/runs/compare-with/", runs.run_compare_with, name="run-compare-with"),

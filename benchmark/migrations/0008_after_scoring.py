@@ -96,4 +96,5 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="predictionfile", name="file", field=models.CharField(blank=True, max_length=255)
         ),
+        migrations.AddField(model_name="scoreset", name="rounds", field=models.FloatField(null=True)),
     ]

@@ -1,5 +1,6 @@
 """Asking models: endpoints, what was asked over a release, and every reply. Replies are written once."""
 
+import json
 from decimal import Decimal
 from typing import Any, Self
 
@@ -144,6 +145,11 @@ class InferenceReply(models.Model):
 
     def __str__(self) -> str:
         return f"{self.unit}, {self.number}"
+
+    @property
+    def shown(self) -> str:
+        """The message as indented JSON."""
+        return json.dumps(self.message, ensure_ascii=False, indent=1)
 
 
 class InferenceAnswer(models.Model):

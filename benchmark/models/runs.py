@@ -122,6 +122,8 @@ class ScoreSet(models.Model):
     entries = models.PositiveIntegerField(default=0)
     right = models.PositiveIntegerField(default=0)
     missing = models.PositiveIntegerField(default=0)
+    #: Replies of the model for one entry, on average over the predictions; null if there are none.
+    rounds = models.FloatField(null=True)
     #: Whether everything of it is stored: before that, the earlier scores are shown.
     complete = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

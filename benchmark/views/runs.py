@@ -1,8 +1,5 @@
 """Pages of scores: the leaderboard of a release, uploaded predictions, a run, an entry, two runs compared."""
 
-import csv
-import io
-import json
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import DomainError, Hidden
+from annotator.errors import DomainError
 from annotator.models import Role
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
@@ -23,11 +20,15 @@ from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.statistics import BEST, PASS
 from benchmark.models import Release, Score, ScoreSet, SharedBoard
+from benchmark.services.inference import requests as inferences
+from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import list_inferences
 from benchmark.services.runs import boards, rescoring, suspects, uploads, withdrawn
+from benchmark.views.board_files import DOCUMENTS
 from benchmark.views.board_view import board_context, board_query
 from benchmark.views.entry_view import EntryView, present_entry
 from benchmark.views.forms import PredictionForm
+from benchmark.views.inference_forms import describe_options
 from benchmark.views.paging import page_of, watches
 from benchmark.views.score_words import p_words, show, title
 from benchmark.views.space_view import show_space
@@ -35,7 +36,6 @@ from benchmark.views.space_view import show_space
 PAGE = 50
 #: Files of predictions that a leaderboard lists.
 _FILES = 20
-_DOCUMENTS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "tex": "application/x-tex; charset=utf-8"}
 
 
 @takes_files
@@ -74,7 +74,7 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
         "shared": SharedBoard.objects.filter(release=release).first() if is_admin else None,
         "downloads": [
             (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{board_query(request)}")
-            for name in _DOCUMENTS
+            for name in DOCUMENTS
         ],
         "inferences": list_inferences(actor=request.user, release=release)[:_FILES] if is_admin else (),
         "files": uploads.list_files(actor=request.user, release=release).filter(inference=None).order_by("-pk")[:_FILES]
@@ -106,85 +106,6 @@ def release_trail(request: PageRequest, release: Release, *more: tuple[str, str]
         (_("Scores"), board),
         *more,
     ]
-
-
-@project_page
-@require_safe
-@takes("family", "slice", "sort")
-def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpResponse:
-    """Download the leaderboard as CSV, JSON or a LaTeX table."""
-    release = boards.load_overseen(actor=request.user, project=request.project, public_id=public_id)
-    if form not in _DOCUMENTS:
-        raise Hidden(_("There is no such file."))
-    board = boards.leaderboard(release, request.GET)
-    heads = [title(*column) for column in board.columns]
-    rows = [
-        (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.run.tool_mode,
-         row.run.thinking, row.score_set.entries, row.run.tokens, None if row.run.cost is None else float(row.run.cost),
-         [show(row.figures.get(column)) for column in board.columns])
-        for row in board.rows
-    ]  # fmt: skip
-    content = {"csv": _csv, "json": _json, "tex": _latex}[form](heads, rows)
-    response = HttpResponse(content, content_type=_DOCUMENTS[form])
-    name = f"{request.project.slug}-{release.version}-scores.{form}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-_FACTS = (
-    "rank", "model", "attempt", "language", "history", "tool_mode", "thinking", "entries", "tokens", "cost",
-)  # fmt: skip
-Rows = list[tuple[int, str, int, str, str, str, str, int, int | None, float | None, list[Any]]]
-
-
-def _csv(heads: list[str], rows: Rows) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow([*_FACTS, *(f"{head}{part}" for head in heads for part in ("", " low", " high"))])
-    for *facts, figures in rows:
-        cells = [part for one in figures for part in (one.value, one.low, one.high)]
-        writer.writerow([_safe(one) for one in facts] + cells)
-    return out.getvalue()
-
-
-def _safe(value: Any) -> Any:
-    """Return a cell that no spreadsheet runs as a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
-
-
-def _json(heads: list[str], rows: Rows) -> str:
-    return json.dumps(
-        [
-            dict(zip(_FACTS, facts, strict=True))
-            | {
-                "figures": {
-                    head: {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
-                    for head, one in zip(heads, figures, strict=True)
-                }
-            }
-            for *facts, figures in rows
-        ],
-        ensure_ascii=False, indent=1,
-    )  # fmt: skip
-
-
-_LATEX = str.maketrans({
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " ",
-})  # fmt: skip
-
-
-def _latex(heads: list[str], rows: Rows) -> str:
-    """Return a table for the package booktabs; intervals are small, in brackets."""
-    lines = [r"\begin{tabular}{rl" + "r" * len(heads) + "}", r"\toprule"]
-    lines.append(" & ".join(["Rank", "Model", *(head.translate(_LATEX) for head in heads)]) + r" \\")
-    lines.append(r"\midrule")
-    for rank, model, *_rest, figures in rows:
-        cells = [
-            f"{one.value} {{\\scriptsize [{one.low}, {one.high}]}}" if one.low else one.value or "--" for one in figures
-        ]
-        lines.append(" & ".join([str(rank), model.translate(_LATEX), *cells]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 @project_page
@@ -235,6 +156,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         boards.list_scores(score_set, outcome=outcome, error=error), request, size=PAGE, newest_first=False, by=BY_KEY
     )
     given = {"error": error, "scorer": scorer}
+    inference = inferences.inference_of(run)
     kept = urlencode({"outcome": outcome} | {name: value for name, value in given.items() if value})
     context = {
         "project": project,
@@ -248,6 +170,9 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
             for name, count in errors.items()
         ],
         "attempts": _attempts(score_set),
+        "inference": inference,
+        "settings": describe_options(Options.of(inference.settings), run.family, model=inference.person is None)
+        if inference else (),
         "versions": versions,
         "scorer": scorer,
         "may_score_again": Role.ADMINISTRATOR in request.roles and rescoring.may_score_again(score_set) and not scorer,
@@ -310,6 +235,7 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
         "run": run,
         "score": score,
         "view": view,
+        "replies": inferences.list_replies(score),
         "explore": _explore(request, score, view),
         "others": boards.others_on(score),
         "statistic": suspects.statistic_of(score),

@@ -13,12 +13,14 @@ from annotator.models import Job, Project, User
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
-from benchmark.models import Endpoint, Inference, Mode, Release, ReleaseState
+from benchmark.models import Endpoint, Inference, InferenceReply, Mode, Release, ReleaseState, Run, Score
 from benchmark.services.inference.options import RESERVED, Options
 from benchmark.services.runs.uploads import check_mode, families_of
 
 KIND = "inference"
 BASELINE = "baseline"
+#: Replies of one entry that are read.
+MAX_REPLIES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +163,19 @@ def load_inference(*, actor: User, project: Project, public_id: str) -> Inferenc
     if found is None:
         raise Hidden(_("There is no such inference in the project."))
     return found
+
+
+def inference_of(run: Run) -> Inference | None:
+    """Return how Assay asked the model of a run; None for uploaded predictions."""
+    if run.file_id is None:
+        return None
+    return Inference.objects.filter(predictions=run.file_id).select_related("endpoint", "person").first()
+
+
+def list_replies(score: Score) -> list[InferenceReply]:
+    """Return the replies that an entry's prediction was made from, as the endpoint gave them."""
+    file = score.score_set.run.file_id
+    if file is None:
+        return []
+    found = InferenceReply.objects.filter(inference__predictions=file, unit=score.entry)
+    return list(found.order_by("number")[:MAX_REPLIES])

@@ -128,6 +128,8 @@ class Writer:
         self.running, self.release, self.family, self.scoring = running, release, family, scoring
         self.sets: dict[str, ScoreSet] = {}
         self.errors: dict[str, Counter[str]] = {}
+        #: Run → replies of all predictions, and predictions.
+        self.replies: dict[str, tuple[int, int]] = {}
         self.done = 0
 
     def begin(self, name: str) -> ScoreSet:
@@ -155,6 +157,9 @@ class Writer:
             chunk.advance(done=self.done, note=gettext_noop("Scoring"))
         for one in group:
             self.errors.setdefault(one.run, Counter())[one.error] += bool(one.error)
+            if one.prediction is not None:
+                replies, predictions = self.replies.get(one.run, (0, 0))
+                self.replies[one.run] = (replies + count_replies(self.family, one.prediction), predictions + 1)
 
     def _fingerprint(self, one: Scored) -> str:
         compared = self.family not in ("cctu", "async") and one.prediction is not None
@@ -168,6 +173,8 @@ class Writer:
             counted = score_set.scores.aggregate(entries=Count("pk"), right=Count("pk", filter=Q(right=True)))
             score_set.entries, score_set.right = counted["entries"], counted["right"]
             score_set.missing = len(told.get("missing", ()))
+            replies, predictions = self.replies.get(name, (0, 0))
+            score_set.rounds = replies / predictions if predictions else None
             score_set.summary = told | {"errors": dict(self.errors.get(name, Counter()).most_common())}
             score_set.complete = True
             score_set.save()
@@ -241,6 +248,13 @@ class _FileWriter(Writer):
                 after={"version": self.file.release.version, "runs": len(self.sets), "entries": outcome.entries},
             )  # fmt: skip
             chunk.advance(done=self.done, total=self.done, note="", checkpoint={"complete": True})
+
+
+def count_replies(family: str, content: Any) -> int:
+    """Return how many replies of a model a stored prediction has."""
+    if family == "cctu":
+        return sum(one.get("role") == "assistant" for one in content)
+    return len(content["turns"] if family == "async" else content)
 
 
 def store_figures(score_set: ScoreSet, figures: Iterable[dict[str, Any]]) -> None:
