@@ -82,7 +82,9 @@ def _text_with_calls(message: Mapping[str, Any], written: Mapping[str, str]) -> 
 
 
 def _with_calls(message: Mapping[str, Any], number: int, written: dict[str, str]) -> Mapping[str, Any]:
-    """Return a reply with the calls in its text as calls. Those of the API are not read: none was offered."""
+    """Return a reply with the calls in its text as calls. Some services read the tags themselves, and give calls."""
+    if calls_of(message):
+        return message
     text = text_of(message)
     # What the model thought about calls is none.
     visible = without_thinking(text)

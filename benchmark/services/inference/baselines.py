@@ -131,6 +131,10 @@ def send_reply(
             raise Hidden(_("There is no such entry in the baseline."))
         if entry.state != BaselineState.DUE or entry.number != number:
             raise Conflict(_("This reply was sent already, perhaps from another window."))
+        known = {tool["function"]["name"] for tool in entry.ask["tools"]}
+        unknown = next((name for name, _arguments_ in calls if name not in known), None)
+        if unknown is not None:
+            raise Invalid(_("There is no tool %(name)s here.") % {"name": unknown[:100]}, field="tool")
         InferenceReply.objects.create(inference=inference, unit=entry.unit, number=number, message=said)
         entry.state = BaselineState.SENT
         entry.save(update_fields=["state"])

@@ -125,12 +125,21 @@ def test_only_the_person_sees_and_answers_the_entries(team, baseline):
         ("", [("find", "{city}")], "arguments of call 1 must be a JSON object"),
         ("", [("find", "{}"), ("find", "[]")], "arguments of call 2 must be a JSON object"),
         ("", [("find", "[" * 90_000)], "arguments of call 1"),
+        ("", [("find", "{}")], "There is no tool find here."),
     ],
 )
 def test_a_reply_that_says_nothing_is_refused(baseline, person, text, calls, sentence):
     with pytest.raises(Invalid, match=sentence):
         baselines.send_reply(actor=person, inference=baseline, place=1, number=0, text=text, calls=calls)
     assert not InferenceReply.objects.exists()
+
+
+@pytest.mark.parametrize("arguments", [r'{"city": "\u0000"}', "{}", ""])
+def test_strange_arguments_are_kept_as_they_are(baseline, answer, arguments):
+    name = baselines.next_entry(baseline).ask["tools"][0]["function"]["name"]
+    answer(baseline, "", (name, arguments))
+    said = InferenceReply.objects.get().message["tool_calls"][0]["function"]["arguments"]
+    assert said == (arguments or "{}")
 
 
 def test_a_reply_is_sent_once(baseline, answer, person):
@@ -147,9 +156,21 @@ def test_of_two_windows_one_sends_the_reply(baseline, person):
             actor=person, inference=fresh(baseline), place=1, number=0, text="No.", calls=[], wake_worker=False
         )
 
-    outcomes = race([send, send])
-    assert len(lost(outcomes, Conflict)) == 1
+    assert [str(one) for one in lost(race(send, send))] == ["This reply was sent already, perhaps from another window."]
     assert InferenceReply.objects.count() == 1
+
+
+@pytest.mark.postgres
+def test_of_two_conversations_that_end_at_once_one_starts_the_scoring(baseline, person):
+    for entry in baseline.entries.all():
+        baselines.send_reply(
+            actor=person, inference=baseline, place=entry.place, number=0, text="No.", calls=[], wake_worker=False
+        )
+    steps = list(baseline.entries.values_list("job_id", flat=True))
+    assert race(*[lambda job=job: jobs.run(job) for job in steps]) == [None] * len(steps)
+    assert fresh(baseline).done == baseline.total == len(steps) == 2
+    whole = [job for job in Job.objects.filter(kind="baseline") if "unit" not in job.parameters]
+    assert len(whole) == 2, "one prepared the entries, one scores"
 
 
 def test_a_reply_that_could_not_be_processed_is_processed_again(baseline, answer, person, monkeypatch):

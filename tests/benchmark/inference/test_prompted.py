@@ -7,7 +7,7 @@ import pytest
 from benchmark.core.inference.prompted import prompted
 from benchmark.core.scoring.predictions import read_rounds
 from benchmark.core.scoring.wild import score_task
-from tests.benchmark.inference.test_conversations import contents, of_task, said, talk
+from tests.benchmark.inference.test_conversations import called, contents, of_task, said, talk
 
 
 def written(name, **arguments):
@@ -53,6 +53,12 @@ def test_a_call_that_can_t_be_read_is_malformed(text):
 def test_calls_in_thoughts_are_not_made():
     _, record = talk(prompted(lambda: of_task(1)[0]), said(f"<think>{written('find', q='a')}</think>I can't."))
     assert record["rounds"][0]["calls"] == []
+
+
+def test_calls_that_the_service_has_read_count():
+    asked, record = talk(prompted(lambda: of_task(1)[0]), called("find", "find"), said("Done."))
+    assert [len(one["calls"]) for one in record["rounds"]] == [2, 0]
+    assert "<tool_call>" in asked[1].messages[-2]["content"]
 
 
 def test_a_refused_request_ends_the_conversation():
