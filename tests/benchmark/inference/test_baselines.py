@@ -160,19 +160,6 @@ def test_of_two_windows_one_sends_the_reply(baseline, person):
     assert InferenceReply.objects.count() == 1
 
 
-@pytest.mark.postgres
-def test_of_two_conversations_that_end_at_once_one_starts_the_scoring(baseline, person):
-    for entry in baseline.entries.all():
-        baselines.send_reply(
-            actor=person, inference=baseline, place=entry.place, number=0, text="No.", calls=[], wake_worker=False
-        )
-    steps = list(baseline.entries.values_list("job_id", flat=True))
-    assert race(*[lambda job=job: jobs.run(job) for job in steps]) == [None] * len(steps)
-    assert fresh(baseline).done == baseline.total == len(steps) == 2
-    whole = [job for job in Job.objects.filter(kind="baseline") if "unit" not in job.parameters]
-    assert len(whole) == 2, "one prepared the entries, one scores"
-
-
 def test_a_reply_that_could_not_be_processed_is_processed_again(baseline, answer, person, monkeypatch):
     answer(baseline, "No.", run=False)
     entry = baselines.next_entry(baseline)
