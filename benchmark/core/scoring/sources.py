@@ -159,7 +159,7 @@ def run_of(path: Path) -> str:
     """Return the run that a file's name stands for: of the published ``<run>_result.jsonl`` and
     ``<run>/response.jsonl`` the part they name it by.
     """
-    name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(ENDING)
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json").removesuffix(ENDING)
     if name in ("response", "result"):
         return path.absolute().parent.name
     return name.removesuffix("_result")

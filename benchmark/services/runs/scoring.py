@@ -5,6 +5,7 @@ An attempt that is killed leaves incomplete runs, which no page shows; the next 
 
 import re
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -121,7 +122,7 @@ def groups(scored: Iterable[Scored]) -> Iterator[list[Scored]]:
         yield group
 
 
-class Writer:
+class Writer(ABC):
     """Writes scored entries, each chunk in a fenced transaction. ``publish`` stores what is about all of them."""
 
     def __init__(self, running: Running, release: Release, family: str, scoring: ScoringRun) -> None:
@@ -132,13 +133,13 @@ class Writer:
         self.replies: dict[str, tuple[int, int]] = {}
         self.done = 0
 
+    @abstractmethod
     def begin(self, name: str) -> ScoreSet:
         """Create the scores of a run."""
-        raise NotImplementedError
 
+    @abstractmethod
     def predictions(self, group: list[Scored]) -> Mapping[tuple[str, str], Prediction]:
         """Return what the models said, by run and entry."""
-        raise NotImplementedError
 
     def write(self, group: list[Scored]) -> None:
         with self.running.chunk() as chunk:

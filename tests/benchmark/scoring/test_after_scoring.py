@@ -232,6 +232,23 @@ def test_the_page_of_a_run_shows_each_version(team, score, predictions_of, newer
     assert client.post(page).status_code == 409
 
 
+def test_stored_predictions_of_every_family_are_records_again(release):
+    def records(family, entry, content):
+        same = {"release": release, "release_sha256": release.sha256, "model": family}
+        run = Run.objects.create(family=family, **same)
+        run.predictions.create(entry=entry, content=content)
+        (found,) = rescoring._records(run)
+        return found | {"run": ""}
+
+    messages = [{"role": "assistant", "content": "Done."}]
+    assert records("cctu", "case@7@2", messages) == {"run": "", "case": "case@7", "attempt": 2, "messages": messages}
+    assert records("wild", "d#1#0", []) == {"run": "", "dialogue": "d#1", "task": 0, "rounds": []}
+    found = records(
+        "async", "two@0-1#2", {"composite": "two", "delay": "0-1", "seed": 3, "turns": [], "outcomes": None}
+    )
+    assert (found["id"], found["composite"], found["delay"], found["seed"]) == ("two@0-1#2", "two", "0-1", 3)
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
