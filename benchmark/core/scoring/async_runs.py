@@ -26,7 +26,7 @@ from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.scoring.delayed import DialogueScore, GoldTask, score_dialogue, summarise
 from benchmark.core.scoring.message_records import as_turns, is_messages
-from benchmark.core.scoring.predictions import NotAPrediction
+from benchmark.core.scoring.predictions import NAME, NotAPrediction, is_name
 from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.scorers import Refused, Scored, Scorer, figure_json
 from benchmark.core.scoring.sources import read_records
@@ -205,8 +205,8 @@ class AsyncScorer(Scorer):
             return
         model = record.get("model", record.get("run", run))
         composite = self.references.composites.get(str(record.get("composite")))
-        if not isinstance(model, str) or not model:
-            yield Refused("problem", "/model must be a text.")
+        if not is_name(model):
+            yield Refused("problem", f"/model must be {NAME}.")
         elif composite is None:
             yield Refused("foreign", f"The references have no composite {str(record.get('composite'))[:200]}.")
         elif (model, str(record.get("id"))) in self._seen:

@@ -13,6 +13,7 @@ from annotator.core.schema.exact_json import dumps
 from benchmark.core.files.limits import Budget, Limits, SourceError, shown_size
 from benchmark.core.files.record_lines import BOM, LineError, parse_record, too_long
 from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
+from benchmark.core.scoring.predictions import is_name
 from benchmark.core.scoring.records import Line, Unreadable
 
 ENDING = ".eval"
@@ -95,7 +96,7 @@ def read_whole(stream: BinaryIO, where: str) -> dict[str, Any] | None:
 def _model(header: Mapping[str, Any]) -> str:
     about = header.get("eval")
     model = about.get("model") if isinstance(about, Mapping) else None
-    return model if isinstance(model, str) else ""
+    return model if is_name(model) else ""
 
 
 def _line(where: str, sample: Any, model: str, family: str) -> Line:

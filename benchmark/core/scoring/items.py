@@ -1,5 +1,6 @@
 """Statistics of single entries over many runs: difficulty, discrimination, and references that are perhaps wrong."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -101,13 +102,14 @@ def fingerprint(rounds: Any) -> str:
     """
     said = []
     for one in rounds or ():
-        calls = sorted(canonical([call["name"], _value(call["arguments"])]) for call in one["calls"])
+        calls = sorted(_call(call["name"], call["arguments"]) for call in one["calls"])
         said.append(calls or ("text" if one["content"] else one["error"] or "nothing"))
     return content_hash(canonical(said))[:FINGERPRINT]
 
 
-def _value(text: str) -> Any:
+def _call(name: str, arguments: str) -> str:
     try:
-        return without_kinds(loads(text))
+        return canonical([name, without_kinds(loads(arguments))])
     except (ValueError, SchemaProblem, RecursionError):
-        return text.replace("\0", "")
+        # No JSON, or a value that no reference can have: then the spelling counts.
+        return json.dumps([name, arguments])

@@ -9,7 +9,7 @@ of the user has only replies.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmark.core.scoring.predictions import NotAPrediction, Prediction, Round
+from benchmark.core.scoring.predictions import NAME, NotAPrediction, Prediction, Round, is_name
 from benchmark.core.scoring.published_results import read_replies
 from benchmark.core.scoring.references import ReferenceDialogue
 from benchmark.core.scoring.transcripts import MAX_MESSAGES, text_of
@@ -33,16 +33,16 @@ def read_tasks(
     messages = _messages(record)
     run = record.get("run", run)
     dialogue, task = _entry(record, references)
-    if not isinstance(run, str) or not run:
-        raise NotAPrediction("/run must be a text.")
+    if not is_name(run):
+        raise NotAPrediction(f"/run must be {NAME}.")
     reference = references.get(dialogue)
     if reference is None or (task is not None and task >= len(reference.tasks)):
         yield Prediction(run, dialogue, task or 0, ())
         return
     failed = (Round(error="request_failed"),) if record.get("failed") is True else ()
-    asked = [place for place, one in enumerate(messages) if one.get("role") == "user"]
+    asked = [(place, text_of(one).strip()) for place, one in enumerate(messages) if one.get("role") == "user"]
     if task is not None:
-        begin = _last(messages, asked, reference.tasks[task].user_message)
+        begin = _last(asked, reference.tasks[task].user_message.strip())
         if begin is None and asked:
             raise NotAPrediction(
                 f"/messages has no message of the user with the text of task {task}, so where the replies to it begin "
@@ -50,7 +50,7 @@ def read_tasks(
             )
         yield Prediction(run, dialogue, task, _rounds(messages[begin or 0 :]) + failed)
         return
-    begins = _begins(messages, asked, reference)
+    begins = _begins(asked, reference)
     if not begins:
         raise NotAPrediction(f"/messages has no message of the user with the text of a task of {dialogue}.")
     ends = [*(place for _, place in begins[1:]), len(messages)]
@@ -94,20 +94,18 @@ def _entry(record: Mapping[str, Any], references: Mapping[str, ReferenceDialogue
     return dialogue, task
 
 
-def _last(messages: Sequence[Mapping[str, Any]], asked: Sequence[int], text: str) -> int | None:
-    return next((place for place in reversed(asked) if text_of(messages[place]).strip() == text.strip()), None)
+def _last(asked: Sequence[tuple[int, str]], text: str) -> int | None:
+    return next((place for place, said in reversed(asked) if said == text), None)
 
 
-def _begins(
-    messages: Sequence[Mapping[str, Any]], asked: Sequence[int], reference: ReferenceDialogue
-) -> list[tuple[int, int]]:
+def _begins(asked: Sequence[tuple[int, str]], reference: ReferenceDialogue) -> list[tuple[int, int]]:
     """Return each task that the user begins, with the place of the message that begins it."""
     found, left = [], list(asked)
     for index, task in enumerate(reference.tasks):
         text = task.user_message.strip()
-        at = next((at for at, place in enumerate(left) if text_of(messages[place]).strip() == text), None)
+        at = next((at for at, (_place, said) in enumerate(left) if said == text), None)
         if at is not None:
-            found.append((index, left[at]))
+            found.append((index, left[at][0]))
             left = left[at + 1 :]
     return found
 

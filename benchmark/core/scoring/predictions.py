@@ -8,7 +8,7 @@ is null, ``malformed_calls`` or ``request_failed``.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from annotator.core.constraints.rounds import without_thinking
 
@@ -43,6 +43,8 @@ class Round:
         return not self.calls and not self.error and bool(self.content)
 
 
+#: What a name must be, for sentences.
+NAME = "a text without NUL"
 #: What a round that is not there counts as.
 EMPTY = Round()
 
@@ -57,6 +59,11 @@ class Prediction:
     rounds: tuple[Round, ...]
 
 
+def is_name(value: Any) -> TypeGuard[str]:
+    """Return whether a value can name a run or a dialogue: databases store no NUL."""
+    return isinstance(value, str) and value != "" and "\0" not in value
+
+
 def argument_text(arguments: Any) -> str:
     """Return the JSON text of arguments as the published handlers write it; a text stays as it is."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
@@ -67,8 +74,8 @@ def read_prediction(record: Any) -> Prediction:
     if not isinstance(record, Mapping):
         raise NotAPrediction("A prediction must be an object with run, dialogue, task and rounds.")
     for key in ("run", "dialogue"):
-        if not isinstance(record.get(key), str) or not record[key]:
-            raise NotAPrediction(f"/{key} must be a text.")
+        if not is_name(record.get(key)):
+            raise NotAPrediction(f"/{key} must be {NAME}.")
     if type(record.get("task")) is not int or record["task"] < 0:
         raise NotAPrediction("/task must be a whole number, counted from 0.")
     return Prediction(record["run"], record["dialogue"], record["task"], read_rounds(record.get("rounds")))

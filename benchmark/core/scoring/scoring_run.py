@@ -60,7 +60,8 @@ class Outcome:
 
     def tell(self, sentence: str) -> None:
         if len(self.listed) < MAX_LISTED:
-            self.listed.append(sentence)
+            # A sentence quotes the record, and databases store no NUL.
+            self.listed.append(sentence.replace("\0", "�"))
 
     def as_line(self) -> dict[str, int]:
         """Return the numbers of the last line."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from annotator.core.constraints.rounds import without_thinking
+from benchmark.core.scoring.predictions import NAME, is_name
 
 #: Bounds of one transcript.
 MAX_MESSAGES = 1_000
@@ -76,8 +77,8 @@ def read_transcript(record: Any, run: str = "") -> Transcript:
     if type(attempt) is not int or attempt < 0:
         raise NotATranscript("/attempt must be a whole number, counted from 0.")
     named = record.get("run", run)
-    if not isinstance(named, str):
-        raise NotATranscript("/run must be a text.")
+    if named != "" and not is_name(named):
+        raise NotATranscript(f"/run must be {NAME}.")
     transcript = Transcript(named, attempt, str(case), messages)
     if sum(len(calls_of(message)) for message in messages) > MAX_CALLS:
         raise NotATranscript(f"/messages has more than {MAX_CALLS:,} calls.")

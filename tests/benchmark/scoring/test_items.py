@@ -75,9 +75,10 @@ def test_equal_calls_have_one_fingerprint():
     assert first == fingerprint(rounds(calls(other, call("find", n=1.0, q="a")), said("no")))
     assert first != fingerprint(rounds(calls(one), calls(other), said("yes")))
     assert first != fingerprint(rounds(calls(one, call("read", q="c")), said("yes")))
-    for text in ("{", "[" * 100_000, "\0"):
+    for text in ("{", "[" * 100_000, "\0", r'{"q": "\u0000"}', r'{"q": "\ud800"}'):
         broken = rounds(calls("find"))
         broken[0]["calls"][0]["arguments"] = text
+        broken[0]["calls"][0]["name"] = "find\0"
         assert len(fingerprint(broken)) == 16
 
 

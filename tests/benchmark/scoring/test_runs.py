@@ -204,3 +204,25 @@ def test_two_jobs_at_once_number_their_attempts_and_compare_their_runs(release, 
     race(*[lambda job=file.job_id: jobs.run(job) for file in files])
     assert [run.attempt for run in Run.objects.filter(complete=True).order_by("attempt")] == [1, 2]
     assert RunPair.objects.get().n == ScoreSet.objects.first().entries
+
+
+def test_what_a_database_can_t_store_is_kept_or_refused_with_a_sentence(score, predictions_of):
+    file = score(predictions_of("a\0b"))
+    assert "/run must be a text without NUL" in str(file.job.error)
+    said = {"role": "assistant", "content": "a\0b", "tool_calls": [
+        {"id": "\0", "type": "function", "function": {"name": "f\0", "arguments": r'{"a": "\u0000"}'}}
+    ]}  # fmt: skip
+    strange = [
+        *predictions_of("m"),
+        {"run": "n\0", "dialogue": "weather-1\0", "task": 0, "rounds": []},
+        {"run": "n", "id": "weather-1\0#0", "messages": [said]},
+        {"run": "n", "id": "weather-1#0", "messages": [said]},
+    ]
+    file = score(strange, filename="strange.jsonl")
+    assert file.job.state == "done", file.job.error
+    assert (file.problems, file.foreign) == (1, 1)
+    assert Run.objects.get(model="n").predictions.get().content[0]["calls"][0]["name"] == "f\0"
+    log = {"eval": {"model": "x\0"}, "samples": [{"id": "weather-1#0", "epoch": 1, "messages": [said]}]}
+    file = score(json.dumps(log).encode(), filename="log.json")
+    assert file.job.state == "done", file.job.error
+    assert Run.objects.filter(model="log").exists()
