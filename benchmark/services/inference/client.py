@@ -130,7 +130,7 @@ class ChatClient:
         try:
             choices = completion.choices
             found = _plain(choices[0].message.model_dump(exclude_none=True, warnings=False)) if choices else None
-            model = str(completion.model or self._model)[:120]
+            model = _storable(str(completion.model or self._model))[:120]
             usage = completion.usage
         except (AttributeError, TypeError, IndexError):
             raise Halted(
@@ -194,7 +194,7 @@ class ChatClient:
 
     def _quoted(self, what: Any) -> str:
         """Return an endpoint's own words, short and without the key."""
-        words = " ".join(str(what).split())
+        words = " ".join(_storable(str(what)).split())
         if self._key:
             words = words.replace(self._key, "[key]")
         return words if len(words) <= _QUOTED else f"{words[:_QUOTED]}…"
@@ -236,6 +236,11 @@ def _plain(message: Mapping[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     thoughts = _text(message.get("reasoning_content") or message.get("reasoning"))
     return found | ({"tool_calls": calls} if calls else {}) | ({"reasoning": thoughts} if thoughts else {})
+
+
+def _storable(text: str) -> str:
+    """Return a text for a column or a sentence: databases store neither NUL nor halves of surrogate pairs there."""
+    return _text(text).replace("\0", "�")
 
 
 def _text(value: Any) -> str:

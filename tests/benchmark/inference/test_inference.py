@@ -285,3 +285,20 @@ def test_two_who_continue_at_once_start_one_job(team, start):
     )
     assert [str(one) for one in lost(found)] == ["The inference is in progress."] * 3
     assert Job.objects.filter(kind="inference").count() == 2
+
+
+def test_an_endpoint_s_words_can_be_stored_whatever_they_are(team, start):
+    strange = "m\0\ud800"
+
+    def script(body):
+        if "weather-2" in str(body["messages"]):
+            return lambda handler: handler.json(400, {"error": {"message": strange}})
+        return lambda handler: handler.json(
+            200, completion(body, called((strange, {"a": strange}))) | {"model": strange}
+        )
+
+    with serving(script) as server:
+        inference = start(server)
+    assert inference.job.state == JobState.DONE, inference.job.error
+    assert inference.answered_as == ["m�?"]
+    assert Run.objects.get().complete
