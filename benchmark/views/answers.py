@@ -44,7 +44,8 @@ def dialogue_answers(request: PageRequest, public_id: str) -> HttpResponse:
         "project": project,
         "dialogue": dialogue,
         "entries": [
-            (row, _grouped(row.statistic.family, suspects.answers_to(row.statistic))) for row in rows
+            (row, _grouped(row.statistic.family, suspects.answers_to(row.statistic, with_predictions=True)))
+            for row in rows
         ],
         "trail": [
             (project.name, f"/p/{project.slug}/"), (_("Dialogues"), reverse("dialogue-list", args=[project.slug])),

@@ -63,8 +63,9 @@ def baseline(request: PageRequest, public_id: str) -> HttpResponse:
     """Show the next entry to the person who answers it; POST sends a reply, or adds a call to the form."""
     project, person = request.project, request.user
     inference = baselines.load_baseline(actor=person, project=project, public_id=public_id)
-    entry = baselines.next_entry(inference)
-    if watches(request, "baseline-wait"):
+    polls = watches(request, "baseline-wait")
+    entry = baselines.next_entry(inference, with_ask=not polls)
+    if polls:
         waits = not inference.total if entry is None else entry.state == BaselineState.SENT and not _failed(entry)
         return HttpResponse(status=204) if waits else HttpResponseClientRefresh()
     given, error = _Reply(), ""

@@ -102,9 +102,10 @@ def list_open(*, person: User, project: Project) -> QuerySet[Inference]:
     return Inference.objects.filter(release__project=project, person=person, predictions=None).select_related("release")
 
 
-def next_entry(inference: Inference) -> BaselineEntry | None:
-    """Return the first entry that has not ended."""
-    return inference.entries.exclude(state=BaselineState.ENDED).order_by("place").first()
+def next_entry(inference: Inference, *, with_ask: bool = True) -> BaselineEntry | None:
+    """Return the first entry that has not ended. ``with_ask``: with what is asked, which may be large."""
+    found = inference.entries.exclude(state=BaselineState.ENDED).select_related("job").order_by("place")
+    return (found if with_ask else found.defer("ask")).first()
 
 
 def send_reply(

@@ -55,12 +55,16 @@ def statistic_of(score: Score) -> EntryStatistic | None:
     )
 
 
-def answers_to(statistic: EntryStatistic, limit: int = 100) -> list[Score]:
-    """Return what the runs earned on the entry, those with the same answer next to each other."""
+def answers_to(statistic: EntryStatistic, *, with_predictions: bool = False, limit: int = 100) -> list[Score]:
+    """Return what the runs earned on the entry, those with the same answer next to each other.
+
+    ``with_predictions``: with what they said, which may be large.
+    """
     sets = current_sets(statistic.release).filter(run__family=statistic.family, run__language=statistic.language)
     rows = Score.objects.filter(score_set__in=sets.values("pk"), entry=statistic.entry)
+    related = ("score_set__run", "prediction") if with_predictions else ("score_set__run",)
     return list(
-        rows.select_related("score_set__run", "prediction").defer("detail", "score_set__summary")
+        rows.select_related(*related).defer("detail", "score_set__summary")
         .order_by("right", "said", "score_set__run__model")[:limit]
     )  # fmt: skip
 
