@@ -223,7 +223,8 @@ def make_dialogue(
     """A published dialogue with one revision, its head; labels and findings are as an import would set them."""
     from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 
-    external_id = external_id or f"d{next(_numbers)}"
+    # Letters that no public id has, so that a page without this dialogue never contains its name by chance.
+    external_id = external_id or f"dialogue{next(_numbers)}"
     document = make_document(external_id) if document is None else read_document(document)
     toolset = toolset or make_toolset(project)
     text = canonical(document)
