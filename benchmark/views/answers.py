@@ -1,4 +1,4 @@
-"""What models answered to a dialogue that was sent back to review, for its reviewers after their verdict."""
+"""What models answered to a dialogue that was sent back to review, for its reviewers after the review."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

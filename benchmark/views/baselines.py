@@ -66,7 +66,8 @@ def baseline(request: PageRequest, public_id: str) -> HttpResponse:
     polls = watches(request, "baseline-wait")
     entry = baselines.next_entry(inference, with_ask=not polls)
     if polls:
-        waits = not inference.total if entry is None else entry.state == BaselineState.SENT and not _failed(entry)
+        prepares = entry is None and not inference.total and not inference.job.ended
+        waits = prepares or (entry is not None and entry.state == BaselineState.SENT and not _failed(entry))
         return HttpResponse(status=204) if waits else HttpResponseClientRefresh()
     given, error = _Reply(), ""
     if request.method == "POST" and "again" in request.POST:

@@ -44,7 +44,7 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
 _FACTS = (
     "rank", "model", "attempt", "language", "history", "tool_mode", "thinking", "entries", "rounds", "tokens", "cost",
 )  # fmt: skip
-Rows = list[tuple[int, str, int, str, str, str, str, int, float | None, int | None, float | None, list[Any]]]
+Rows = list[tuple[int | None, str, int, str, str, str, str, int, float | None, int | None, float | None, list[Any]]]
 
 
 def _csv(heads: list[str], rows: Rows) -> str:
@@ -93,5 +93,5 @@ def _latex(heads: list[str], rows: Rows) -> str:
         cells = [
             f"{one.value} {{\\scriptsize [{one.low}, {one.high}]}}" if one.low else one.value or "--" for one in figures
         ]
-        lines.append(" & ".join([str(rank), model.translate(_LATEX), *cells]) + r" \\")
+        lines.append(" & ".join(["--" if rank is None else str(rank), model.translate(_LATEX), *cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

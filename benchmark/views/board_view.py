@@ -24,6 +24,7 @@ def board_context(request: HttpRequest, release: Release) -> dict[str, Any]:
             for row in board.rows
         ],
         "slices": [(one, title(*one.split("=", 1))) for one in board.slices],
+        "unranked": any(row.rank is None for row in board.rows),
         "used": any(row.run.tokens is not None for row in board.rows),
         "priced": any(row.run.cost is not None for row in board.rows),
     }  # fmt: skip

@@ -202,8 +202,9 @@ def message_view(number: int, one: Mapping[str, Any]) -> Said:
     """Return a message of the chat API for a page."""
     content = one.get("content")
     text = content if isinstance(content, str) else "" if content is None else shown_json(content)
+    given = one.get("tool_calls")
     calls = []
-    for call in one.get("tool_calls") or ():
+    for call in given if isinstance(given, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         if isinstance(function, Mapping):
             calls.append((str(function.get("name")), str(function.get("arguments"))))

@@ -235,7 +235,8 @@ def describe_options(options: Options, family: str, *, model: bool = True) -> li
     absent = _absent([family])
     found = []
     for name, value in options.as_json().items():
-        if name not in absent and (model or name in _OF_ENTRIES) and value not in (None, {}, False):
+        given = value is not None and value is not False and value != {}
+        if given and name not in absent and (model or name in _OF_ENTRIES):
             if value is True:
                 value = _("yes")
             elif isinstance(value, list):

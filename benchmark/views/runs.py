@@ -70,7 +70,7 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
         "form": form,
         "is_admin": is_admin,
         "withdrawn": len(gone),
-        "recounted": recount is not None and recount.items == gone,
+        "recounted": (recount.items if recount else []) == gone,
         "shared": SharedBoard.objects.filter(release=release).first() if is_admin else None,
         "downloads": [
             (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{board_query(request)}")
@@ -181,14 +181,12 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
             for name, label in (("wrong", _("Wrong")), ("right", _("Right")), ("all", _("All")))
         ],
         "error": error,
+        "error_tab": f"?{kept}",
         "page": page,
         "previous": f"{page.previous}&{kept}" if page.previous else "",
         "following": f"{page.following}&{kept}" if page.following else "",
         "history": [(one.run, show(figure)) for one, figure in boards.over_releases(run)],
-        "others": [
-            one.run for one in boards.current_sets(run.release).exclude(run=run)
-            if (one.run.family, one.run.language) == (run.family, run.language)
-        ],
+        "others": [] if scorer else boards.others_of(score_set),
         "trail": release_trail(request, run.release, (run.model, "")),
     }  # fmt: skip
     return render(request, "benchmark/run.html", context)
@@ -204,7 +202,7 @@ def _given(**values: str) -> dict[str, str]:
 
 def _attempts(score_set: ScoreSet) -> list[tuple[str, Any]]:
     """Return pass^k and best-of-k by k."""
-    found = [one for one in score_set.figures.all() if one.name in (PASS, BEST)]
+    found, _runs = boards.figures_over_attempts(score_set)
     found.sort(key=lambda one: (one.name == BEST, int(one.cell)))
     names = {PASS: _("pass^%(k)s"), BEST: _("best of %(k)s")}
     return [(names[one.name] % {"k": one.cell}, show(one)) for one in found]
@@ -225,10 +223,11 @@ def _slices(score_set: ScoreSet) -> list[tuple[str, list[tuple[str, Any]]]]:
 def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
     """Show one entry of a run: what the model did beside the reference, and why it is right or wrong."""
     project = request.project
-    score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
-    score = boards.load_score(score_set, key)
+    newest = boards.load_run(actor=request.user, project=project, public_id=public_id)
+    run = newest.run
+    score = boards.load_score(run, key)
     following = boards.next_wrong(score)
-    run = score_set.run
+    scored_by = f"?scorer={score.score_set.version}" if score.score_set.version != newest.version else ""
     view = present_entry(run.family, score, boards.entry_reference(score))
     context = {
         "project": project,
@@ -241,7 +240,10 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
         "statistic": suspects.statistic_of(score),
         "following": reverse("run-entry", args=[project.slug, public_id, following.pk]) if following else "",
         "trail": release_trail(
-            request, run.release, (run.model, reverse("run", args=[project.slug, public_id])), (score.entry, "")
+            request,
+            run.release,
+            (run.model, reverse("run", args=[project.slug, public_id]) + scored_by),
+            (score.entry, ""),
         ),
     }
     return render(request, "benchmark/run_entry.html", context)

@@ -36,9 +36,11 @@ def prompted(begin: Callable[[], Conversation]) -> Conversation:
     ask = next(conversation)
     #: What the model wrote, by the id of its first call: it gets its own words back.
     written: dict[str, str] = {}
+    number = 0
     while True:
         reply = yield Ask(tuple(as_texts(ask.messages, ask.tools, written)))
-        message = None if reply.message is None else _with_calls(reply.message, len(written), written)
+        message = None if reply.message is None else _with_calls(reply.message, number, written)
+        number += 1
         try:
             ask = conversation.send(Reply(message))
         except StopIteration as end:
@@ -91,7 +93,8 @@ def _with_calls(message: Mapping[str, Any], number: int, written: dict[str, str]
     pieces = _pieces(visible)
     if not pieces:
         return {"role": "assistant", "content": text}
-    calls = [_read_call(piece, f"call_{number}_{place}") for place, piece in enumerate(pieces[:MAX_CALLS])]
+    # No id that a reply with calls may get.
+    calls = [_read_call(piece, f"text_{number}_{place}") for place, piece in enumerate(pieces[:MAX_CALLS])]
     written[calls[0]["id"]] = text
     before = visible.partition(_OPEN)[0].strip()
     return {"role": "assistant", "content": before or None, "tool_calls": calls}

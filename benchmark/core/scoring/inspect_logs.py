@@ -28,8 +28,10 @@ def is_inspect_log(record: Mapping[str, Any]) -> bool:
     return isinstance(record.get("eval"), Mapping) and isinstance(record.get("samples"), list)
 
 
-def read_inspect_archive(stream: BinaryIO, path: Path, family: str, *, shown: str = "") -> Iterator[Line]:
-    """Yield a record for each sample of an ``.eval`` file. ``shown``: how sentences name it. Raises Unreadable."""
+def read_inspect_archive(stream: BinaryIO, path: Path, family: str, *, run: str, shown: str = "") -> Iterator[Line]:
+    """Yield a record for each sample of an ``.eval`` file. ``run``: if the log names no model. ``shown``: how sentences
+    name it. Raises Unreadable.
+    """
     name = shown or path.name
     try:
         with open_zip(stream, _LIMITS) as archive:
@@ -50,7 +52,7 @@ def read_inspect_archive(stream: BinaryIO, path: Path, family: str, *, shown: st
             header = next((one for one in _HEADERS if one in infos), None)
             if header is None:
                 raise Unreadable(f"{name} is not a log of Inspect AI: it has no header.json.")
-            model = _model(read(header))
+            model = _model(read(header)) or run
             for member in infos:
                 if not member.startswith("samples/") or not member.endswith(".json"):
                     continue
@@ -69,9 +71,9 @@ def read_inspect_archive(stream: BinaryIO, path: Path, family: str, *, shown: st
         raise Unreadable(f"{name}: {error}") from None
 
 
-def read_inspect_json(record: Mapping[str, Any], where: str, family: str) -> Iterator[Line]:
-    """Yield a record for each sample of a log that is one object."""
-    model = _model(record)
+def read_inspect_json(record: Mapping[str, Any], where: str, family: str, *, run: str) -> Iterator[Line]:
+    """Yield a record for each sample of a log that is one object. ``run``: if the log names no model."""
+    model = _model(record) or run
     for number, sample in enumerate(record["samples"], 1):
         yield _line(f"{where}, sample {number:,}", sample, model, family)
 

@@ -32,6 +32,11 @@ class Flag(StrEnum):
     NOTHING = ""
 
 
+def dialogue_of(family: str, entry: str) -> str:
+    """Return the dialogue, case or composite of an entry: ``dialogue#task``, ``case@attempt``, ``composite@delay``."""
+    return entry.rpartition("@" if family in ("cctu", "async") else "#")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What one run made of an entry. ``said``: a fingerprint of the answer, blank if answers are not compared."""

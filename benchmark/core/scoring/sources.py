@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from annotator.core.schema import SchemaProblem
@@ -83,18 +82,13 @@ def read_prediction_file(path: Path, family: str, *, run: str = "", shown: str =
             raise Unreadable(f"Can’t read {path}: {error.strerror}.") from None
         with stream:
             if ending == ENDING:
-                yield from _named(read_inspect_archive(stream, path, family, shown=shown), run)
+                yield from read_inspect_archive(stream, path, family, run=run, shown=shown)
                 return
             log = read_whole(stream, name)
         if log is not None:
-            yield from _named(read_inspect_json(log, name, family), run)
+            yield from read_inspect_json(log, name, family, run=run)
             return
     yield from read_records(path, run=run, shown=shown)
-
-
-def _named(lines: Iterator[Line], run: str) -> Iterator[Line]:
-    for line in lines:
-        yield line if line.run else replace(line, run=run)
 
 
 def _read_cctu_folder(folder: Path) -> Iterator[ReadDialogue | str]:

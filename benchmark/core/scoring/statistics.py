@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, erfc, sqrt
+from operator import mul
 
-from reviews.core.agreement.bootstrap import bootstrap
+from reviews.core.agreement.bootstrap import RESAMPLES, SEED, bootstrap, multinomial, with_interval
 from reviews.core.agreement.figures import NO_SPREAD, Figure, wilson
 
 #: Entries that differ, up to which McNemar's test is exact.
@@ -65,15 +66,6 @@ def _without_spread(name: str, value: float, of: int, clusters: int) -> Figure:
         return Figure(name, value, of, interval=NO_SPREAD)
     over = wilson(name, clusters if value else 0, clusters)
     return Figure(name, value, of, over.low, over.high, interval=over.interval)
-
-
-def share_of_rates(name: str, rates: Iterable[tuple[str, float]]) -> Figure:
-    """Return the mean of rates from pairs (cluster, rate), with the interval of the same bootstrap."""
-    clusters: dict[str, tuple[float, int]] = {}
-    for cluster, rate in rates:
-        done, total = clusters.get(cluster, (0.0, 0))
-        clusters[cluster] = (round(done + rate, 9), total + 1)
-    return share(name, clusters)
 
 
 # --- two runs --------------------------------------------------------------------------------------------------------
@@ -193,9 +185,29 @@ def attempt_figures(
 ) -> Iterator[tuple[str, str, Figure]]:
     """Yield (name, k, figure) of pass^k and best-of-k for every k from 2 up to the fewest attempts that a task has, at
     most ``MAX_K``. ``clusters``: task → its dialogue.
+
+    Dialogues are drawn once for all figures. They differ in how often each of their tasks is right.
     """
     fewest = min((len(one) for one in outcomes.values()), default=0)
+    if fewest < 2:
+        return
+    dialogues: dict[str, list[tuple[int, int]]] = {}
+    for task, one in outcomes.items():
+        dialogues.setdefault(clusters[task], []).append((sum(one), len(one)))
+    counts = Counter(tuple(sorted(one)) for one in dialogues.values())
+    patterns = sorted(counts)
+    sizes = [len(one) for one in patterns]
+    draws = list(multinomial([counts[one] for one in patterns], RESAMPLES, SEED))
+    drawn_sizes = [sum(map(mul, sizes, drawn)) for drawn in draws]
     for k in range(2, min(fewest, MAX_K) + 1):
         for name, rate in ((PASS, pass_hat), (BEST, best_of)):
-            rates = ((clusters[task], rate(sum(one), len(one), k)) for task, one in outcomes.items())
-            yield name, str(k), share_of_rates(name, rates)
+            rates = [sum(rate(right, attempts, k) for right, attempts in one) for one in patterns]
+            value = sum(counts[one] * here for one, here in zip(patterns, rates, strict=True)) / len(outcomes)
+            if len(dialogues) < 2 or len({here / size for here, size in zip(rates, sizes, strict=True)}) == 1:
+                yield name, str(k), _without_spread(name, value, len(outcomes), len(dialogues))
+                continue
+            values = (
+                sum(map(mul, rates, drawn)) / size if size else None
+                for drawn, size in zip(draws, drawn_sizes, strict=True)
+            )
+            yield name, str(k), with_interval(name, value, len(outcomes), values)

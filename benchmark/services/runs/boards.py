@@ -1,5 +1,6 @@
 """Read runs and their scores: the leaderboard of a release, one run, one entry, two runs compared."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -46,10 +47,12 @@ NOT_SLICES = frozenset(("AP", "OP", PASS, BEST, KEPT[0]))
 
 @dataclass
 class Row:
-    """A run on a leaderboard. ``rank``: 1 + the runs that are better beyond chance; ``figures`` are by (name, cell)."""
+    """A run on a leaderboard. ``rank``: 1 + the runs that are better beyond chance, None for a run that was scored by
+    another version than most; ``figures`` are by (name, cell).
+    """
 
     score_set: ScoreSet
-    rank: int
+    rank: int | None
     figures: dict[tuple[str, str], Figure] = field(default_factory=dict)
 
     @property
@@ -111,7 +114,7 @@ def leaderboard(release: Release, query: Mapping[str, Any]) -> Board:
     sort = one_of(query, "sort", ["|".join(one) for one in shown])
     order = _pair(sort, "|") if sort else column
     wanted = set(shown)
-    rows = {one.pk: Row(one, 1) for one in mine}
+    rows = {one.pk: Row(one, None) for one in mine}
     for figure in Figure.objects.filter(score_set__in=rows.keys(), name__in={one[0] for one in wanted}):
         if (figure.name, figure.cell) in wanted:
             rows[figure.score_set_id].figures[figure.name, figure.cell] = figure
@@ -131,12 +134,23 @@ def _value(row: Row, column: tuple[str, str]) -> float:
 
 
 def _rank(rows: Sequence[Row]) -> None:
-    """Give each run the rank 1 + the number of runs that have more entries right beyond chance."""
-    place = {row.score_set.pk: row for row in rows}
-    pairs = list(RunPair.objects.filter(first__in=place, second__in=place))
+    """Give each run the rank 1 + the number of runs in its language that have more entries right beyond chance.
+
+    Runs can be compared only if the same version scored them: the one that scored most runs, of two the newer.
+    """
+    versions: dict[str, Counter[int]] = {}
+    for row in rows:
+        versions.setdefault(row.run.language, Counter())[row.score_set.version] += 1
+    version_of = {
+        language: max(counts, key=lambda one: (counts[one], one)) for language, counts in versions.items()
+    }  # fmt: skip
+    ranks = {row.score_set.pk: 1 for row in rows if row.score_set.version == version_of[row.run.language]}
+    pairs = list(RunPair.objects.filter(first__in=ranks, second__in=ranks))
     for pair, p in zip(pairs, holm([pair.p for pair in pairs]), strict=True):
         if p < LEVEL and pair.only_first != pair.only_second:
-            place[pair.second_id if pair.only_first > pair.only_second else pair.first_id].rank += 1
+            ranks[pair.second_id if pair.only_first > pair.only_second else pair.first_id] += 1
+    for row in rows:
+        row.rank = ranks.get(row.score_set.pk)
 
 
 # --- one run ---------------------------------------------------------------------------------------------------------
@@ -170,13 +184,38 @@ def list_scores(score_set: ScoreSet, *, outcome: str, error: str = "") -> QueryS
     return found.filter(error=error) if error else found
 
 
-def load_score(score_set: ScoreSet, key: str) -> Score:
-    """Return one score with its prediction. Raises Hidden."""
+def attempts_of(score_set: ScoreSet) -> list[ScoreSet]:
+    """Return the scores of all attempts of the same model in the same mode by the same version, in order."""
+    run = score_set.run
+    same = ScoreSet.objects.filter(
+        run__release=run.release_id, run__complete=True, run__family=run.family, run__model=run.model, complete=True,
+        version=score_set.version, **{f"run__{name}": value for name, value in asdict(run.mode).items()},
+    )  # fmt: skip
+    return list(same.defer("summary").order_by("run__attempt"))
+
+
+def figures_over_attempts(score_set: ScoreSet) -> tuple[list[Figure], int]:
+    """Return pass^k and best-of-k, and over how many runs they are: attempts at a constrained case are within one."""
+    attempts = [score_set] if score_set.run.family == "cctu" else attempts_of(score_set)
+    return list(Figure.objects.filter(score_set=attempts[-1], name__in=(PASS, BEST))), len(attempts)
+
+
+def others_of(score_set: ScoreSet) -> list[Run]:
+    """Return the runs with which a run can be compared."""
+    run = score_set.run
+    others = current_sets(run.release).filter(
+        run__family=run.family, run__language=run.language, version=score_set.version
+    )
+    return [one.run for one in others.exclude(run=run)]
+
+
+def load_score(run: Run, key: str) -> Score:
+    """Return a score of a run, by any version of the scorers, with its prediction. Raises Hidden."""
     found = None
     if key.isascii() and key.isdecimal() and len(key) < _LONGEST_KEY:
         found = (
-            score_set.scores.filter(pk=int(key))
-            .select_related("prediction__item__revision", "prediction__item__dialogue")
+            Score.objects.filter(pk=int(key), score_set__run=run, score_set__complete=True)
+            .select_related("prediction__item__revision", "prediction__item__dialogue", "score_set__run__release")
             .first()
         )
     if found is None:
@@ -198,7 +237,7 @@ def others_on(score: Score, limit: int = 50) -> list[Score]:
             score_set__in=current_sets(run.release).values("pk"), entry=score.entry, score_set__run__family=run.family,
             score_set__run__language=run.language,
         )
-        .exclude(pk=score.pk).select_related("score_set__run").defer("detail", "score_set__summary")
+        .exclude(score_set__run=run).select_related("score_set__run").defer("detail", "score_set__summary")
         .order_by("score_set__run__model")[:limit]
     )  # fmt: skip
 
@@ -241,7 +280,9 @@ def compare_runs(first: ScoreSet, second: ScoreSet) -> Versus:
     low, high = sorted((first, second), key=lambda one: one.pk)
     pair = RunPair.objects.filter(first=low, second=high).first()
     if pair is None:
-        raise Hidden(_("These two runs can’t be compared: they are of different releases, families or languages."))
+        raise Hidden(
+            _("These two runs can’t be compared: their releases, families, languages or versions of the scorer differ.")
+        )
     counts = (pair.only_first, pair.only_second)
     only_first, only_second = counts if low is first else counts[::-1]
     figures: dict[tuple[str, str], dict[int, Figure]] = {}

@@ -40,6 +40,8 @@ def start_rescoring(*, actor: User, run: Run, wake_worker: bool = True) -> Job:
     require_administrator(actor=actor, project=run.release.project)
     with transaction.atomic():
         lock_requester(actor.pk)
+        # Locked, so that of two administrators the second finds the job of the first.
+        Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if run.score_sets.filter(version=scoring_run.VERSION, complete=True).exists():
             raise Conflict(_("This run was scored by the current version of the scorers."))
         parameters = {"run": run.public_id, "version": scoring_run.VERSION}
@@ -86,8 +88,9 @@ def _score(running: Running, run: Run) -> None:
             running.beat()
             last = time.monotonic()
 
-    # Thoughts were left out when the predictions were stored.
-    options = Options(run.family, run.language or None, run.history)
+    # Of other families, thoughts were left out when the predictions were stored.
+    strip_think = run.family == "async" and run.file is not None and run.file.strip_thinking
+    options = Options(run.family, run.language or None, run.history, strip_think=strip_think)
     with ScoringRun(archive_path(run.release), [], options) as scoring:
         writer = _Writer(running, run, scoring)
         for group in groups(scoring.scored_again(_records(run), beat=beat)):

@@ -3,7 +3,6 @@
 An attempt that is killed leaves incomplete runs, which no page shows; the next attempt removes them and begins again.
 """
 
-import re
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -21,12 +20,12 @@ from annotator.models import Job
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.scoring.arguments import NoScoringLibraries
-from benchmark.core.scoring.items import Answer, fingerprint, statistics_of
+from benchmark.core.scoring.items import Answer, dialogue_of, fingerprint, statistics_of
 from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.scorers import MultiTurnScorer, Scored, figure_json
 from benchmark.core.scoring.scoring_run import VERSION, Options, Outcome, ScoringRun
 from benchmark.core.scoring.sources import run_of
-from benchmark.core.scoring.statistics import attempt_figures, mcnemar
+from benchmark.core.scoring.statistics import BEST, PASS, attempt_figures, mcnemar
 from benchmark.models import (
     EntryStatistic,
     Figure,
@@ -34,14 +33,14 @@ from benchmark.models import (
     Prediction,
     PredictionFile,
     Release,
-    ReleaseItem,
     Run,
     RunPair,
     Score,
     ScoreSet,
 )
 from benchmark.services.releases.requests import archive_path
-from benchmark.services.runs.boards import current_sets
+from benchmark.services.runs.boards import attempts_of, current_sets
+from benchmark.services.runs.entries import items_by_name
 from benchmark.services.runs.withdrawn import count_kept, latest_recount
 from benchmark.services.stored_files import full_path
 
@@ -182,6 +181,8 @@ class Writer(ABC):
         sets = list(self.sets.values())
         for score_set in sets:
             compare_with_others(score_set)
+        # Attempts may be scored in any order, and those of a file belong together.
+        for score_set in {(one.run.model, one.run.mode): one for one in sets}.values():
             count_attempts(score_set)
         for family, language in {(one.run.family, one.run.language) for one in sets}:
             count_entries(sets[0].run.release, family, language)
@@ -196,17 +197,20 @@ class _FileWriter(Writer):
     def __init__(self, running: Running, file: PredictionFile, scoring: ScoringRun) -> None:
         super().__init__(running, file.release, file.family, scoring)
         self.file = file
-        items = ReleaseItem.objects.filter(release=file.release).values_list(
-            "pk", "dialogue__external_id", "dialogue__variant_group"
-        )
-        self.items = {name: pk for pk, *names in items for name in names if name}
+        #: By language.
+        self.items: dict[str, dict[str, int]] = {}
+
+    def item_of(self, one: Scored) -> int | None:
+        language = self.sets[one.run].run.language
+        if language not in self.items:
+            self.items[language] = items_by_name(self.release, language)
+        return self.items[language].get(one.dialogue)
 
     def predictions(self, group: list[Scored]) -> Mapping[tuple[str, str], Prediction]:
         """Store what the models said, and return it by run and entry."""
         said = {
             (one.run, one.name): Prediction(
-                run=self.sets[one.run].run, entry=one.name, item_id=self.items.get(one.dialogue),
-                content=one.prediction,
+                run=self.sets[one.run].run, entry=one.name, item_id=self.item_of(one), content=one.prediction,
             )
             for one in group if one.prediction is not None
         }  # fmt: skip
@@ -279,22 +283,19 @@ def _keep_counts(file: PredictionFile, outcome: Outcome) -> None:
 def count_entries(release: Release, family: str, language: str) -> None:
     """Count what the runs of a release made of each entry."""
     sets = current_sets(release).filter(run__family=family, run__language=language).values_list("pk", flat=True)
-    rows = Score.objects.filter(score_set__in=list(sets)).values_list(
-        "entry", "score_set_id", "right", "said", "prediction__item_id"
-    )
+    rows = Score.objects.filter(score_set__in=list(sets)).values_list("entry", "score_set_id", "right", "said")
     entries: dict[str, list[Answer]] = {}
-    items: dict[str, int | None] = {}
-    for entry, score_set, right, said, item in rows.iterator(chunk_size=10_000):
+    for entry, score_set, right, said in rows.iterator(chunk_size=10_000):
         entries.setdefault(entry, []).append(Answer(score_set, right, said))
-        items[entry] = items.get(entry) or item
     found = statistics_of(entries)
+    items = items_by_name(release, language)
     same = {"release": release, "family": family, "language": language}
     # Rows are updated and keep their keys, because pages of entries link to them.
     EntryStatistic.objects.bulk_create(
         (
             EntryStatistic(
-                **same, entry=entry, item_id=items[entry], runs=one.runs, right=one.right, agreeing=one.agreeing,
-                discrimination=one.discrimination, flag=one.flag.value,
+                **same, entry=entry, item_id=items.get(dialogue_of(family, entry)), runs=one.runs, right=one.right,
+                agreeing=one.agreeing, discrimination=one.discrimination, flag=one.flag.value,
             )
             for entry, one in found.items()
         ),
@@ -304,27 +305,24 @@ def count_entries(release: Release, family: str, language: str) -> None:
 
 
 def count_attempts(score_set: ScoreSet) -> None:
-    """Store pass^k and best-of-k over this run and the earlier attempts of the same model in the same mode.
+    """Store pass^k and best-of-k over the attempts of the same model in the same mode, with the latest of them.
 
     Constrained cases have their attempts within a run, so the scorer counts them. Entries count that all attempts have.
     """
     run = score_set.run
     if run.family == "cctu":
         return
-    same = ScoreSet.objects.filter(
-        run__release=run.release_id, run__complete=True, run__family=run.family, run__model=run.model,
-        run__attempt__lte=run.attempt, complete=True, version=score_set.version,
-        **{f"run__{name}": value for name, value in asdict(run.mode).items()},
-    )  # fmt: skip
-    sets = list(same.order_by("run__attempt").values_list("pk", flat=True))
+    sets = [one.pk for one in attempts_of(score_set)]
+    Figure.objects.filter(score_set__in=sets, name__in=(PASS, BEST)).delete()
     if len(sets) < 2:
         return
     outcomes: dict[str, list[bool]] = {}
     for entry, right in Score.objects.filter(score_set__in=sets).values_list("entry", "right").iterator(10_000):
         outcomes.setdefault(entry, []).append(right)
     whole = {entry: rights for entry, rights in outcomes.items() if len(rights) == len(sets)}
-    clusters = {entry: re.split("[#@]", entry)[0] for entry in whole}
-    store_figures(score_set, (figure_json(*one) for one in attempt_figures(whole, clusters)))
+    clusters = {entry: dialogue_of(run.family, entry) for entry in whole}
+    latest = ScoreSet(pk=sets[-1])
+    store_figures(latest, (figure_json(*one) for one in attempt_figures(whole, clusters)))
 
 
 def compare_with_others(score_set: ScoreSet) -> None:

@@ -13,6 +13,7 @@ from benchmark.models import EntryStatistic, Release, Score, SentBack
 from benchmark.services.releases.requests import oversees
 from benchmark.services.runs.boards import current_sets
 from benchmark.services.runs.withdrawn import start_recount
+from reviews.models import Cycle, CycleState
 from reviews.services.cycles.start import supersede_cycle
 
 #: Flags that speak against the reference.
@@ -94,10 +95,14 @@ def send_back(*, actor: User, statistic: EntryStatistic) -> Dialogue:
 
 
 def sent_back_to(*, actor: User, dialogue: Dialogue) -> list[SentBack]:
-    """Return why a dialogue was sent back, where the actor may see what the models answered: after their verdict in
-    that cycle, or as somebody who sees the scores.
+    """Return why a dialogue was sent back, where the actor may see what the models answered: people who see the scores
+    at any time, reviewers of that cycle when no review of the dialogue is open.
+
+    Their verdict is not enough: a later stage, round or cycle may need another one from them.
     """
     rows = SentBack.objects.filter(dialogue=dialogue).select_related("statistic__release", "release").order_by("-pk")
     if not oversees(actor=actor, project=dialogue.project):
+        if Cycle.objects.filter(dialogue=dialogue, state=CycleState.ACTIVE).exists():
+            return []
         rows = rows.filter(cycle__stage_runs__reviews__person=actor).distinct()
     return list(rows)

@@ -9,11 +9,14 @@ from django.db.models import F, Q
 from annotator.core.text import gettext_noop
 from annotator.models import User
 from annotator.models.content import DialogueStatus
+from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import Running, job_kind, start_job
+from benchmark.core.scoring.items import dialogue_of
 from benchmark.core.scoring.statistics import add_up, share
-from benchmark.models import EntryStatistic, Figure, Recount, Release, ReleaseItem, ScoreSet
+from benchmark.models import Figure, Recount, Release, ReleaseItem, ScoreSet
 from benchmark.services.runs.boards import KEPT, current_sets
+from benchmark.services.runs.entries import items_by_name
 
 KIND = "recount"
 
@@ -31,9 +34,17 @@ def latest_recount(release: Release) -> Recount | None:
 
 
 def start_recount(*, actor: User, release: Release, wake_worker: bool = True) -> Recount:
-    """Start to count the scores of a release without its withdrawn items. Raises Denied."""
+    """Start to count the scores of a release without its withdrawn items, or return the recount that is yet to do so.
+
+    Raises Denied.
+    """
     require_administrator(actor=actor, project=release.project)
     with transaction.atomic():
+        # While the release is locked, a recount that is not complete has not read the items, so it counts this change.
+        Release.objects.select_for_update(no_key=True).get(pk=release.pk)
+        waiting = Recount.objects.filter(release=release, complete=False).exclude(job__state__in=JOB_ENDED)
+        if (begun := waiting.order_by("-pk").first()) is not None:
+            return begun
         job = start_job(
             actor=actor, project=release.project, kind=KIND, parameters={"release": release.public_id},
             wake_worker=wake_worker,
@@ -64,13 +75,11 @@ def count_kept(sets: Iterable[ScoreSet], items: list[int]) -> None:
         if not items:
             continue
         run = score_set.run
-        known = EntryStatistic.objects.filter(release=run.release_id, family=run.family, language=run.language)
-        item_of = dict(known.values_list("entry", "item_id"))
-        left_out = set(items)
+        left_out = {name for name, item in items_by_name(run.release, run.language).items() if item in items}
         triples = (
-            (str(item_of.get(entry) or entry), int(right), 1)
+            (name, int(right), 1)
             for entry, right in score_set.scores.values_list("entry", "right").iterator(chunk_size=10_000)
-            if item_of.get(entry) not in left_out
+            if (name := dialogue_of(run.family, entry)) not in left_out
         )
         figure = share(KEPT[0], add_up(triples))
         Figure.objects.create(

@@ -5,7 +5,7 @@ they are drawn as such: one binomial count for each pattern, however many units 
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure
 
@@ -35,7 +35,22 @@ def bootstrap(
     """
     if n < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
-    found = [one for drawn in multinomial(counts, resamples, seed) if (one := statistic(drawn)) is not None]
+    values = map(statistic, multinomial(counts, resamples, seed))
+    return with_interval(name, value, n, values, level=level, resamples=resamples, seed=seed)
+
+
+def with_interval(
+    name: str,
+    value: float,
+    n: int,
+    values: Iterable[float | None],
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Figure:
+    """Return a figure with the interval of its values in ``resamples`` resamples that were drawn already."""
+    found = [one for one in values if one is not None]
     if len(found) < resamples * (1 - MAX_UNDEFINED):
         reason = f"No interval: the statistic is undefined in {resamples - len(found)} of {resamples} resamples."
         return Figure(name, value, n, interval=reason)

@@ -1,5 +1,6 @@
 """Composites in the application: drawn, reviewed, played, stale, released and imported again."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -9,19 +10,23 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
+from annotator.core.composites.messages import COMPLETED, write_call_message, write_content
 from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import CompositeMember, Dialogue, Event, Finding, Job, Project
 from annotator.models.content import DialogueStatus
 from annotator.services.dialogues.drafts import edit_draft
 from annotator.services.dialogues.revisions import lock_dialogue, revise
+from annotator.services.jobs import jobs
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.composing.drawing import Kind
 from benchmark.core.formats import FORMATS, ReadDialogue
-from benchmark.models import ImportBatch, LeftOutDialogue
+from benchmark.core.scoring import scoring_run
+from benchmark.models import ImportBatch, LeftOutDialogue, Run
 from benchmark.services import plays
 from benchmark.services.composing import Request, preview, read_composites, read_coverage, start_composing
 from benchmark.services.releases.requests import archive_path
+from benchmark.services.runs import rescoring, uploads
 from reviews.services.gold.creation import PUBLIC_IN
 from reviews.services.protocols.versions import adopt_preset
 from tests.api_client import ApiClient
@@ -356,6 +361,38 @@ def test_a_composite_is_released_in_the_format_of_single_tasks(team: Team) -> No
     assert verify_archive(archive_path(release)).problems == []
     [read] = FORMATS["async"].read(FORMATS["async"].write([_as_read(first)]))
     assert content_hash(canonical(read.document)) == first.content_hash
+
+
+def test_thoughts_are_left_out_when_a_run_is_scored_again(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_singles(team)
+    composite, _ = drawn(team)
+    one_round(team, composite)
+    release = run_release(team, native_format="async")
+    books = {record["id"]: record["initial_config"]["books"][0] for record in SINGLES}
+    calls = [
+        write_call_message(task["single"], name, arguments)
+        for task in composite.head.document()["tasks"]
+        for name, arguments in (("unlock", {}), ("take", {"title": books[task["single"]]}))
+    ]
+    turns = [
+        {"assistant": f"<think>{write_content('What next?')}</think>{said}"}
+        for said in (*calls, write_content(COMPLETED))
+    ]
+    line = {"id": "1", "composite": composite.external_id, "model": "m", "delay": "0", "seed": 0, "turns": turns}
+    file = uploads.start_scoring(
+        actor=team.administrator, release=release, upload=io.BytesIO(as_lines([line])), filename="m.jsonl",
+        family="async", strip_thinking=True, wake_worker=False,
+    )  # fmt: skip
+    jobs.run(file.job_id)
+    run = Run.objects.get()
+    first = run.score_sets.get()
+    assert (first.entries, first.right) == (1, 1), first.scores.get().detail
+    monkeypatch.setattr(scoring_run, "VERSION", 2)
+    jobs.run(rescoring.start_rescoring(actor=team.administrator, run=run, wake_worker=False).pk)
+    again = run.score_sets.get(version=2)
+    assert (again.entries, again.right) == (1, 1)
+    before, after = ({**one.scores.get().detail, "id": "", "run": ""} for one in (first, again))
+    assert after == before
 
 
 def _as_read(dialogue: Dialogue) -> ReadDialogue:

@@ -195,6 +195,11 @@ def test_a_release_with_too_many_entries_says_so(team, release, person, monkeypa
     found = baselines.start_baseline(**start)
     jobs.run(found.job_id)
     assert "choose fewer" in str(fresh(found).job.error)
+    # The page stops asking whether the entries are ready.
+    browser = Client(headers={"HX-Request": "true", "HX-Target": "baseline-wait"})
+    browser.force_login(person)
+    poll = browser.get(reverse("baseline", args=[team.project.slug, found.public_id]))
+    assert poll.headers["HX-Refresh"] == "true"
     found = baselines.start_baseline(**start, options=Options(limit=1))
     jobs.run(found.job_id)
     assert fresh(found).total == BaselineEntry.objects.count() == 1

@@ -19,6 +19,7 @@ from benchmark.services.inference import client as clients
 from benchmark.services.inference import endpoints, requests, runner
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import Budget
+from benchmark.views.inference_forms import describe_options
 from tests.benchmark.conftest import make_verified, run_release
 from tests.factories import make_team
 from tests.racing import lost, race
@@ -214,6 +215,11 @@ def test_only_part_of_a_release_is_asked(team, start):
     scores = Run.objects.get().score_sets.get()
     assert inference.total == inference.done == scores.entries
     assert scores.missing == 2 * scores.entries, "those of the other two dialogues"
+
+
+def test_a_setting_of_0_is_shown():
+    shown = [str(value) for _label, value in describe_options(Options(temperature=0.0, seed=0), "wild")]
+    assert [one for one in shown if one in ("0", "0.0")] == ["0.0", "0"]
 
 
 def test_who_may_start_what(team, release, start):

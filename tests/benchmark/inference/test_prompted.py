@@ -61,6 +61,18 @@ def test_calls_that_the_service_has_read_count():
     assert "<tool_call>" in asked[1].messages[-2]["content"]
 
 
+def test_a_model_gets_its_own_words_back_whatever_ids_the_service_gives():
+    """Some services read some replies, and leave the tags in others."""
+    native = {"role": "assistant", "content": None, "tool_calls": [
+        {"id": None, "type": "function", "function": {"name": "find", "arguments": '{"q": "native"}'}},
+    ]}  # fmt: skip
+    first, second = written("find", q="one"), written("find", q="two")
+    asked, _ = talk(prompted(lambda: of_task(1)[0]), native, said(first), said(second))
+    texts = [one["content"] for one in asked[2].messages if one["role"] == "assistant"]
+    assert "native" in texts[-2]
+    assert texts[-1] == first
+
+
 def test_a_refused_request_ends_the_conversation():
     _, record = talk(prompted(lambda: of_task(1)[0]), None)
     assert record["rounds"][0]["error"] == "request_failed"

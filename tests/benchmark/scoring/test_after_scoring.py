@@ -4,18 +4,24 @@ import os
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied
-from annotator.models import JobState
+from annotator.models import Dialogue, Job, JobState, Membership, Role
 from annotator.services.jobs import jobs, retention
 from benchmark.core.scoring import scoring_run
 from benchmark.models import EntryStatistic, Figure, Mode, Recount, Run, Score, ScoreSet, SentBack
 from benchmark.services.runs import boards, rescoring, suspects, withdrawn
+from benchmark.services.runs.entries import items_by_name
+from benchmark.services.runs.scoring import count_attempts
 from benchmark.services.stored_files import full_path
-from tests.factories import claim_and_submit
+from tests.benchmark.conftest import make_verified, run_release
+from tests.benchmark.scoring.scoring_cases import prediction, said
+from tests.factories import claim_and_submit, make_document, make_user
+from tests.racing import race
 
 
 def figures(run, *names):
@@ -32,17 +38,29 @@ def test_attempts_of_a_model_have_pass_k_and_best_of_k(score, predictions_of):
     entries = len(predictions_of("m"))
     for wrong in ((), ("weather-1",), ("weather-1", "weather-2")):
         score(predictions_of("m", wrong=wrong), filename=f"{len(wrong)}.jsonl")
-    first, second, third = Run.objects.order_by("attempt")
-    assert figures(first, "pass^k", "best of k") == {}
-    # By hand, of three dialogues with as many entries each: two are right twice in the first two attempts, one once.
-    assert figures(second, "pass^k", "best of k") == {
-        ("pass^k", "2"): (entries, round(2 / 3, 6)), ("best of k", "2"): (entries, 1.0),
-    }  # fmt: skip
+        if wrong == ("weather-1",):
+            # By hand, of three dialogues with as many entries each: two are right in both attempts, one in one.
+            assert over_attempts() == {
+                ("pass^k", "2"): (entries, round(2 / 3, 6)), ("best of k", "2"): (entries, 1.0),
+            }  # fmt: skip
     # Of three attempts, the dialogues have 1, 2 and 3 right: (0 + 1/3 + 1) / 3, and 1 - (1/3 + 0 + 0) / 3.
-    assert figures(third, "pass^k", "best of k") == {
+    expected = {
         ("pass^k", "2"): (entries, round(4 / 9, 6)), ("best of k", "2"): (entries, round(8 / 9, 6)),
         ("pass^k", "3"): (entries, round(1 / 3, 6)), ("best of k", "3"): (entries, 1.0),
     }  # fmt: skip
+    assert over_attempts() == expected
+    for run in Run.objects.all():
+        found, runs = boards.figures_over_attempts(run.score_sets.get())
+        assert (len(found), runs) == (4, 3)
+    # The order in which attempts are scored makes no difference.
+    with transaction.atomic():
+        count_attempts(Run.objects.get(attempt=1).score_sets.get())
+    assert over_attempts() == expected
+
+
+def over_attempts():
+    rows = Figure.objects.filter(name__in=("pass^k", "best of k"))
+    return {(one.name, one.cell): (one.n, round(one.value, 6)) for one in rows}
 
 
 def test_other_modes_are_no_attempts(score, predictions_of):
@@ -103,6 +121,41 @@ def test_an_item_that_is_verified_again_unchanged_counts_again(team, release, su
         withdrawn.start_recount(actor=team.seniors[0], release=release)
 
 
+def test_entries_that_no_run_answered_are_left_out_with_their_item(team, score):
+    for name in ("two-1", "two-2"):
+        make_verified(team, name, make_document(name, tasks=2))
+    release = run_release(team, "2.0", native_format="wild")
+    answered = [("two-1", 0), ("two-2", 0), ("two-2", 1)]
+    score([prediction(*entry, [said("No.")], "m") for entry in answered], release=release)
+    assert ScoreSet.objects.get().entries == 4
+    unanswered = EntryStatistic.objects.get(entry="two-1#1")
+    assert unanswered.item.dialogue.external_id == "two-1"
+    suspects.send_back(actor=team.administrator, statistic=unanswered)
+    jobs.run(Recount.objects.get().job_id)
+    assert kept(Run.objects.get()) == (2, 0.5)
+
+
+def test_variants_of_a_dialogue_are_told_apart_by_language(team):
+    for language in ("en", "zh"):
+        make_verified(team, f"w-{language}", variant_group="w")
+    release = run_release(team)
+    Dialogue.objects.filter(external_id="w-zh").update(language="zh")
+    by_language = dict(release.items.values_list("dialogue__language", "pk"))
+    assert {one: items_by_name(release, one)["w"] for one in ("en", "zh")} == by_language
+    assert items_by_name(release, "")["w"] == by_language["en"]
+
+
+def test_one_recount_is_enough_for_all_that_changes_before_it_begins(team, release, suspect):
+    suspects.send_back(actor=team.administrator, statistic=suspect)
+    suspects.send_back(actor=team.administrator, statistic=EntryStatistic.objects.get(entry="weather-2#0"))
+    recount = Recount.objects.get()
+    jobs.run(recount.job_id)
+    recount.refresh_from_db()
+    assert recount.items == withdrawn.withdrawn_items(release)
+    assert len(recount.items) == 2
+    assert withdrawn.start_recount(actor=team.administrator, release=release, wake_worker=False) != recount
+
+
 def verify_again(team, dialogue):
     claim_and_submit(team.annotator, dialogue)
     claim_and_submit(team.annotator, dialogue)
@@ -117,20 +170,34 @@ def test_the_leaderboard_says_what_was_withdrawn(team, release, suspect):
     client.force_login(team.administrator)
     page = reverse("score-board", args=[team.project.slug, release.public_id])
     assert "withdrawn" not in client.get(page).content.decode()
-    suspects.send_back(actor=team.administrator, statistic=suspect)
-    assert "not counted yet" in client.get(page).content.decode()
-    assert client.post(reverse("score-board-recount", args=[team.project.slug, release.public_id])).status_code == 302
-    for recount in Recount.objects.all():
-        jobs.run(recount.job_id)
-    html = client.get(page).content.decode()
+    dialogue = suspects.send_back(actor=team.administrator, statistic=suspect)
+    assert "not up to date" in client.get(page).content.decode()
+
+    def count_again():
+        again = reverse("score-board-recount", args=[team.project.slug, release.public_id])
+        assert client.post(again).status_code == 302
+        for recount in Recount.objects.filter(complete=False):
+            jobs.run(recount.job_id)
+        client.get(page)  # shows the message that the count began
+        return client.get(page).content.decode()
+
+    html = count_again()
     assert "Without withdrawn items" in html
-    assert "not counted yet" not in html
+    assert "not up to date" not in html
+    # Verified again unchanged, the item counts again, and the column is wrong until somebody counts again.
+    verify_again(team, dialogue)
+    html = client.get(page).content.decode()
+    assert "No item of this release is withdrawn any more" in html
+    assert "not up to date" in html
+    html = count_again()
+    assert "Without withdrawn items" not in html
+    assert "withdrawn" not in html
 
 
 # --- what reviewers see ----------------------------------------------------------------------------------------------
 
 
-def test_reviewers_see_the_answers_after_their_verdict(team, suspect):
+def test_reviewers_see_the_answers_when_the_review_is_over(team, suspect):
     dialogue = suspects.send_back(actor=team.administrator, statistic=suspect)
     assert SentBack.objects.get().cycle.dialogue_id == dialogue.pk
     address = reverse("dialogue-answers", args=[team.project.slug, dialogue.public_id])
@@ -143,14 +210,27 @@ def test_reviewers_see_the_answers_after_their_verdict(team, suspect):
         assert client.get(address).status_code == 404
         assert address not in client.get(page).content.decode()
     assert address in senior.get(page).content.decode()
+    # After one verdict, they may still be asked for another.
     claim_and_submit(team.annotator, dialogue)
+    assert reviewer.get(address).status_code == 404
+    claim_and_submit(team.annotator, dialogue)
+    newcomer = make_user()
+    Membership.objects.create(project=team.project, user=newcomer, role=Role.ANNOTATOR)
+    for person in (team.annotators[2], newcomer):
+        claim_and_submit(person, dialogue, "approve")
+    dialogue.refresh_from_db()
+    assert dialogue.status == "verified"
     assert address in reviewer.get(page).content.decode()
     html = reviewer.get(address).content.decode()
     assert "Answer of 3 runs" in html
     assert "a, b, c" in html
-    assert colleague.get(address).status_code == 404
-    # Their review in an earlier cycle does not count.
+    # A review in an earlier cycle does not count.
     assert team.annotators[1].reviews.filter(dialogue=dialogue).exists()
+    assert colleague.get(address).status_code == 404
+    # They may review it again when it is sent back once more, so the earlier answers are hidden, too.
+    suspects.send_back(actor=team.administrator, statistic=suspect)
+    assert reviewer.get(address).status_code == 404
+    assert address not in reviewer.get(page).content.decode()
 
 
 # --- newer scorers ---------------------------------------------------------------------------------------------------
@@ -174,7 +254,7 @@ def shown(score_set):
 
 def test_a_run_scored_again_keeps_its_earlier_scores(team, release, score, predictions_of, newer, monkeypatch):
     monkeypatch.setattr("benchmark.services.runs.scoring.VERSION", 1)
-    score(predictions_of("m", wrong=("weather-1",)) + predictions_of("n"))
+    score(predictions_of("m", wrong=("weather-1",)) + predictions_of("n") + predictions_of("o"))
     run = Run.objects.get(model="m")
     old = run.score_sets.get()
     before = (shown(old), figures(run, "right"), old.summary)
@@ -187,7 +267,12 @@ def test_a_run_scored_again_keeps_its_earlier_scores(team, release, score, predi
     old.refresh_from_db()
     assert old.summary == before[2]
     assert new.summary["errors"] == old.summary["errors"]
-    assert [one.version for one in boards.current_sets(release).order_by("run__model")] == [2, 1]
+    assert [one.version for one in boards.current_sets(release).order_by("run__model")] == [2, 1, 1]
+    # Of three runs, one was scored by another version, and can't be compared with the others.
+    ranks = {row.run.model: row.rank for row in boards.leaderboard(release, {}).rows}
+    assert ranks == {"m": None, "n": 1, "o": 1}
+    assert [one.model for one in boards.others_of(Run.objects.get(model="n").score_sets.get())] == ["o"]
+    assert boards.others_of(new) == []
     assert not rescoring.may_score_again(new)
     with pytest.raises(Conflict, match="current version"):
         rescoring.start_rescoring(actor=team.administrator, run=run)
@@ -228,8 +313,29 @@ def test_the_page_of_a_run_shows_each_version(team, score, predictions_of, newer
     assert again(team, run).state == JobState.DONE
     assert "?scorer=1" in client.get(page).content.decode()
     assert "?scorer=2" in client.get(page, {"scorer": "1"}).content.decode()
+    html = client.get(page, {"scorer": "1", "outcome": "all"}).content.decode()
+    entry = reverse(
+        "run-entry", args=[team.project.slug, run.public_id, run.score_sets.get(version=1).scores.first().pk]
+    )
+    assert entry in html
+    assert f"{page}?scorer=1" in client.get(entry).content.decode()
     assert client.get(page, {"scorer": "9"}).status_code == 400
     assert client.post(page).status_code == 409
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_two_administrators_at_once_score_a_run_again_once(team, score, predictions_of, newer, monkeypatch):
+    monkeypatch.setattr("benchmark.services.runs.scoring.VERSION", 1)
+    score(predictions_of("m"))
+    run = Run.objects.get()
+    other = make_user()
+    Membership.objects.create(project=team.project, user=other, role=Role.ADMINISTRATOR)
+    race(*(
+        lambda actor=actor: rescoring.start_rescoring(actor=actor, run=run, wake_worker=False)
+        for actor in (team.administrator, other)
+    ))  # fmt: skip
+    assert Job.objects.filter(kind=rescoring.KIND).count() == 1
 
 
 def test_stored_predictions_of_every_family_are_records_again(release):

@@ -187,8 +187,8 @@ def test_a_call_that_inspect_could_not_read_is_malformed(lines):
 
 
 def test_a_log_without_a_model_is_the_run_that_was_given(lines):
-    (one,) = lines({"eval": {}, "samples": [sample()]}, "log.json")
-    assert one.run == "given"
+    found = lines({"eval": {}, "samples": [sample(), sample(epoch=2)]}, "log.json")
+    assert [(one.run, one.model) for one in found] == [("given", "given"), ("given#2", "given")]
 
 
 def test_parts_and_bad_samples_are_named(lines):

@@ -15,6 +15,7 @@ from annotator.services.jobs import jobs
 from benchmark.models import Prediction, PredictionFile, Run, RunPair, Score, ScoreSet
 from benchmark.services.runs import boards, scoring
 from benchmark.services.stored_files import full_path
+from benchmark.views.entry_view import message_view
 from tests.benchmark.conftest import as_lines, gzipped
 from tests.benchmark.scoring.scoring_cases import prediction
 from tests.factories import give_role
@@ -141,6 +142,12 @@ def test_pages_of_scores(release, predictions_of, team, score, client):
     assert f"{len(wrong)} are right in &lt;b&gt;good&lt;/b&gt; only" in " ".join(compare.content.decode().split())
     assert client.get(f"{chosen.url}&which=second").status_code == 200
     assert client.get(reverse("run-compare", args=[slug]), {"a": good.public_id, "b": "x"}).status_code == 404
+
+
+def test_calls_that_are_no_list_are_shown_as_none():
+    """Scorers read a transcript with such a message."""
+    view = message_view(1, {"role": "assistant", "content": "Done.", "tool_calls": 5})
+    assert (view.text, view.calls) == ("Done.", ())
 
 
 def test_a_leaderboard_is_exported(release, predictions_of, team, score, client):
