@@ -218,7 +218,7 @@ class Recount(models.Model):
 class Figure(models.Model):
     """One figure of a run: a name, a cell of it (“all” for the whole), n, the value and its interval.
 
-    All are written once, but ``kept`` changes with each recount.
+    All are written once, but ``kept`` changes with each recount, pass^k and best-of-k with each attempt of the model.
     """
 
     score_set = models.ForeignKey(ScoreSet, on_delete=models.PROTECT, related_name="figures")

@@ -10,9 +10,9 @@ from benchmark.services.runs import boards
 from benchmark.views.score_words import show, title
 
 
-def board_context(request: HttpRequest, release: Release) -> dict[str, Any]:
+def board_context(request: HttpRequest, release: Release, *, public: bool = False) -> dict[str, Any]:
     """Return what ``benchmark/board.html`` shows: headings with links that sort by them, rows, and the slices."""
-    board = boards.leaderboard(release, request.GET)
+    board = boards.leaderboard(release, request.GET, public=public)
     return {
         "board": board,
         "heads": [

@@ -19,7 +19,7 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.statistics import BEST, PASS
-from benchmark.models import Release, Score, ScoreSet, SharedBoard
+from benchmark.models import Release, ReleaseItem, Score, ScoreSet, SharedBoard
 from benchmark.services.inference import requests as inferences
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import list_inferences
@@ -91,7 +91,7 @@ def score_board_recount(request: PageRequest, public_id: str) -> HttpResponse:
     project = request.project
     release = boards.load_overseen(actor=request.user, project=project, public_id=public_id)
     withdrawn.start_recount(actor=request.user, release=release)
-    messages.info(request, _("The scores are being counted without the withdrawn items. Reload the page in a moment."))
+    messages.info(request, _("The scores without withdrawn items are being counted. Reload the page in a moment."))
     return redirect("score-board", slug=project.slug, public_id=public_id)
 
 
@@ -157,6 +157,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
     )
     given = {"error": error, "scorer": scorer}
     inference = inferences.inference_of(run)
+    attempts, attempt_runs = _attempts(score_set)
     kept = urlencode({"outcome": outcome} | {name: value for name, value in given.items() if value})
     context = {
         "project": project,
@@ -169,7 +170,8 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
             (name, count, f"?{urlencode({'outcome': 'wrong', 'error': name} | _given(scorer=scorer))}")
             for name, count in errors.items()
         ],
-        "attempts": _attempts(score_set),
+        "attempts": attempts,
+        "attempt_runs": attempt_runs,
         "inference": inference,
         "settings": describe_options(Options.of(inference.settings), run.family, model=inference.person is None)
         if inference else (),
@@ -186,7 +188,7 @@ def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "previous": f"{page.previous}&{kept}" if page.previous else "",
         "following": f"{page.following}&{kept}" if page.following else "",
         "history": [(one.run, show(figure)) for one, figure in boards.over_releases(run)],
-        "others": [] if scorer else boards.others_of(score_set),
+        "others": boards.others_of(score_set) if score_set.version == versions[0] else (),
         "trail": release_trail(request, run.release, (run.model, "")),
     }  # fmt: skip
     return render(request, "benchmark/run.html", context)
@@ -200,12 +202,12 @@ def _given(**values: str) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def _attempts(score_set: ScoreSet) -> list[tuple[str, Any]]:
-    """Return pass^k and best-of-k by k."""
-    found, _runs = boards.figures_over_attempts(score_set)
+def _attempts(score_set: ScoreSet) -> tuple[list[tuple[str, Any]], int]:
+    """Return pass^k and best-of-k by k, and over how many runs they are."""
+    found, runs = boards.figures_over_attempts(score_set)
     found.sort(key=lambda one: (one.name == BEST, int(one.cell)))
     names = {PASS: _("pass^%(k)s"), BEST: _("best of %(k)s")}
-    return [(names[one.name] % {"k": one.cell}, show(one)) for one in found]
+    return [(names[one.name] % {"k": one.cell}, show(one)) for one in found], runs
 
 
 def _slices(score_set: ScoreSet) -> list[tuple[str, list[tuple[str, Any]]]]:
@@ -228,16 +230,19 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
     score = boards.load_score(run, key)
     following = boards.next_wrong(score)
     scored_by = f"?scorer={score.score_set.version}" if score.score_set.version != newest.version else ""
-    view = present_entry(run.family, score, boards.entry_reference(score))
+    statistic = suspects.statistic_of(score)
+    item = score.prediction.item if score.prediction else statistic.item if statistic else None
+    view = present_entry(run.family, score, item.revision.document() if item else None)
     context = {
         "project": project,
         "run": run,
         "score": score,
         "view": view,
         "replies": inferences.list_replies(score),
-        "explore": _explore(request, score, view),
+        "explore": _explore(request, score, item, view),
         "others": boards.others_on(score),
-        "statistic": suspects.statistic_of(score),
+        "statistic": statistic,
+        "scored_by": scored_by,
         "following": reverse("run-entry", args=[project.slug, public_id, following.pk]) if following else "",
         "trail": release_trail(
             request,
@@ -249,9 +254,8 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
     return render(request, "benchmark/run_entry.html", context)
 
 
-def _explore(request: PageRequest, score: Score, view: EntryView) -> str:
+def _explore(request: PageRequest, score: Score, item: ReleaseItem | None, view: EntryView) -> str:
     """Return the address at which the decision tree of the entry's task can be explored."""
-    item = score.prediction.item if score.prediction else None
     if view.tree is None or item is None:
         return ""
     task = item.revision.document()["tasks"][score.detail["task"]]

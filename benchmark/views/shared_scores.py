@@ -37,7 +37,7 @@ def shared_scores(request: HttpRequest, token: str) -> HttpResponse:
     """Show a public leaderboard: figures only, no answers and no references."""
     release = sharing.load_shared(token)
     # What a project has spent is its own matter.
-    shown = board_context(request, release) | {"used": False, "priced": False}
+    shown = board_context(request, release, public=True) | {"used": False, "priced": False}
     context = {"release": release, "name": release.project.name} | shown
     return _public(render(request, "benchmark/shared_scores.html", context))
 
@@ -47,7 +47,7 @@ def shared_scores(request: HttpRequest, token: str) -> HttpResponse:
 def shared_table(request: HttpRequest, token: str) -> HttpResponse:
     """Show the best runs of a public leaderboard as a picture."""
     release = sharing.load_shared(token)
-    board = boards.leaderboard(release, request.GET)
+    board = boards.leaderboard(release, request.GET, public=True)
     rows = [(row.rank, _cut(row.run.model), show(row.figures.get(board.column))) for row in board.rows[:_ROWS]]
     context = {
         "release": release,
@@ -63,7 +63,7 @@ def shared_table(request: HttpRequest, token: str) -> HttpResponse:
 def shared_badge(request: HttpRequest, token: str) -> HttpResponse:
     """Show the best run of a public leaderboard as a badge."""
     release = sharing.load_shared(token)
-    board = boards.leaderboard(release, request.GET)
+    board = boards.leaderboard(release, request.GET, public=True)
     best = board.rows[0] if board.rows else None
     shown = show(best.figures.get(board.column)) if best else Shown()
     label = f"{release.project.name} {release.version}"[:_NAME]

@@ -95,9 +95,12 @@ def newest_sets() -> QuerySet[ScoreSet]:
     return ScoreSet.objects.filter(run__complete=True, pk=Subquery(newest)).defer("summary")
 
 
-def leaderboard(release: Release, query: Mapping[str, Any]) -> Board:
+def leaderboard(release: Release, query: Mapping[str, Any], *, public: bool = False) -> Board:
     """Return the leaderboard of a release, of one “family”. “slice”: “name=cell” sorts by the figure of that cell;
     “sort”: “name|cell” by another figure. Raises UnknownFilter.
+
+    ``public``: without the figure without withdrawn items, whose difference from the whole tells reviewers which runs
+    agree with the reference that they are to judge.
     """
     sets = list(current_sets(release))
     families = sorted({one.run.family for one in sets})
@@ -105,7 +108,7 @@ def leaderboard(release: Release, query: Mapping[str, Any]) -> Board:
     columns = COLUMNS.get(family, ())
     mine = [one for one in sets if one.run.family == family]
     names = set(Figure.objects.filter(score_set__in=mine).values_list("name", "cell").distinct())
-    if KEPT in names:
+    if KEPT in names and not public:
         columns = (*columns[:1], KEPT, *columns[1:])
     slices = sorted(f"{name}={cell}" for name, cell in names if name not in NOT_SLICES and cell != ALL)
     slice_ = one_of(query, "slice", slices)
@@ -286,9 +289,11 @@ def compare_runs(first: ScoreSet, second: ScoreSet) -> Versus:
     counts = (pair.only_first, pair.only_second)
     only_first, only_second = counts if low is first else counts[::-1]
     figures: dict[tuple[str, str], dict[int, Figure]] = {}
-    for one in Figure.objects.filter(score_set__in=(first, second)).order_by("name", "cell"):
-        figures.setdefault((one.name, one.cell), {})[one.score_set_id] = one
-    cells = [(name, cell, by.get(first.pk), by.get(second.pk)) for (name, cell), by in figures.items()]
+    for side in (first, second):
+        own = Figure.objects.filter(score_set=side).exclude(name__in=(PASS, BEST))
+        for one in (*own, *figures_over_attempts(side)[0]):
+            figures.setdefault((one.name, one.cell), {})[side.pk] = one
+    cells = [(name, cell, by.get(first.pk), by.get(second.pk)) for (name, cell), by in sorted(figures.items())]
     return Versus(first, second, pair.n, only_first, only_second, pair.p, cells)
 
 
@@ -312,9 +317,3 @@ def two_runs(*, actor: User, project: Project, first: str, second: str) -> tuple
         load_run(actor=actor, project=project, public_id=first),
         load_run(actor=actor, project=project, public_id=second),
     )
-
-
-def entry_reference(score: Score) -> dict[str, Any] | None:
-    """Return the document of the item that an entry is of, as it was released."""
-    prediction = score.prediction
-    return prediction.item.revision.document() if prediction and prediction.item else None

@@ -188,7 +188,7 @@ class Writer(ABC):
             count_entries(sets[0].run.release, family, language)
         recount = latest_recount(sets[0].run.release)
         if recount is not None and recount.items:
-            count_kept(sets, recount.items)
+            count_kept(self.release, sets, recount.items)
 
 
 class _FileWriter(Writer):
@@ -203,7 +203,7 @@ class _FileWriter(Writer):
     def item_of(self, one: Scored) -> int | None:
         language = self.sets[one.run].run.language
         if language not in self.items:
-            self.items[language] = items_by_name(self.release, language)
+            self.items[language] = items_by_name(self.release, self.family, language)
         return self.items[language].get(one.dialogue)
 
     def predictions(self, group: list[Scored]) -> Mapping[tuple[str, str], Prediction]:
@@ -288,7 +288,7 @@ def count_entries(release: Release, family: str, language: str) -> None:
     for entry, score_set, right, said in rows.iterator(chunk_size=10_000):
         entries.setdefault(entry, []).append(Answer(score_set, right, said))
     found = statistics_of(entries)
-    items = items_by_name(release, language)
+    items = items_by_name(release, family, language)
     same = {"release": release, "family": family, "language": language}
     # Rows are updated and keep their keys, because pages of entries link to them.
     EntryStatistic.objects.bulk_create(

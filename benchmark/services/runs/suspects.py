@@ -14,6 +14,7 @@ from benchmark.services.releases.requests import oversees
 from benchmark.services.runs.boards import current_sets
 from benchmark.services.runs.withdrawn import start_recount
 from reviews.models import Cycle, CycleState
+from reviews.services.cycles.sending_back import may_be_sent_back
 from reviews.services.cycles.start import supersede_cycle
 
 #: Flags that speak against the reference.
@@ -96,13 +97,17 @@ def send_back(*, actor: User, statistic: EntryStatistic) -> Dialogue:
 
 def sent_back_to(*, actor: User, dialogue: Dialogue) -> list[SentBack]:
     """Return why a dialogue was sent back, where the actor may see what the models answered: people who see the scores
-    at any time, reviewers of that cycle when no review of the dialogue is open.
+    at any time, reviewers of that cycle when the dialogue is not in review and no open audit can send it back.
 
     Their verdict is not enough: a later stage, round or cycle may need another one from them.
     """
     rows = SentBack.objects.filter(dialogue=dialogue).select_related("statistic__release", "release").order_by("-pk")
     if not oversees(actor=actor, project=dialogue.project):
-        if Cycle.objects.filter(dialogue=dialogue, state=CycleState.ACTIVE).exists():
-            return []
         rows = rows.filter(cycle__stage_runs__reviews__person=actor).distinct()
+        if rows and (has_active_cycle(dialogue) or may_be_sent_back(dialogue)):
+            return []
     return list(rows)
+
+
+def has_active_cycle(dialogue: Dialogue) -> bool:
+    return Cycle.objects.filter(dialogue=dialogue, state=CycleState.ACTIVE).exists()

@@ -1,17 +1,17 @@
 """Scores without the items of a release that were withdrawn: that are no longer verified as they were released."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from annotator.core.text import gettext_noop
-from annotator.models import User
+from annotator.models import Job, JobState, User
 from annotator.models.content import DialogueStatus
-from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
-from annotator.services.jobs.jobs import Running, job_kind, start_job
+from annotator.services.jobs.jobs import Running, job_kind, start_job, wake
 from benchmark.core.scoring.items import dialogue_of
 from benchmark.core.scoring.statistics import add_up, share
 from benchmark.models import Figure, Recount, Release, ReleaseItem, ScoreSet
@@ -40,11 +40,15 @@ def start_recount(*, actor: User, release: Release, wake_worker: bool = True) ->
     """
     require_administrator(actor=actor, project=release.project)
     with transaction.atomic():
-        # While the release is locked, a recount that is not complete has not read the items, so it counts this change.
-        Release.objects.select_for_update(no_key=True).get(pk=release.pk)
-        waiting = Recount.objects.filter(release=release, complete=False).exclude(job__state__in=JOB_ENDED)
-        if (begun := waiting.order_by("-pk").first()) is not None:
-            return begun
+        # Locked until the caller commits: a job that has not begun reads what the caller changed.
+        queued = Job.objects.select_for_update(no_key=True, skip_locked=True, of=("self",)).filter(
+            recount__release=release, state=JobState.QUEUED
+        )
+        if (waiting := queued.first()) is not None:
+            if wake_worker:
+                # A worker skips a locked job, so it may have missed its message.
+                transaction.on_commit(lambda: wake(waiting))
+            return waiting.recount
         job = start_job(
             actor=actor, project=release.project, kind=KIND, parameters={"release": release.public_id},
             wake_worker=wake_worker,
@@ -61,21 +65,27 @@ def run_recount(running: Running) -> dict[str, Any]:
             # Locked, so that runs that are scored meanwhile are counted by one of the two.
             release = Release.objects.select_for_update(no_key=True).get(pk=recount.release_id)
             recount.items = withdrawn_items(release)
-            count_kept(current_sets(release), recount.items)
+            count_kept(release, current_sets(release), recount.items)
             recount.complete = True
             recount.save()
             chunk.advance(done=1, total=1, note="")
     return {"items": len(recount.items)}
 
 
-def count_kept(sets: Iterable[ScoreSet], items: list[int]) -> None:
+def count_kept(release: Release, sets: Iterable[ScoreSet], items: list[int]) -> None:
     """Store what the runs have right of the other items; nothing if no item was withdrawn."""
+    withdrawn = set(items)
+
+    @cache
+    def withdrawn_names(family: str, language: str) -> set[str]:
+        return {name for name, item in items_by_name(release, family, language).items() if item in withdrawn}
+
     for score_set in sets:
         Figure.objects.filter(score_set=score_set, name=KEPT[0], cell=KEPT[1]).delete()
         if not items:
             continue
         run = score_set.run
-        left_out = {name for name, item in items_by_name(run.release, run.language).items() if item in items}
+        left_out = withdrawn_names(run.family, run.language)
         triples = (
             (name, int(right), 1)
             for entry, right in score_set.scores.values_list("entry", "right").iterator(chunk_size=10_000)

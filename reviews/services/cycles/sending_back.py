@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotator.core.text import counted_message, gettext_noop, message
 from annotator.errors import Conflict
-from annotator.models import User
+from annotator.models import Dialogue, User
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
@@ -131,13 +131,24 @@ def _send_back(item: DrawItem, reason: str) -> bool:
     return True
 
 
+def may_be_sent_back(dialogue: Dialogue) -> bool:
+    """Return whether an audit can still send a dialogue, which its draw did not select, back to its owner."""
+    audits = StageRun.objects.filter(draw_item__draw=OuterRef("draw"), draw_item__selected=True)
+    pending = audits.exclude(state__in=(StageRunState.SETTLED, StageRunState.CANCELLED))
+    sent = SentBackStratum.objects.filter(draw=OuterRef("draw"), owner__pseudonym=OuterRef("stratum"))
+    return _not_selected().filter(Exists(pending) | Exists(sent), dialogue=dialogue).exists()
+
+
 def _rest(draw: Draw, stratum: str) -> QuerySet[DrawItem]:
     """Return the owner's items that the draw did not select and that have not restarted since."""
+    return _not_selected().filter(draw=draw, stratum=stratum)
+
+
+def _not_selected() -> QuerySet[DrawItem]:
+    """Return items that their draw did not select and that have not restarted since."""
     later = Cycle.objects.filter(dialogue=OuterRef("dialogue"), number__gt=OuterRef("stage_run__cycle__number"))
     return DrawItem.objects.filter(
         ~Exists(later),
-        draw=draw,
-        stratum=stratum,
         selected=False,
         stage_run__outcome=NOT_DRAWN,
         stage_run__cycle__state__in=[CycleState.VERIFIED, CycleState.ACTIVE],

@@ -14,13 +14,15 @@ from annotator.models import Dialogue, Job, JobState, Membership, Role
 from annotator.services.jobs import jobs, retention
 from benchmark.core.scoring import scoring_run
 from benchmark.models import EntryStatistic, Figure, Mode, Recount, Run, Score, ScoreSet, SentBack
-from benchmark.services.runs import boards, rescoring, suspects, withdrawn
+from benchmark.services.runs import boards, rescoring, sharing, suspects, withdrawn
 from benchmark.services.runs.entries import items_by_name
 from benchmark.services.runs.scoring import count_attempts
 from benchmark.services.stored_files import full_path
+from reviews.models import DrawItem
+from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import make_verified, run_release
 from tests.benchmark.scoring.scoring_cases import prediction, said
-from tests.factories import claim_and_submit, make_document, make_user
+from tests.factories import adopt_c3, claim_and_submit, make_document, make_user
 from tests.racing import race
 
 
@@ -49,12 +51,17 @@ def test_attempts_of_a_model_have_pass_k_and_best_of_k(score, predictions_of):
         ("pass^k", "3"): (entries, round(1 / 3, 6)), ("best of k", "3"): (entries, 1.0),
     }  # fmt: skip
     assert over_attempts() == expected
-    for run in Run.objects.all():
+    score(predictions_of("other"), filename="other.jsonl")
+    other = Run.objects.get(model="other").score_sets.get()
+    for run in Run.objects.filter(model="m"):
         found, runs = boards.figures_over_attempts(run.score_sets.get())
         assert (len(found), runs) == (4, 3)
+        versus = boards.compare_runs(other, run.score_sets.get())
+        compared = [(cell, one) for name, cell, one, second in versus.cells if name == "pass^k" and second]
+        assert compared == [("2", None), ("3", None)]
     # The order in which attempts are scored makes no difference.
     with transaction.atomic():
-        count_attempts(Run.objects.get(attempt=1).score_sets.get())
+        count_attempts(Run.objects.get(model="m", attempt=1).score_sets.get())
     assert over_attempts() == expected
 
 
@@ -133,6 +140,17 @@ def test_entries_that_no_run_answered_are_left_out_with_their_item(team, score):
     suspects.send_back(actor=team.administrator, statistic=unanswered)
     jobs.run(Recount.objects.get().job_id)
     assert kept(Run.objects.get()) == (2, 0.5)
+    client = Client()
+    client.force_login(team.administrator)
+    missed = ScoreSet.objects.get().scores.get(entry="two-1#1")
+    page = client.get(reverse("run-entry", args=[team.project.slug, Run.objects.get().public_id, missed.pk]))
+    assert "The reference" in page.content.decode()
+    # The difference from the whole would tell reviewers who know the public link which runs agree with the reference.
+    assert boards.KEPT in boards.leaderboard(release, {}).columns
+    token = sharing.share_board(actor=team.administrator, release=release).token
+    for name in ("shared-scores", "shared-table"):
+        assert "Without withdrawn" not in client.get(reverse(name, args=[token])).content.decode()
+    assert client.get(reverse("shared-scores", args=[token]), {"sort": "kept|all"}).status_code == 400
 
 
 def test_variants_of_a_dialogue_are_told_apart_by_language(team):
@@ -141,8 +159,12 @@ def test_variants_of_a_dialogue_are_told_apart_by_language(team):
     release = run_release(team)
     Dialogue.objects.filter(external_id="w-zh").update(language="zh")
     by_language = dict(release.items.values_list("dialogue__language", "pk"))
-    assert {one: items_by_name(release, one)["w"] for one in ("en", "zh")} == by_language
-    assert items_by_name(release, "")["w"] == by_language["en"]
+    assert {one: items_by_name(release, "wild", one) for one in ("en", "zh")} == {
+        "en": {"w": by_language["en"]}, "zh": {"w": by_language["zh"]},
+    }  # fmt: skip
+    assert items_by_name(release, "wild", "")["w"] == by_language["en"]
+    # Cases and composites have entries of their own, whatever their group.
+    assert items_by_name(release, "cctu", "") == {"w-en": by_language["en"], "w-zh": by_language["zh"]}
 
 
 def test_one_recount_is_enough_for_all_that_changes_before_it_begins(team, release, suspect):
@@ -233,6 +255,34 @@ def test_reviewers_see_the_answers_when_the_review_is_over(team, suspect):
     assert address not in reviewer.get(page).content.decode()
 
 
+def test_they_wait_while_an_audit_can_send_the_dialogue_back(team, release, score, predictions_of):
+    score(predictions_of("m"))
+    adopt_c3(team, audit_fraction=0.5, send_back_above=0.3, send_back_audited=1)
+    items = [
+        suspects.send_back(actor=team.administrator, statistic=one)
+        for one in EntryStatistic.objects.filter(entry__endswith="#0").order_by("entry")
+    ]
+    for dialogue in items:
+        claim_and_submit(team.annotator, dialogue)
+        claim_and_submit(team.annotator, dialogue)
+        claim_and_submit(team.annotators[1], dialogue, "approve")
+        claim_and_submit(team.annotators[2], dialogue, "approve")
+    close_population_and_draw(actor=team.administrator, project=team.project)
+    audited = {one.dialogue_id for one in DrawItem.objects.filter(selected=True)}
+    rest = [one for one in items if one.pk not in audited]
+    assert {Dialogue.objects.get(pk=one.pk).status for one in rest} == {"verified"}
+    assert audited
+
+    def seen():
+        return [bool(suspects.sent_back_to(actor=team.annotator, dialogue=one)) for one in rest]
+
+    assert not any(seen())
+    for dialogue in items:
+        if dialogue.pk in audited:
+            claim_and_submit(team.seniors[0], dialogue, "approve")
+    assert all(seen())
+
+
 # --- newer scorers ---------------------------------------------------------------------------------------------------
 
 
@@ -300,8 +350,8 @@ def test_scores_that_are_not_complete_are_not_shown(team, score, predictions_of,
 
 def test_the_page_of_a_run_shows_each_version(team, score, predictions_of, newer, monkeypatch):
     monkeypatch.setattr("benchmark.services.runs.scoring.VERSION", 1)
-    score(predictions_of("m"))
-    run = Run.objects.get()
+    score(predictions_of("m") + predictions_of("n"))
+    run, other = Run.objects.order_by("model")
     client, senior = Client(), Client()
     client.force_login(team.administrator)
     senior.force_login(team.seniors[0])
@@ -310,15 +360,19 @@ def test_the_page_of_a_run_shows_each_version(team, score, predictions_of, newer
     assert "Score again" not in senior.get(page).content.decode()
     assert senior.post(page).status_code == 403
     assert client.post(page).status_code == 302
-    assert again(team, run).state == JobState.DONE
+    assert again(team, run).state == again(team, other).state == JobState.DONE
     assert "?scorer=1" in client.get(page).content.decode()
     assert "?scorer=2" in client.get(page, {"scorer": "1"}).content.decode()
+    newest = client.get(page, {"scorer": "2"}).content.decode()
     html = client.get(page, {"scorer": "1", "outcome": "all"}).content.decode()
+    assert ('id="with"' in newest, 'id="with"' in html) == (True, False)
     entry = reverse(
         "run-entry", args=[team.project.slug, run.public_id, run.score_sets.get(version=1).scores.first().pk]
     )
     assert entry in html
-    assert f"{page}?scorer=1" in client.get(entry).content.decode()
+    html = client.get(entry).content.decode()
+    assert html.count(f"{page}?scorer=1") == 2
+    assert "by version 1 of the scorers" in html
     assert client.get(page, {"scorer": "9"}).status_code == 400
     assert client.post(page).status_code == 409
 

@@ -56,7 +56,7 @@ def test_a_leaderboard_is_public_only_while_it_is_shared(team, release, pages, c
     assert [anyone.get(link).status_code for link in before] == [404] * 3
     client.post(url)
     assert pages() != before
-    assert list(Event.objects.filter(kind__startswith="scores.").values_list("kind", flat=True)) == [
+    assert list(Event.objects.filter(kind__startswith="scores.").order_by("pk").values_list("kind", flat=True)) == [
         "scores.shared", "scores.unshared", "scores.shared"
     ]  # fmt: skip
 
