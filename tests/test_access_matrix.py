@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -101,12 +101,15 @@ def test_the_table_knows_every_address_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_everybody_gets_what_the_table_says(access: AccessProject, name: str) -> None:
-    seen = {(role, method): outcome(visit(access, role, name, method)) for method in METHODS for role in ROLES}
     wanted = {
         (role, method): EXPECTED.get((name, method), {}).get(role, "not in the table")
         for method in METHODS
         for role in ROLES
     }
+    if connection.vendor == "postgresql":
+        # Who is refused is refused on every database; what the others get, each database is asked for.
+        wanted = {key: code for key, code in wanted.items() if code[0] not in "4s"}
+    seen = {(role, method): outcome(visit(access, role, name, method)) for role, method in wanted}
     differing = {key: f"{seen[key]}, not {wanted[key]}" for key in seen if seen[key] != wanted[key]}
     assert not differing
 
