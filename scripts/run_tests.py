@@ -29,14 +29,8 @@ from scripts.private_services import (
 )
 from scripts.suite_report import Outcome, read_outcome, summary_lines
 
-SHARED = ("--dist", "worksteal")
-"""The processes share the remaining tests, because some are long."""
-
-PARALLEL = ("-n", "2", *SHARED)
-"""Two processes, because every machine has two cores."""
-
-WAITING = ("-n", "3", *SHARED)
-"""One more for tests that mostly wait."""
+PARALLEL = ("-n", "2", "--dist", "worksteal")
+"""Two processes, because every machine has two cores. They share the remaining tests, because some are long."""
 
 SLOWEST = ("--durations=10", "--durations-min=5")
 """List the slowest tests of each part."""
@@ -60,7 +54,7 @@ ALONE = "browser or servers or redis"
 
 PARTS = (
     # First, because browser tests often wait and so leave time for the parts in the background.
-    Part("SQLite, browser", "browser and not (servers or postgres or redis)", (*WAITING, "--kinds=browser")),
+    Part("SQLite, browser", "browser and not (servers or postgres or redis)", (*PARALLEL, "--kinds=browser")),
     Part("SQLite", f"not postgres and not ({ALONE})", PARALLEL),
     Part("PostgreSQL", f"not ({ALONE})", (*PARALLEL, "--database-only"), postgresql=True),
     Part("SQLite, real processes", "servers and not (postgres or redis)", ("--kinds=servers",), in_background=True),

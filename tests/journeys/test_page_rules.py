@@ -5,14 +5,16 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from django.core.management import call_command
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from playwright.sync_api import Page
 
-from annotator.models import Project, User
+from annotator.models import Dialogue, Project, User
 from benchmark.core.scoring.items import Flag
-from benchmark.demo import slip
-from benchmark.demo.project import load_demo
+from benchmark.demo import slip, weeks
+from benchmark.demo.project import SLUG, is_loaded
+from benchmark.demo.reviewing import Scenario
 from benchmark.models import EntryStatistic, ScoreSet
 from reviews.models import GoldItem, Review
 from reviews.services.queue.claims import claim_next
@@ -31,9 +33,22 @@ KINDS = """() => [...new Set([...document.querySelectorAll("main, main *")].map(
 
 
 @pytest.fixture
-def project(transactional_db: None) -> Project:
-    """The demo: work in every stage, over weeks that are past."""
-    project = load_demo(log=lambda line: None)
+def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The demo: work in every stage, over weeks that are past. Its first start is interrupted, and leaves nothing."""
+
+    def stop(scenario: Scenario) -> None:
+        assert Dialogue.objects.filter(project=scenario.project).exists()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(weeks, "play_first_weeks", stop)
+        with pytest.raises(KeyboardInterrupt):
+            call_command("load_demo")
+    assert not Project.objects.exists()
+    assert not User.objects.exists()
+    call_command("load_demo")
+    assert is_loaded()
+    project = Project.objects.get(slug=SLUG)
     moments = Review.objects.filter(project=project).values_list("created_at", "seconds")
     assert len({moment.date() for moment, _ in moments}) > 8
     assert max(moment for moment, _ in moments) < timezone.now()

@@ -1,4 +1,4 @@
-"""Making the demo: the time that services are told meanwhile, and nobody afterwards; and that it is made wholly."""
+"""Making the demo: the time that services are told meanwhile, and nobody afterwards."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -8,9 +8,8 @@ from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from annotator.models import Dialogue, Project, User
+from annotator.models import Project
 from benchmark.demo import project as demo
-from benchmark.demo import reviewing, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
 from tests.factories import make_team
 
@@ -46,27 +45,6 @@ def test_services_and_the_database_tell_the_time_that_is_pretended() -> None:
     assert told - THEN < timedelta(seconds=1)
     assert timezone.now() - THEN > timedelta(days=1)
     assert Project.objects.annotate(told=Now()).get().told - THEN > timedelta(days=1)
-
-
-@pytest.mark.any_database
-@pytest.mark.django_db
-def test_a_demo_that_was_interrupted_leaves_nothing_and_the_next_start_makes_it_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The next ``load_demo`` ended in an IndexError on what the first had left."""
-
-    def stop(scenario: reviewing.Scenario) -> None:
-        assert Dialogue.objects.filter(project=scenario.project).exists()
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(weeks, "play_after_release", stop)
-        with pytest.raises(KeyboardInterrupt):
-            call_command("load_demo")
-    assert not Project.objects.exists()
-    assert not User.objects.exists()
-    call_command("load_demo")
-    assert demo.is_loaded()
 
 
 @pytest.mark.any_database

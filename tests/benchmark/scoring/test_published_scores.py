@@ -18,7 +18,7 @@ PARITY = "parity"
 def scored(references: Path, predictions: list[Path], family: str, **options):
     """(entries, summary, outcome)"""
     out = io.BytesIO()
-    summary, outcome = score_files(references, predictions, Options(family, **options), out)
+    summary, outcome = score_files(references, predictions, Options(family, **options), out, figures=False)
     return [json.loads(line) for line in out.getvalue().splitlines()], json.loads(json.dumps(summary)), outcome
 
 
