@@ -107,7 +107,7 @@ def test_everybody_gets_what_the_table_says(access: AccessProject, name: str) ->
         for role in ROLES
     }
     if connection.vendor == "postgresql":
-        # Who is refused is refused on every database; what the others get, each database is asked for.
+        # A refusal does not depend on the database, so PostgreSQL is asked only for what the others get.
         wanted = {key: code for key, code in wanted.items() if code[0] not in "4s"}
     seen = {(role, method): outcome(visit(access, role, name, method)) for role, method in wanted}
     differing = {key: f"{seen[key]}, not {wanted[key]}" for key in seen if seen[key] != wanted[key]}

@@ -213,16 +213,18 @@ def others_of(score_set: ScoreSet) -> list[Run]:
 
 
 def load_score(run: Run, key: str) -> Score:
-    """Return a score of a run, by any version of the scorers, with its prediction. Raises Hidden."""
+    """Return a score of a loaded run, by any version of the scorers, with its prediction. Raises Hidden."""
     found = None
     if key.isascii() and key.isdecimal() and len(key) < _LONGEST_KEY:
         found = (
             Score.objects.filter(pk=int(key), score_set__run=run, score_set__complete=True)
-            .select_related("prediction__item__revision", "prediction__item__dialogue", "score_set__run__release")
+            .select_related("prediction__item__revision", "prediction__item__dialogue", "score_set")
+            .defer("score_set__summary")
             .first()
         )
     if found is None:
         raise Hidden(_("There is no such entry in the run."))
+    found.score_set.run = run
     return found
 
 

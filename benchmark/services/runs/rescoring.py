@@ -7,22 +7,19 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotator.core.sandbox import SandboxUnavailable
 from annotator.core.text import gettext_noop
-from annotator.errors import Conflict, Invalid
+from annotator.errors import Conflict
 from annotator.models import Job, User
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, lock_requester, start_job
 from benchmark.core.scoring import scoring_run
-from benchmark.core.scoring.arguments import NoScoringLibraries
-from benchmark.core.scoring.records import Unreadable
 from benchmark.core.scoring.scorers import Scored
 from benchmark.core.scoring.scoring_run import Options, ScoringRun
 from benchmark.models import Figure, Prediction, Release, Run, Score, ScoreSet
 from benchmark.services.releases.requests import archive_path
-from benchmark.services.runs.scoring import BEAT, Writer, groups
+from benchmark.services.runs.scoring import BEAT, Writer, groups, refusals_as_domain_errors
 
 KIND = "score_again"
 
@@ -70,12 +67,8 @@ def run_rescoring(running: Running) -> dict[str, Any]:
         with running.chunk() as chunk:
             remove_scores(running.job)
             chunk.advance(done=0, note="", checkpoint={})
-        try:
+        with refusals_as_domain_errors():
             _score(running, run)
-        except (Unreadable, NoScoringLibraries) as error:
-            raise Invalid(str(error)) from None
-        except SandboxUnavailable as error:
-            raise Conflict(str(error)) from None
     return {"runs": [run.public_id]}
 
 

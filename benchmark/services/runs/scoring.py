@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -71,14 +72,21 @@ def run_scoring(running: Running) -> dict[str, Any]:
         with running.chunk() as chunk:
             remove_runs(running.job)
             chunk.advance(done=0, note="", checkpoint={})
-        try:
+        with refusals_as_domain_errors():
             _score(running, file)
-        except (Unreadable, NoScoringLibraries) as error:
-            raise Invalid(str(error)) from None
-        except SandboxUnavailable as error:
-            raise Conflict(str(error)) from None
     runs = list(file.runs.values_list("public_id", flat=True))
     return {"runs": runs, "entries": file.entries}
+
+
+@contextmanager
+def refusals_as_domain_errors() -> Iterator[None]:
+    """Raise what stops scoring as Invalid or Conflict, so that the job fails with its sentence."""
+    try:
+        yield
+    except (Unreadable, NoScoringLibraries) as error:
+        raise Invalid(str(error)) from None
+    except SandboxUnavailable as error:
+        raise Conflict(str(error)) from None
 
 
 def _score(running: Running, file: PredictionFile) -> None:
@@ -185,8 +193,8 @@ class Writer(ABC):
         for score_set in {(one.run.model, one.run.mode): one for one in sets}.values():
             count_attempts(score_set)
         for family, language in {(one.run.family, one.run.language) for one in sets}:
-            count_entries(sets[0].run.release, family, language)
-        recount = latest_recount(sets[0].run.release)
+            count_entries(self.release, family, language)
+        recount = latest_recount(self.release)
         if recount is not None and recount.items:
             count_kept(self.release, sets, recount.items)
 

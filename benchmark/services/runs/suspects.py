@@ -104,10 +104,7 @@ def sent_back_to(*, actor: User, dialogue: Dialogue) -> list[SentBack]:
     rows = SentBack.objects.filter(dialogue=dialogue).select_related("statistic__release", "release").order_by("-pk")
     if not oversees(actor=actor, project=dialogue.project):
         rows = rows.filter(cycle__stage_runs__reviews__person=actor).distinct()
-        if rows and (has_active_cycle(dialogue) or may_be_sent_back(dialogue)):
+        active = Cycle.objects.filter(dialogue=dialogue, state=CycleState.ACTIVE)
+        if rows and (active.exists() or may_be_sent_back(dialogue)):
             return []
     return list(rows)
-
-
-def has_active_cycle(dialogue: Dialogue) -> bool:
-    return Cycle.objects.filter(dialogue=dialogue, state=CycleState.ACTIVE).exists()

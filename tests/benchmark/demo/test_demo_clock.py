@@ -1,4 +1,4 @@
-"""Making the demo: the time that services are told meanwhile, and nobody afterwards."""
+"""The clock of the demo: while it is made, services get a pretended time, and afterwards the real one."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
