@@ -84,14 +84,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def uses_database(item: pytest.Item) -> bool:
     """Tell whether a test touches a database or a server and so deserves a run on each.
 
-    Marked ``any_database`` are tests of what pages and forms say: what every page asks of the database is asked on
-    each by the matrix of addresses and roles.
+    The marker ``any_database`` is for tests of what pages and forms say, and of whole courses of work whose parts are
+    tested on each database: the matrix of addresses and roles opens every page on each.
     """
+    if any(item.get_closest_marker(name) for name in ("postgres", "redis")):
+        return True
     if item.get_closest_marker("any_database"):
         return False
     names = set(getattr(item, "fixturenames", ()))
-    marked = any(item.get_closest_marker(name) for name in ("django_db", "postgres", "redis"))
-    return marked or bool(names & DATABASE_FIXTURES)
+    return item.get_closest_marker("django_db") is not None or bool(names & DATABASE_FIXTURES)
 
 
 def pytest_collection_finish() -> None:

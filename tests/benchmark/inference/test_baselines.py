@@ -16,7 +16,7 @@ from tests.benchmark.conftest import make_verified, run_release
 from tests.factories import make_user
 from tests.racing import lost, race
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from tests.factories import make_team
 from tests.racing import lost, race
 
 KEY = "sk-secret-0123456789"
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 
 
 @pytest.fixture

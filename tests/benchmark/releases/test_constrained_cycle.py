@@ -28,7 +28,7 @@ from tests.benchmark.conftest import as_zip, begin_import, counters, fresh, repo
 from tests.benchmark.formats.cctu_records import files, members, record, whole
 from tests.factories import Team, claim_and_submit, current, give_role, make_dialogue, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ from tests.reviews.cycles.test_rounds import drawn as drawn_of
 from tests.reviews.cycles.test_rounds import look, next_round
 from tests.reviews.gold.gold_team import STAGE, always, answer_with, certain, gold_team, make_gold, take, verified
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

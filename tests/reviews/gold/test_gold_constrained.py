@@ -18,7 +18,7 @@ from tests.factories import Team, begin, claim_and_submit, make_dialogue
 from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold
 from tests.reviews.gold.test_gold_blindness import ADDRESSES, Pair, signed_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 OF_CASES = [
     "{p}/dialogues/{dialogue}/validators/c4/",

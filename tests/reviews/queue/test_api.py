@@ -198,6 +198,7 @@ def test_errors_block_an_approval_and_are_listed(team: Team) -> None:
     assert Slot.objects.get(public_id=work["slot"]).state == SlotState.CLAIMED
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -23,7 +23,7 @@ from reviews.services.simulation.setup import set_up
 from reviews.services.simulation.summary import simulation_summary
 from tests.factories import adopt_c3, claim_and_submit, make_item, make_team
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 def simulate(
