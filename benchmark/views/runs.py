@@ -30,7 +30,7 @@ from benchmark.views.entry_view import EntryView, present_entry
 from benchmark.views.forms import PredictionForm
 from benchmark.views.inference_forms import describe_options
 from benchmark.views.paging import page_of, watches
-from benchmark.views.score_words import p_words, show, title
+from benchmark.views.score_words import cell_words, p_words, show, title
 from benchmark.views.space_view import show_space
 
 PAGE = 50
@@ -216,7 +216,7 @@ def _slices(score_set: ScoreSet) -> list[tuple[str, list[tuple[str, Any]]]]:
     found: dict[str, list[tuple[str, Any]]] = {}
     for (name, cell), figure in sorted(_figures(score_set).items()):
         if (name, cell) not in columns and cell != boards.ALL and name not in boards.NOT_SLICES:
-            found.setdefault(title(name, boards.ALL), []).append((cell, show(figure)))
+            found.setdefault(title(name, boards.ALL), []).append((cell_words(name, cell), show(figure)))
     return list(found.items())
 
 

@@ -8,6 +8,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotator.presentation.components.labels import words_of
+from annotator.services.dialogues.listing import LANGUAGES
+from benchmark.core.formats.labels import C3_INFORMATION, C3_POLICIES, WILD_INFORMATION
 from benchmark.models import Figure
 
 NAMES: dict[str, Promise] = {
@@ -28,8 +31,8 @@ NAMES: dict[str, Promise] = {
     "policy": gettext_lazy("Policy"),
     "type": gettext_lazy("Policy"),
     "task_type": gettext_lazy("Task type"),
-    "order": gettext_lazy("Order"),
-    "layer": gettext_lazy("Order"),
+    "order": gettext_lazy("Place in the dialogue"),
+    "layer": gettext_lazy("Place in the dialogue"),
     "information": gettext_lazy("Information"),
     "turn_type": gettext_lazy("Hides something"),
     "turn_subtype": gettext_lazy("Information"),
@@ -46,13 +49,36 @@ _CELLS: dict[str, Promise] = {
     "as_in_the_paper": gettext_lazy("as in the paper"),
     "as_in_c3_code": gettext_lazy("as in C3-Bench’s code"),
     "all": gettext_lazy("all"),
+    "True": gettext_lazy("yes"),
+    "False": gettext_lazy("no"),
+}
+#: Slice → the kind of its labels, and their values by the words of the format.
+_LABELLED: dict[str, tuple[str, dict[str, str]]] = {
+    "policy": ("policy", {}),
+    "type": ("policy", C3_POLICIES),
+    "information": ("information", WILD_INFORMATION),
+    "turn_subtype": ("information", C3_INFORMATION),
+    "topology": ("topology", {"combine": "parallel", "serial": "sequential", "cs": "mixed"}),
 }
 
 
 def title(name: str, cell: str) -> str:
     """Return the heading of a figure."""
     words = str(NAMES.get(name, name))
-    return words if cell == "all" else f"{words}: {_CELLS.get(cell, cell)}"
+    return words if cell == "all" else f"{words}: {cell_words(name, cell)}"
+
+
+def cell_words(name: str, cell: str) -> str:
+    """Return the words for a cell of a slice. Places are counted from 1."""
+    if name in _LABELLED:
+        kind, values = _LABELLED[name]
+        return words_of(kind, values.get(cell, cell))
+    if name in ("order", "layer"):
+        return str(int(cell) + 1)
+    if name == "overall" and cell != "all":
+        kind, _hash, size = cell.partition("#")
+        return _("%(kind)s, %(size)s tasks") % {"kind": kind, "size": size} if size else _("delay %s") % cell
+    return str(LANGUAGES.get(cell, cell) if name == "language" else _CELLS.get(cell, cell))
 
 
 def percent(value: float | None) -> str:

@@ -6,12 +6,12 @@ The code has no challenges, VF or DDD: these follow the paper.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmark.core.formats.answer_nodes import ANSWER, ASK
-from benchmark.core.formats.labels import C3_WORDS
+from benchmark.core.formats.labels import C3_INFORMATION_WORDS, C3_WORDS
 from benchmark.core.scoring.arguments import published_c3
 from benchmark.core.scoring.arguments.published_c3 import CallScore, Unreadable, read_arguments
 from benchmark.core.scoring.counts import Tally
@@ -296,11 +296,12 @@ def summarise(entries: Sequence[Entry], missing: Sequence[tuple[ReferenceDialogu
 
     ``missing``: entries without a prediction, which the published code leaves out of every denominator.
     """
-    counts = _counts(entries)
+    tallies = _tallies(entries)
+    counts = _counts(entries, tallies)
     right, of = counts["all"]
     there = {entry.dialogue.id for entry in entries}
     return {
-        "published": _published(entries),
+        "published": _published(entries, tallies),
         "counts": counts,
         "arguments_unreadable": sum(entry.unreadable for entry in entries),
         "dialogues_without_prediction": len({dialogue.id for dialogue, _ in missing} - there),
@@ -341,20 +342,10 @@ def _challenges(entry: Entry) -> Iterator[str]:
         yield "3" if entry.history == CALLS else "2"
 
 
-def _counts(entries: Sequence[Entry]) -> dict[str, Any]:
-    tallies = {
-        name: Tally()
-        for name in (
-            "type",
-            "type_by_names",
-            "layer",
-            "matrix",
-            "topology",
-            "progress",
-            "nodes_matched_ours",
-            "optimal",
-        )
-    }
+def _tallies(entries: Sequence[Entry]) -> dict[str, Tally]:
+    """Return the counts by slice, and those behind the rates of the papers."""
+    names = ("type", "type_by_names", "layer", "matrix", "topology", "progress", "nodes_matched_ours", "optimal")
+    tallies = {name: Tally() for name in names}
     for entry in entries:
         for name, cell in cells(entry):
             tallies.setdefault(name, Tally()).add(cell, entry.right)
@@ -367,6 +358,10 @@ def _counts(entries: Sequence[Entry]) -> dict[str, Any]:
         if entry.topology in (COMBINE, BOTH):
             for cell in (entry.topology, "sum"):
                 tallies["optimal"].add(cell, entry.optimal)
+    return tallies
+
+
+def _counts(entries: Sequence[Entry], tallies: Mapping[str, Tally]) -> dict[str, Any]:
     errors = Counter(entry.error_type for entry in entries if entry.error_type)
     classes = Counter(entry.class9 for entry in entries if entry.class9)
     return {name: tally.as_json() for name, tally in tallies.items()} | {
@@ -377,32 +372,23 @@ def _counts(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _published(entries: Sequence[Entry]) -> dict[str, Any]:
-    by_topology, progress, optimal = Tally(), Tally(), Tally()
-    turns, subtypes = Tally("True", "False"), Tally("指代理解", "省略成分", "长期记忆")
-    for entry in entries:
-        turns.add(str(entry.task.hides), entry.right)
-        if entry.turn_subtype:
-            subtypes.add(entry.turn_subtype, entry.right)
-        if entry.topology:
-            by_topology.add(entry.topology, entry.right)
-        if entry.progress is not None:
-            for cell in ("sum", str(entry.topology)):
-                progress.add(cell, entry.progress, len(entry.task.nodes))
-        if entry.topology in (COMBINE, BOTH):
-            for cell in ("sum", entry.topology):
-                optimal.add(cell, entry.optimal)
+def _published(entries: Sequence[Entry], tallies: Mapping[str, Tally]) -> dict[str, Any]:
     errors = Counter(entry.error_type for entry in entries if entry.error_type)
+
+    def rates(name: str, *kinds: str) -> dict[str, float]:
+        tally = tallies.get(name, Tally())
+        return {kind: _rate(*tally[kind]) for kind in kinds}
+
     return {
         "case_num": len(entries),
         "num": _accuracies(entries, [entry.right_by_names for entry in entries]),
         "params": _accuracies(entries, [entry.right for entry in entries]),
-        **{f"{kind}_tools_rate": _rate(*by_topology[kind]) for kind in (COMBINE, SERIAL, BOTH)},
-        "serial_complete_rate": {cell: _rate(*progress[cell]) for cell in ("sum", SERIAL, BOTH)},
-        "best_optical_rate": {cell: _rate(*optimal[cell]) for cell in ("sum", COMBINE, BOTH)},
+        **{f"{kind}_tools_rate": rate for kind, rate in rates("topology", COMBINE, SERIAL, BOTH).items()},
+        "serial_complete_rate": rates("progress", "sum", SERIAL, BOTH),
+        "best_optical_rate": rates("optimal", "sum", COMBINE, BOTH),
         "error_type_analysis": {kind: float(f"{errors[kind] / (errors.total() + EPSILON):.6}") for kind in ERROR_TYPES},
-        "turn_type_rate": {cell: _rate(*count) for cell, count in turns.items()},
-        "turn_subtype_rate": {cell: _rate(*count) for cell, count in subtypes.items()},
+        "turn_type_rate": rates("turn_type", "True", "False"),
+        "turn_subtype_rate": rates("turn_subtype", *C3_INFORMATION_WORDS.values()),
     }
 
 
