@@ -8,6 +8,7 @@ from benchmark.core.formats.interface import CANARY, Format, ReadDialogue
 from benchmark.core.formats.nestful import NestfulFormat
 from benchmark.core.formats.neutral import NeutralFormat
 from benchmark.core.formats.openai import OpenAIFormat
+from benchmark.core.formats.sharegpt import ShareGptFormat
 from benchmark.core.formats.single import SingleFormat
 from benchmark.core.formats.wild import WildFormat
 
@@ -24,6 +25,7 @@ FORMATS: dict[str, Format] = {
         NestfulFormat(),
         NeutralFormat(),
         OpenAIFormat(),
+        ShareGptFormat(),
     )
 }
 

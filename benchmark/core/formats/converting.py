@@ -211,7 +211,7 @@ def _spelled(document: dict[str, Any]) -> Iterator[str]:
         notes = native(part)
         if "messages" in notes:
             yield f"{anchor}/messages"
-        for holder in (notes, notes.get("node")):
+        for holder in (notes, notes.get("node"), notes.get("source")):
             kept = holder.get("kept") if isinstance(holder, dict) else None
             if isinstance(kept, dict):
                 yield from (f"{anchor}/{key}" for key in kept)

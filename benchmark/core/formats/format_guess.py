@@ -3,6 +3,7 @@
 from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem
+from annotator.core.schema.exact_json import loads
 
 
 def guess_format(record: Any) -> str | None:
@@ -60,12 +61,60 @@ def _guess(record: Any) -> tuple[str | None, str]:
         return "async", "it is a composite of single tasks"
     if type(record.get("question")) is list and "involved_classes" in record:
         return "bfcl", "it has involved_classes"
+    if record.get("object") == "response" or any(_types(record.get(name)) & _ITEMS for name in ("output", "input")):
+        return "responses", "it has items of the Responses API"
     if isinstance(record.get("input"), str) and type(record.get("output")) is list:
         return "nestful", "it has input and output"
     calls = record.get("ground_truth")
     if isinstance(record.get("question"), str) and type(calls) is list and all(type(call) is str for call in calls):
         return "async", "it has question and ground_truth"
-    messages = record.get("messages")
-    if type(messages) is list and any(type(message) is dict and "role" in message for message in messages):
+    return _guess_chat(record)
+
+
+def _guess_chat(record: dict[str, Any]) -> tuple[str | None, str]:
+    """Guess among the formats of chats and traces."""
+    if "resourceSpans" in record:
+        return "otlp", "it has resourceSpans"
+    if type(record.get("samples")) is list and type(record.get("eval")) is dict:
+        return "inspect", "it has samples of an evaluation"
+    if "epoch" in record and type(record.get("messages")) is list and type(record.get("output")) is dict:
+        return "inspect", "it is a sample of an evaluation"
+    said = _read_list(record.get("conversations"))
+    if any("from" in message and "value" in message for message in said):
+        return "sharegpt", "it has conversations with from and value"
+    if type(record.get("fields")) is dict and record.keys() & {"responses", "suggestions", "metadata", "status"}:
+        return "argilla", "it has fields, and responses or suggestions"
+    if type(record.get("data")) is dict and record.keys() & {"annotations", "predictions", "completed_by"}:
+        return "labelstudio", "it has data, and annotations or predictions"
+    messages = _read_list(record.get("messages"))
+    if any("role" in message for message in messages):
+        parts = {kind for message in messages for kind in _types(message.get("content"))}
+        if parts & {"tool_use", "tool_result", "thinking"}:
+            return "anthropic", "its messages have blocks such as tool_use"
+        if any("input_schema" in tool for tool in _read_list(record.get("tools"))):
+            return "anthropic", "its tools have input_schema"
+        if "system" in record and not any(message.get("role") == "system" for message in messages):
+            return "anthropic", "it has messages, and its system prompt apart from them"
         return "openai", "it has messages with roles"
     return None, ""
+
+
+#: Types of items of the Responses API.
+_ITEMS = frozenset(("message", "function_call", "function_call_output", "reasoning"))
+#: Parts of a list that are looked at.
+_FIRST = 200
+
+
+def _read_list(value: Any) -> list[dict[str, Any]]:
+    """Return the first objects of a list, or of a list in a JSON text."""
+    if type(value) is str and value[:1] == "[":
+        try:
+            value = loads(value)
+        except ValueError:
+            return []
+    return [one for one in value[:_FIRST] if type(one) is dict] if type(value) is list else []
+
+
+def _types(value: Any) -> set[str]:
+    """Return the types of the objects in a list."""
+    return {one["type"] for one in _read_list(value) if type(one.get("type")) is str}

@@ -184,6 +184,15 @@ def read_json_text(text: str, pointer: str, problems: Problems) -> Any:
     return text
 
 
+def from_json_text(record: dict[str, Any], name: str, problems: Problems) -> Any:
+    """Return a field's value, or the list that it contains as a JSON text: tables have texts in their cells."""
+    value = record.get(name)
+    if type(value) is not str or not value.lstrip().startswith("["):
+        return value
+    read = read_json_text(value, f"/{name}", problems)
+    return read if type(read) is list else value
+
+
 def describe(value: Any) -> str:
     """Return the kind of a JSON value, for a sentence."""
     if value is None:

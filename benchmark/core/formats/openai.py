@@ -20,6 +20,7 @@ from benchmark.core.formats.interface import (
     ReadDialogue,
     check_id,
     describe,
+    from_json_text,
     only_one,
     read_functions,
     refuse_own_field,
@@ -40,23 +41,23 @@ class OpenAIFormat(Format):
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Format``."""
         require_object(record)
-        messages = record.get("messages")
+        problems = Problems()
+        warnings: list[Problem] = []
+        messages = from_json_text(record, "messages", problems)
         if type(messages) is not list or any(type(message) is str for message in messages):
             refuse_other_format(record, self.name)
             message = f"The messages must be a list of messages with roles, not {describe(messages)}."
             raise SchemaProblem([Problem("/messages", message)])
         if "constraints_list" in record:
             refuse_other_format(record, self.name)
-        problems = Problems()
-        warnings: list[Problem] = []
         refuse_own_field(record, problems)
         if "id" in record:
             external_id = check_id(record["id"], problems)
         else:
             raw = canonical({key: value for key, value in record.items() if key != CANARY})
             external_id = f"openai-{content_hash(raw)[:16]}"
-        tools = read_functions(record, problems, warnings)
         document = MessageReader(messages, problems, warnings).read()
+        tools = self._tools(record, document, problems, warnings)
         problems.raise_if_any()
         language = document["language"] or ""
         dialogue = ReadDialogue(external_id, language, "", document, tools, warnings)
@@ -67,6 +68,15 @@ class OpenAIFormat(Format):
             note(document, format=self.name, **compare(raw_fields, plain))
         settle_document(dialogue, record)
         return [dialogue]
+
+    def _tools(
+        self, record: dict[str, Any], document: dict[str, Any], problems: Problems, warnings: list[Problem]
+    ) -> list[Any]:
+        given = from_json_text(record, "tools", problems)
+        if given is None and not any(step["type"] == "call" for task in document["tasks"] for step in task["steps"]):
+            # A chat without calls needs no tools.
+            return []
+        return read_functions({"tools": given}, problems, warnings)
 
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A record of this format has one dialogue of one language."""

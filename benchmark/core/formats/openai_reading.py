@@ -13,6 +13,8 @@ from benchmark.core.formats.task_lists import MAX_TASKS, new_document
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM = ("system", "developer")
+#: The role of a result before calls had ids.
+FORMER_RESULT = "function"
 #: Between an assistant's text and its refusal, if a message has both.
 BEFORE_REFUSAL = "\n\n"
 
@@ -37,6 +39,9 @@ class MessageReader:
                 self.problems.add(here, f"A message must be an object, not {describe(message)}.")
                 continue
             role = message.get("role")
+            if role == FORMER_RESULT and self.tasks:
+                self._tool(message, self._text(message, here), here)
+                continue
             if role not in ROLES:
                 self.problems.add(f"{here}/role", f"The role {quote(role)} is unknown. Use one of: {', '.join(ROLES)}.")
                 continue
@@ -67,10 +72,12 @@ class MessageReader:
         if type(content) is str:
             return content
         if type(content) is list:
-            parts = [part[part["type"]] for part in content if is_text_part(part)]
-            if len(parts) == len(content):
-                return "".join(parts)
-        self.problems.add(f"{here}/content", "Only text is read: a string, or a list of parts of type text.")
+            text = text_of_parts(content)
+            if text is not None:
+                if not all(map(is_text_part, content)):
+                    self.warnings.append(Problem(f"{here}/content", "Only text is shown. The other parts are kept."))
+                return text
+        self.problems.add(f"{here}/content", "The content must be text, or a list of parts with a type.")
         return ""
 
     def _refusal(self, message: dict[str, Any], here: str) -> str:
@@ -97,10 +104,9 @@ class MessageReader:
             self.context.append({"role": "system" if role in SYSTEM else role, "content": text})
 
     def _assistant(self, message: dict[str, Any], text: str, here: str) -> None:
-        if message.get("function_call") is not None:
-            advice = "The old field function_call is not read. Convert it to tool_calls with ids."
-            self.problems.add(f"{here}/function_call", advice)
         calls = message.get("tool_calls")
+        if not calls and message.get("function_call") is not None:
+            calls = [{"function": message["function_call"]}]
         refusal = self._refusal(message, here)
         if refusal:
             text = f"{text}{BEFORE_REFUSAL}{refusal}" if text else refusal
@@ -164,6 +170,8 @@ class MessageReader:
                 step["observation"] = observation = _parse(text, f"{here}/content", self.problems)
                 if type(observation) is not str and dump(observation) != text:
                     note(step, observation=text)
+                if message.get("is_error") is True or message.get("status") == "error":
+                    note(step, error=True)
                 return
         self.problems.add(
             f"{here}/tool_call_id", f"No call of this task waits for an observation with the id {quote(call_id)}."
@@ -208,6 +216,20 @@ class MessageReader:
 
 def is_text_part(part: Any) -> bool:
     return type(part) is dict and part.get("type") in ("text", "refusal") and type(part.get(part["type"])) is str
+
+
+def text_of_parts(content: list[Any]) -> str | None:
+    """Return the text of a content in parts, with ``[type]`` for a part of another type; None if it is no such list."""
+    texts = []
+    for part in content:
+        if is_text_part(part):
+            texts.append(part[part["type"]])
+        elif type(part) is dict and type(part.get("type")) is str:
+            texts.append(f"\n[{part['type']}]\n")
+        else:
+            return None
+    joined = "".join(texts)
+    return joined if all(map(is_text_part, content)) else joined.strip("\n")
 
 
 def dump(value: Any) -> str:

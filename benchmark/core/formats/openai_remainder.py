@@ -14,7 +14,7 @@ from typing import Any
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import same
 from benchmark.core.formats.native_remainder import restore
-from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, is_text_part
+from benchmark.core.formats.openai_reading import BEFORE_REFUSAL, ROLES, SYSTEM, is_text_part, text_of_parts
 from benchmark.core.formats.openai_writing import Written
 
 Message = dict[str, Any]
@@ -124,7 +124,10 @@ def _without(raw: Any, written: Any, speaks: Speaks) -> Any:
         return [_without(one, other, speaks) for one, other in zip(raw, written, strict=True)]
     if type(raw) is list:
         # The parts of a text, of which the words are the document's own.
-        beside = [{key: one for key, one in part.items() if key != part["type"]} for part in raw if is_text_part(part)]
+        beside = [
+            {key: one for key, one in part.items() if key != part["type"]} if is_text_part(part) else part
+            for part in raw
+        ]
         return written if speaks(beside) else raw
     return written if speaks(raw) else raw
 
@@ -167,7 +170,7 @@ def _joined(raw: Message, written: Message) -> Message:
     both = [{**before, **call, "function": before["function"] | call["function"]} for before, call in calls]
     joined = {**raw, **written, "role": raw["role"], **({"tool_calls": both} if both else {})}
     content = raw.get("content")
-    lawful = content is None or type(content) is str or (type(content) is list and all(map(is_text_part, content)))
+    lawful = content is None or type(content) is str or (type(content) is list and text_of_parts(content) is not None)
     if "content" in raw and lawful and (_text(raw) == _text(written) or _words(raw) == _words(written)):
         # Its text as in the record: in parts, empty or missing, or with a separate refusal.
         joined["content"] = content
@@ -203,5 +206,5 @@ def _words(message: Message) -> str:
 def _text(message: Message) -> str:
     content = message.get("content")
     if type(content) is list:
-        content = "".join(part[part["type"]] for part in content if is_text_part(part))
+        content = text_of_parts(content)
     return content if type(content) is str else ""

@@ -16,6 +16,7 @@ from benchmark.core.formats import FORMATS
 from benchmark.core.formats.case_copies import forget_copies
 from benchmark.core.formats.cctu_reading import SYSTEM
 from benchmark.core.formats.cctu_writing import plain_fields as cctu_plain
+from benchmark.core.formats.chat import ChatFormat
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.labels import C3_INFORMATION, WILD_INFORMATION, wild_policy_word
 from benchmark.core.formats.native_remainder import NATIVE, laid_out, native
@@ -68,6 +69,10 @@ def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[st
         else:
             _carry_context(result, before)
         _forget_originals(result)
+        source = native(result).get("source")
+        spelled = FORMATS.get(str(source.get("format"))) if isinstance(source, dict) else None
+        if isinstance(spelled, ChatFormat):
+            spelled.forget_outdated(result)
     return result
 
 

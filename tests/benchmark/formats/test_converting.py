@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from benchmark.core.files.reading import RawLine
 from benchmark.core.formats import FORMATS
+from benchmark.core.formats.chat import ChatFormat
 from benchmark.core.formats.converting import Converter
+from benchmark.core.formats.examples import example_records
 from tests.benchmark.formats import cctu_records
 from tests.benchmark.formats.format_records import (
     bfcl_record,
@@ -44,6 +46,7 @@ RECORDS = {
     "bfcl": bfcl_record(),
     "nestful": nestful_record(),
     "bfcl_single": bfcl_record(),
+    **{name: example_records(name)[0] for name, one in FORMATS.items() if isinstance(one, ChatFormat)},
 }
 #: As no program of ours writes them.
 ODD = '"x_odd": {"b" : 1.50,"a":1E2, "z":-0.0, "w": 40.0, "n": 123456789012345678901, "s": "\\u00e9\\/"}'

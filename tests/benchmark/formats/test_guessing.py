@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from benchmark.core.formats import FORMATS, guess_format
+from benchmark.core.formats.chat import ChatFormat
+from benchmark.core.formats.examples import example_records
 from tests.benchmark.formats.format_records import (
     bfcl_record,
     c3_record,
@@ -25,6 +27,7 @@ RECORDS = {
     "wild": wild_record(), "c3": c3_record(), "neutral": NEUTRAL, "openai": openai_record(), "async": single_record(),
     "bfcl": bfcl_record(),
     "nestful": nestful_record(),
+    **{name: example_records(name)[0] for name, one in FORMATS.items() if isinstance(one, ChatFormat)},
 }  # fmt: skip
 
 

@@ -322,8 +322,8 @@ PROBLEMS = [
     (trace(), "/messages", "no user message"),
     ({"id": "t", "messages": [3]}, "/messages/0", "not a number"),
     (trace({"role": "bot", "content": "x"}), "/messages/0/role", "'bot' is unknown"),
-    (trace({"role": "user", "content": 3}), "/messages/0/content", "Only text"),
-    (trace({"role": "user", "content": [{"type": "image_url"}]}), "/messages/0/content", "Only text"),
+    (trace({"role": "user", "content": 3}), "/messages/0/content", "must be text"),
+    (trace({"role": "user", "content": [{"text": "x"}]}), "/messages/0/content", "parts with a type"),
     (trace(CALLING, user("x")), "/messages/0/tool_calls", "before the first user message"),
     (trace(user("x"), CALLING, tool("z", "1")), "/messages/2/tool_call_id", "'z'"),
     (trace(user("x"), CALLING, tool("a", "1"), tool("a", "2")), "/messages/3/tool_call_id", "waits"),
@@ -340,14 +340,9 @@ PROBLEMS = [
         "/messages/1/tool_calls/0/id",
         "not a number",
     ),
-    (
-        trace(user("x"), {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": ""}}),
-        "/messages/1/function_call",
-        "Convert it",
-    ),
     (trace(*[user("x")] * 65), "/messages/64", "more than 64"),
     (trace(user("x"), assistant(None, *[("a", "{}")] * 501)), "/messages/1/tool_calls", "more than 500 calls"),
-    (trace(user("x"), tools="[]"), "/tools", "list of functions"),
+    (trace(user("x"), tools="functions"), "/tools", "list of functions"),
     (trace(user("a\0")), "/messages/0/content", "NUL"),
 ]
 
