@@ -98,9 +98,9 @@ class ChatFormat(Format):
     def from_chat(self, chat: dict[str, Any]) -> dict[str, Any]:
         """Return a record of this format for a record of the OpenAI chat API (``id``, ``messages``, ``tools``).
 
-        Every message has a ``role`` and a ``content``: text, null, or parts with a ``type``. ``tool_calls``, if any, have
-        an ``id`` and a ``function`` with ``name`` and ``arguments``, all of them text; ``tool_call_id`` and ``refusal``
-        are text. Other fields may be anything.
+        Every message has a ``role`` and a ``content``: text, null, or parts with a ``type``. ``tool_calls``, if any,
+        have an ``id`` and a ``function`` with ``name`` and ``arguments``, all of them text; ``tool_call_id`` and
+        ``refusal`` are text. Other fields may be anything.
         """
 
     def read(self, record: Any) -> list[ReadDialogue]:
