@@ -11,7 +11,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.core.formats.outdated_remainder import forget_outdated
         from benchmark.services import plays  # noqa: F401
         from benchmark.services.composing import where_composed
-        from benchmark.services.imports import near_duplicates, runner, trials, upload_retention  # noqa: F401
+        from benchmark.services.imports import near_duplicates, recognising, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.inference import baselines  # noqa: F401
         from benchmark.services.inference import runner as inference_runner  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401

@@ -24,6 +24,7 @@ _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
 urlpatterns = [
     path("p/<slug:slug>/imports/", imports.import_list, name="import-list"),
     path(_IMPORT, imports.import_detail, name="import-detail"),
+    path(_IMPORT + "preview/", imports.import_preview, name="import-preview"),
     path(_IMPORT + "report.jsonl", imports.import_report, name="import-report"),
     path(_IMPORT + "cancel/", imports.import_cancel, name="import-cancel"),
     path("p/<slug:slug>/composites/", composites.composite_list, name="composite-list"),

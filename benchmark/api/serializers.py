@@ -17,7 +17,16 @@ class ImportInputSerializer(Input):
     """A file of candidates and how to import it."""
 
     file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
-    format = serializers.ChoiceField(choices=list(FORMATS), help_text="The format of the records.")
+    format = serializers.ChoiceField(
+        choices=list(FORMATS), required=False, help_text="The format of the records; without it, Assay recognises it."
+    )
+    mapping = serializers.JSONField(
+        required=False,
+        help_text=(
+            "With format: role → field of the records, for fields with other names. Roles are id, messages, tools, "
+            "system, user and assistant."
+        ),
+    )
     dry_run = serializers.BooleanField(default=False, help_text="Read, check and report, but save nothing.")
     revise = serializers.BooleanField(
         default=False, help_text="Save records with known ids and new content as revisions."
@@ -71,8 +80,8 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
     class Meta:
         model = ImportBatch
         fields = [
-            "public_id", "filename", "format", "bytes", "sha256", "dry_run", "revise", "reopen", "created_at", "job",
-            "read", "created", "revised", "unchanged", "rejected", "with_errors",
+            "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
+            "created_at", "job", "read", "created", "revised", "unchanged", "rejected", "with_errors",
         ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from benchmark.models.inference import (
 from benchmark.models.modes import HISTORIES, THINKING, TOOL_MODES, Mode
 from benchmark.models.releases import (
     ImportBatch,
+    ImportMapping,
     ImportNote,
     LeftOutDialogue,
     NativeLine,

@@ -19,7 +19,12 @@ class ImportBatch(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imports")
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="import_batch")
     requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
-    native_format = models.CharField(max_length=12)
+    #: Empty until Assay has recognised it, if the requester chose none.
+    native_format = models.CharField(max_length=12, blank=True)
+    #: Role → field of the file, for fields with other names than in the format (``core.formats.mapping``).
+    mapping = models.JSONField(default=dict, blank=True)
+    #: Whether it only shows what the file has; its job's result is the preview.
+    preview = models.BooleanField(default=False)
     filename = models.CharField(max_length=255)
     #: Path below MEDIA_ROOT.
     file = models.CharField(max_length=255)
@@ -42,6 +47,24 @@ class ImportBatch(models.Model):
 
     def __str__(self) -> str:
         return self.filename
+
+
+class ImportMapping(models.Model):
+    """What somebody chose for files of a project whose records have these fields."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="import_mappings")
+    #: The hash of the names of the fields.
+    columns = models.CharField(max_length=64)
+    native_format = models.CharField(max_length=12)
+    mapping = models.JSONField(default=dict, blank=True)
+    changed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "columns"], name="one_import_mapping_per_columns")]
+
+    def __str__(self) -> str:
+        return f"{self.project_id}: {self.native_format}"
 
 
 class ImportNote(models.Model):

@@ -1,10 +1,14 @@
 """Forms of imports, releases and predictions."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.formats import FORMATS
+from benchmark.core.formats.mapping import roles_of
 from benchmark.views.mode_forms import ModeForm
 
 FORMAT_TITLES = {
@@ -17,7 +21,8 @@ FORMAT_TITLES = {
     "bfcl_single": _("bfcl_single: BFCL multi-turn tasks, all turns joined into a single task"),
     "nestful": _("nestful: NESTFUL’s nested calls"),
     "neutral": _("neutral: Assay’s own documents"),
-    "openai": _("openai: messages with tool calls"),
+    "openai": _("openai: messages of the OpenAI chat API, with or without calls"),
+    "sharegpt": _("sharegpt: conversations of ShareGPT and Hermes"),
 }
 
 
@@ -28,7 +33,12 @@ class ImportForm(forms.Form):
         allow_empty_file=True,
     )
     native_format = forms.ChoiceField(
-        label=_("Format"), choices=[(name, FORMAT_TITLES.get(name, name)) for name in FORMATS]
+        required=False,
+        label=_("Format"),
+        choices=[
+            ("", _("Recognise it, and show a preview first")),
+            *((name, FORMAT_TITLES.get(name, name)) for name in FORMATS),
+        ],
     )
     dry_run = forms.BooleanField(
         required=False, label=_("Dry run"), help_text=_("Reads, checks and reports everything, but saves nothing.")
@@ -48,6 +58,60 @@ class ImportForm(forms.Form):
             "The record’s labels and dependencies replace theirs, and their review starts again."
         ),
     )
+
+
+#: Role → label and hint of its field.
+ROLES = {
+    "id": (_("ID"), _("Without one, the ID is made from the content.")),
+    "messages": (_("Messages"), _("A list of messages, or its JSON text.")),
+    "tools": (_("Tools"), _("A list of functions, or its JSON text.")),
+    "system": (_("System prompt"), _("If it isn’t among the messages.")),
+    "user": (_("User’s message"), _("If a record is one question and one answer, without a list of messages.")),
+    "assistant": (_("Answer"), _("Goes with the user’s message.")),
+}
+
+
+class PreviewForm(ImportForm):
+    """The format of a previewed file, which field is what, and how to import it."""
+
+    remember = forms.BooleanField(
+        required=False,
+        label=_("Remember this for files with the same fields"),
+        help_text=_("The next preview in this project begins with this format and these fields."),
+    )
+
+    def __init__(self, *args: Any, found: Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["file"]
+        chosen = self.fields["native_format"]
+        assert isinstance(chosen, forms.ChoiceField)  # noqa: S101 - declared above
+        chosen.required = True
+        chosen.choices = [("", _("Choose a format")), *((name, FORMAT_TITLES.get(name, name)) for name in FORMATS)]
+        self._own = FORMATS[found["format"]].roles if found["format"] else {}
+        columns = [name for name, _example in found["columns"]]
+        for role in roles_of(found["format"]) if found["format"] else ():
+            label, hint = ROLES[role]
+            own = self._own.get(role)
+            choices = [(name, name) for name in columns]
+            if own not in columns:
+                choices.insert(0, ("", _("Not in the file")))
+            initial = found["mapping"].get(role, own if own in columns else "")
+            self.fields[f"role_{role}"] = forms.ChoiceField(
+                required=False, label=label, help_text=hint, choices=choices, initial=initial
+            )
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """The mapping of a valid form: roles of fields with other names than in the chosen format."""
+        names = FORMATS[self.cleaned_data["native_format"]].roles
+        chosen = {
+            role: self.cleaned_data.get(f"role_{role}", "") for role in roles_of(self.cleaned_data["native_format"])
+        }
+        return {role: column for role, column in chosen.items() if column and column != names.get(role)}
+
+    @property
+    def role_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith("role_")]
 
 
 class ComposeForm(forms.Form):

@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import DomainError
+from annotator.errors import Conflict, DomainError
+from annotator.models import JobState
+from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
@@ -20,8 +22,10 @@ from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.models import ImportBatch
 from benchmark.services.imports import requests
+from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.report import ROWS, read_report
-from benchmark.views.forms import ImportForm
+from benchmark.views.forms import ImportForm, PreviewForm
+from benchmark.views.import_words import preview_words
 from benchmark.views.paging import page_of, watches
 
 PAGE = 50
@@ -47,6 +51,7 @@ def import_list(request: PageRequest) -> HttpResponse:
                 upload=upload,
                 filename=upload.name,
                 native_format=form.cleaned_data["native_format"],
+                preview=not form.cleaned_data["native_format"],
                 dry_run=form.cleaned_data["dry_run"],
                 revise=form.cleaned_data["revise"],
                 reopen=form.cleaned_data["reopen"],
@@ -54,7 +59,7 @@ def import_list(request: PageRequest) -> HttpResponse:
         except DomainError as refusal:
             form.add_error("file", refusal.sentence)
         else:
-            return redirect("import-detail", slug=project.slug, public_id=batch.public_id)
+            return _to(batch)
     rows = requests.list_imports(actor=request.user, project=project)
     page = page_of(rows, request, size=PAGE)
     context = {
@@ -68,14 +73,74 @@ def import_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("record")
+def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
+    """Show what a file has, to confirm or correct it: its format, its fields, its first dialogues."""
+    project = request.project
+    batch = requests.load_import(actor=request.user, project=project, public_id=public_id)
+    if not batch.preview:
+        return _to(batch)
+    context = {
+        "project": project,
+        "batch": batch,
+        "job": batch.job,
+        "trail": [
+            (project.name, f"/p/{project.slug}/"),
+            (_("Imports"), f"/p/{project.slug}/imports/"),
+            (batch.filename, ""),
+        ],
+    }
+    if watches(request, "preview-state"):
+        if batch.job.ended:
+            return HttpResponseClientRefresh()
+        return render(request, "benchmark/import_preview.html#state", context)
+    found = batch.job.result if batch.job.state == JobState.DONE else None
+    if not found:
+        if request.method == "POST":
+            raise Conflict(_("The preview hasn’t ended. Wait for it, or upload the file again."))
+        return render(request, "benchmark/import_preview.html", context)
+    options = {"dry_run": batch.dry_run, "revise": batch.revise, "reopen": batch.reopen}
+    initial = {"native_format": found["format"], "remember": True, **options}
+    form = PreviewForm(request.POST or None, found=found, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            started = confirm_preview(
+                actor=request.user,
+                batch=batch,
+                native_format=form.cleaned_data["native_format"],
+                mapping=form.mapping,
+                remember=form.cleaned_data["remember"],
+                preview="again" in request.POST,
+                **{name: form.cleaned_data[name] for name in options},
+            )
+        except DomainError as refusal:
+            form.add_error(None, refusal.sentence)
+        else:
+            return _to(started)
+    shown = one_of(request.GET, "record", [str(n + 1) for n in range(len(found["dialogues"]))]) or "1"
+    dialogue = found["dialogues"][int(shown) - 1] if found["dialogues"] else None
+    context |= preview_words(found, batch.filename) | {
+        "form": form,
+        "found": found,
+        "shown": int(shown),
+        "dialogue": dialogue,
+        "view": present(dialogue["document"], []) if dialogue and dialogue["document"] else None,
+    }
+    return render(request, "benchmark/import_preview.html", context, status=422 if form.is_bound else 200)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
 @takes("severity", "before", "after")
 def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one import: its progress, the counts of its records, its report."""
     project = request.project
     batch = requests.load_import(actor=request.user, project=project, public_id=public_id)
+    if batch.preview and request.method != "POST":
+        return _to(batch)
     if request.method == "POST":
         again = requests.repeat_import(actor=request.user, batch=batch, reopen="reopen" in request.POST)
-        return redirect("import-detail", slug=project.slug, public_id=again.public_id)
+        return _to(again)
     if watches(request, "import-state"):
         # The last response to a page that polls is the whole page, with its report.
         if batch.job.ended:
@@ -122,6 +187,12 @@ def import_report(request: PageRequest, public_id: str) -> HttpResponseBase:
         content_type="application/jsonl",
         headers={"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"},
     )
+
+
+def _to(batch: ImportBatch) -> HttpResponse:
+    """Go to the page of an import or a preview."""
+    name = "import-preview" if batch.preview else "import-detail"
+    return redirect(name, slug=batch.project.slug, public_id=batch.public_id)
 
 
 def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:

@@ -79,24 +79,33 @@ def _guess_chat(record: dict[str, Any]) -> tuple[str | None, str]:
         return "inspect", "it has samples of an evaluation"
     if "epoch" in record and type(record.get("messages")) is list and type(record.get("output")) is dict:
         return "inspect", "it is a sample of an evaluation"
-    said = _read_list(record.get("conversations"))
-    if any("from" in message and "value" in message for message in said):
+    if guess_messages(record.get("conversations")) == "sharegpt":
         return "sharegpt", "it has conversations with from and value"
     if type(record.get("fields")) is dict and record.keys() & {"responses", "suggestions", "metadata", "status"}:
         return "argilla", "it has fields, and responses or suggestions"
     if type(record.get("data")) is dict and record.keys() & {"annotations", "predictions", "completed_by"}:
         return "labelstudio", "it has data, and annotations or predictions"
-    messages = _read_list(record.get("messages"))
-    if any("role" in message for message in messages):
-        parts = {kind for message in messages for kind in _types(message.get("content"))}
-        if parts & {"tool_use", "tool_result", "thinking"}:
-            return "anthropic", "its messages have blocks such as tool_use"
+    guess = guess_messages(record.get("messages"))
+    if guess == "anthropic":
+        return guess, "its messages have blocks such as tool_use"
+    if guess == "openai":
         if any("input_schema" in tool for tool in _read_list(record.get("tools"))):
             return "anthropic", "its tools have input_schema"
-        if "system" in record and not any(message.get("role") == "system" for message in messages):
+        if "system" in record and not any(one.get("role") == "system" for one in _read_list(record["messages"])):
             return "anthropic", "it has messages, and its system prompt apart from them"
         return "openai", "it has messages with roles"
     return None, ""
+
+
+def guess_messages(value: Any) -> str | None:
+    """Return the format whose messages a value looks like: a list, or a JSON text with a list."""
+    messages = _read_list(value)
+    if any("from" in message and "value" in message for message in messages):
+        return "sharegpt"
+    if not any("role" in message for message in messages):
+        return None
+    parts = {kind for message in messages for kind in _types(message.get("content"))}
+    return "anthropic" if parts & {"tool_use", "tool_result", "thinking"} else "openai"
 
 
 #: Types of items of the Responses API.

@@ -46,7 +46,8 @@ class Format(ABC):
 
     ``kinds``: the kinds of documents. ``holds_all``: whether each of these can be written; if not, ``write`` must be
     tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``: the name of the file
-    of records in a release; empty for the format's own name.
+    of records in a release; empty for the format's own name. ``roles``: what a field of a file may be mapped to, and
+    the field's name in this format. ``losses``: what reading drops of every record, one sentence each.
     """
 
     name: ClassVar[str]
@@ -54,6 +55,8 @@ class Format(ABC):
     holds_all: ClassVar[bool] = True
     joins_languages: ClassVar[bool] = False
     file_name: ClassVar[str] = ""
+    roles: ClassVar[dict[str, str]] = {"id": "id"}
+    losses: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def read(self, record: Any) -> list[ReadDialogue]:

@@ -37,6 +37,7 @@ _KNOWN = frozenset(("id", "messages", "tools"))
 
 class OpenAIFormat(Format):
     name = "openai"
+    roles = {"id": "id", "messages": "messages", "tools": "tools"}
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Format``."""

@@ -39,6 +39,7 @@ _TOOLS = ("<tools>", "</tools>")
 
 class ShareGptFormat(ChatFormat):
     name = "sharegpt"
+    roles = {"id": "id", "messages": "conversations", "tools": "tools", "system": "system"}
     known = frozenset(("id", "conversations", "system", "tools"))
     needs = ("conversations", "a list of messages with from and value")
 

@@ -5,7 +5,7 @@ Pure, and the expensive half of an import; ``processes.Preparers`` runs it on se
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -20,12 +20,13 @@ from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format
+from benchmark.core.formats.mapping import apply_mapping
 
 #: Seconds of computing time allowed for one record. Published records take a hundredth of a second.
 MAX_SECONDS = 5.0
 #: Toolsets by their raw text, so that a toolset of many records is read once.
 _KEPT_TOOLSETS = 1024
-_TOO_LONG = "This record takes more than {:g} seconds to read and check. Split it, or leave out the long part."
+TOO_LONG = "This record takes more than {:g} seconds to read and check. Split it, or leave out the long part."
 
 
 @dataclass(slots=True, frozen=True)
@@ -34,6 +35,8 @@ class Setup:
 
     native_format: str
     checks: CheckSettings = field(default_factory=CheckSettings)
+    #: Role → field of the file.
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,6 +103,7 @@ class Preparer:
         """``seconds``: the computing time allowed for each record."""
         self._seconds = seconds
         self._reader = FORMATS[setup.native_format]
+        self._format, self._mapping = setup.native_format, setup.mapping
         self._settings = setup.checks
         self._marks = CleanMarks(self._settings)
         self._forget()
@@ -123,7 +127,7 @@ class Preparer:
         record = PreparedRecord(item.line, item.member, released=CANARY in item.data)
         try:
             with patience(self._seconds):
-                read = self._reader.read(item.data)
+                read = self._reader.read(apply_mapping(item.data, self._mapping, self._format))
                 dialogues = [self._describe(dialogue, toolsets) for dialogue in read]
                 # One record may have a dialogue in several languages; its layout is kept once.
                 dialogues[0].native_line = _laid_out(item.data, line.content)
@@ -132,7 +136,7 @@ class Preparer:
             # It may have been stopped at any point, so its cache is emptied.
             self._forget()
             record.external_id = _id_of(item.data)
-            record.problems = [Problem("", _TOO_LONG.format(self._seconds))]
+            record.problems = [Problem("", TOO_LONG.format(self._seconds))]
         except SchemaProblem as problem:
             record.external_id = _id_of(item.data)
             record.problems = list(problem.problems)

@@ -15,6 +15,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
 from benchmark.core.files.reading import EXTENSIONS
 from benchmark.core.formats import FORMATS
+from benchmark.core.formats.mapping import read_mapping
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.report import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
@@ -27,29 +28,40 @@ def start_import(
     actor: User | None,
     project: Project,
     filename: str,
-    native_format: str,
+    native_format: str = "",
+    mapping: dict[str, str] | None = None,
     upload: Readable | None = None,
     path: Path | None = None,
     dry_run: bool = False,
     revise: bool = False,
     reopen: bool = False,
+    preview: bool = False,
     wake_worker: bool = True,
 ) -> ImportBatch:
     """Store a file of candidates and start a job that imports it. ``actor`` None is the command line.
 
     The file is an ``upload`` or is at ``path``. It is stored under a generated name; ``filename`` is only shown, and
-    its ending says what kind of file it is. ``revise``: known ids with new content become revisions; ``reopen``: also
-    of dialogues that people have worked on, if a dry run of the same file has listed them. A repeated request (a second
-    click) returns the unfinished import. Raises Denied for anyone but administrators, Invalid for an unknown format or
-    kind of file, and for ``reopen`` without ``revise``.
+    its ending says what kind of file it is. Without a ``native_format``, the import recognises it; ``mapping``: role →
+    field of the file (``core.formats.mapping``). ``preview``: only find out what the file has. ``revise``: known ids
+    with new content become revisions; ``reopen``: also of dialogues that people have worked on, if a dry run of the
+    same file has listed them. A repeated request (a second click) returns the unfinished import. Raises Denied for
+    anyone but administrators, Invalid for an unknown format or kind of file, for a mapping that does not fit, and for
+    ``reopen`` without ``revise``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
-    if native_format not in FORMATS:
+    if native_format and native_format not in FORMATS:
         raise Invalid(
             _("There is no format “%(name)s”. Choose one of: %(formats)s.")
             % {"name": native_format, "formats": ", ".join(FORMATS)}
         )
+    if mapping and not native_format:
+        raise Invalid(_("Choose the format to which the mapping applies."))
+    if mapping:
+        try:
+            mapping = read_mapping(mapping, native_format)
+        except ValueError as error:
+            raise Invalid(str(error)) from None
     if reopen and not revise:
         raise Invalid(_("To reopen dialogues, choose “revise” as well."))
     filename = shown_filename(filename)
@@ -61,7 +73,10 @@ def start_import(
     public_id = new_public_id()
     name = f"imports/{public_id}"
     stored = _store(upload, path, name)
-    asked = {"native_format": native_format, "dry_run": dry_run, "revise": revise, "reopen": reopen}
+    asked = {
+        "native_format": native_format, "mapping": mapping or {}, "dry_run": dry_run, "revise": revise,
+        "reopen": reopen, "preview": preview,
+    }  # fmt: skip
     try:
         with transaction.atomic():
             if actor is not None:
@@ -74,7 +89,7 @@ def start_import(
             job = start_job(
                 actor=actor,
                 project=project,
-                kind="import",
+                kind="import_preview" if preview else "import",
                 parameters={
                     "import": public_id,
                     "format": native_format,
@@ -125,6 +140,8 @@ def may_repeat(batch: ImportBatch) -> str:
     """
     if not batch.file:
         return ""
+    if batch.preview:
+        return "again" if batch.job.state in (JobState.FAILED, JobState.CANCELLED) else ""
     if batch.dry_run and batch.job.state == JobState.DONE:
         return "for_real" if batch.created or batch.revised or worked_on(batch).exists() else ""
     return "again" if batch.job.state in (JobState.FAILED, JobState.CANCELLED) else ""
@@ -152,6 +169,8 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
             upload=file,
             filename=batch.filename,
             native_format=batch.native_format,
+            mapping=batch.mapping,
+            preview=batch.preview,
             dry_run=batch.dry_run and repeat == "again",
             revise=batch.revise,
             reopen=reopen if repeat == "for_real" else batch.reopen,
@@ -171,14 +190,18 @@ def cancel_import(*, actor: User, batch: ImportBatch) -> None:
 
 
 def list_imports(*, actor: User, project: Project) -> QuerySet[ImportBatch]:
-    """Return the project's imports. Raises Denied for anyone but administrators."""
+    """Return the project's imports without previews. Raises Denied for anyone but administrators."""
+    return _batches(actor, project).filter(preview=False)
+
+
+def _batches(actor: User, project: Project) -> QuerySet[ImportBatch]:
     require_administrator(actor=actor, project=project)
     return ImportBatch.objects.filter(project=project).select_related("job__cancellation", "requester")
 
 
 def load_import(*, actor: User, project: Project, public_id: str) -> ImportBatch:
     """Return one import with its job. Raises Denied or Hidden."""
-    batch = list_imports(actor=actor, project=project).filter(public_id=public_id).first()
+    batch = _batches(actor, project).filter(public_id=public_id).first()
     if batch is None:
         raise Hidden(_("This import doesn’t exist in the project."))
     batch.project = project

@@ -6,7 +6,6 @@ chunk; if it is killed while rolling back, it rolls back the rest and starts aga
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from time import monotonic
 from typing import Any, BinaryIO, cast
 
 from django.db import IntegrityError
@@ -25,6 +24,7 @@ from benchmark.services.imports.discarding import discard_all, discard_slice
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
+from benchmark.services.imports.recognising import Heard, recognise
 from benchmark.services.imports.report import Note, Report
 from benchmark.services.imports.requests import open_upload
 from benchmark.services.imports.storing import Storage
@@ -33,8 +33,6 @@ from benchmark.services.imports.trials import FINISHED_LATER, start_import_trial
 #: A chunk ends at this many records or this many bytes of them, whichever comes first.
 CHUNK_RECORDS = 250
 CHUNK_BYTES = 4 << 20
-#: Seconds of reading without a record after which the worker sends a heartbeat.
-BEAT = 5.0
 #: If all of these first records look like another format, the wrong format was chosen.
 FORMAT_PROBE_RECORDS = 20
 
@@ -110,9 +108,11 @@ class ImportRun:
             ImportBatch.objects.filter(pk=self.batch.pk).update(**dict.fromkeys(COUNTERS, 0))
 
     def _read_all(self) -> None:
-        setup = Setup(self.batch.native_format, check_settings(self.batch.project))
+        if not self.batch.native_format:
+            recognise(self.batch, self.running)
+        setup = Setup(self.batch.native_format, check_settings(self.batch.project), self.batch.mapping)
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
-            for prepared in preparers.prepare(self._chunks(cast(BinaryIO, _Heard(file, self.running)))):
+            for prepared in preparers.prepare(self._chunks(cast(BinaryIO, Heard(file, self.running)))):
                 self._take(prepared)
         if not self.consumed:
             raise Invalid(message("The file has no records: every line is blank, or its list is empty."))
@@ -261,25 +261,6 @@ class ImportRun:
         while more:
             with self.running.chunk(even_if_cancelled=True):
                 more = discard_slice(self.running.job)
-
-
-class _Heard:
-    """A file that sends heartbeats while it is read. Gigabytes of blank lines produce no writes, and a silent worker
-    would be considered dead."""
-
-    def __init__(self, file: BinaryIO, running: Running) -> None:
-        self._file, self._running = file, running
-        self._beaten = monotonic()
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Read; may raise Lost or Cancelled as well."""
-        if monotonic() - self._beaten > BEAT:
-            self._running.beat()
-            self._beaten = monotonic()
-        return self._file.read(size)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
 
 
 def _note_of(error: RecordError) -> Note:

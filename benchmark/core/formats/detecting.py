@@ -1,0 +1,165 @@
+"""Recognise what a file has: its format, which field is what, and how its first records become dialogues."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, BinaryIO
+
+from annotator.core.schema import SchemaProblem
+from annotator.core.schema.exact_json import dumps
+from benchmark.core.files.reading import RawRecord, RecordError, parse_line, read_lines
+from benchmark.core.formats import FORMATS, ReadDialogue, guess_format
+from benchmark.core.formats.format_guess import guess_messages
+from benchmark.core.formats.mapping import EXCHANGE, apply_mapping
+from benchmark.core.formats.native_remainder import unknown
+
+#: Records that are looked at, and fields of these.
+PROBED = 200
+#: Records shown as dialogues.
+SHOWN = 3
+#: Problems that are listed.
+LISTED = 20
+#: Characters of a value shown as an example, and of a field's name.
+_EXAMPLE, _NAME = 80, 200
+
+#: Usual names of fields, by role. A field with messages is recognised by its values.
+_NAMES = {
+    "id": ("_id", "uuid", "conversation_id", "dialogue_id", "dialog_id", "session_id", "task_id", "prompt_id"),
+    "tools": ("functions", "available_tools", "tool_definitions"),
+    "system": ("system", "system_prompt"),
+    "user": ("prompt", "question", "instruction", "query", "user", "input", "user_message"),
+    "assistant": ("completion", "response", "answer", "output", "assistant", "reply"),
+}
+
+
+@dataclass(slots=True)
+class Detection:
+    """What a file seems to have.
+
+    ``format``: empty if nothing known was found; ``mapping``: role → field, only for fields with other names;
+    ``columns``: the fields of the records, in order, with an example of each.
+    """
+
+    format: str = ""
+    mapping: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Sample:
+    """The first records as dialogues, and the report on these and the records after them.
+
+    ``problems``: (line, member, pointer, sentence) of records that cannot be read; ``warnings``: sentence → number of
+    records.
+    """
+
+    dialogues: list[ReadDialogue] = field(default_factory=list)
+    #: Fields of the records that are kept with the dialogue, and not read.
+    kept: set[str] = field(default_factory=set)
+    records: int = 0
+    refused: int = 0
+    problems: list[tuple[int, str, str, str]] = field(default_factory=list)
+    warnings: Counter[str] = field(default_factory=Counter)
+
+
+def detect(stream: BinaryIO, filename: str) -> Detection:
+    """Recognise the format of a file from its first records, and which of their fields is what."""
+    items = (parse_line(item) for item in _lines(stream, filename) if not isinstance(item, RecordError))
+    records = [item.data for item in items if isinstance(item, RawRecord)]
+    found = Detection()
+    for record in records:
+        for name, value in record.items():
+            if not found.columns.get(name) and len(found.columns) < PROBED and len(name) <= _NAME:
+                found.columns[name] = _shown(value)
+    guesses = Counter(filter(None, map(guess_format, records)))
+    if guesses:
+        # A release of Assay has its dialogues in several formats, of which this one is complete.
+        found.format = "neutral" if "neutral" in guesses else guesses.most_common(1)[0][0]
+    else:
+        _find_messages(found, records)
+    if found.format:
+        _find_others(found, records)
+    return found
+
+
+def sample(
+    stream: BinaryIO,
+    filename: str,
+    format_name: str,
+    mapping: Mapping[str, str],
+    *,
+    patience: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Sample:
+    """Read the first records of a file. ``patience``: limits the time for each."""
+    out = Sample()
+    reader = FORMATS[format_name]
+    for item in _lines(stream, filename, format_name):
+        found = item if isinstance(item, RecordError) else parse_line(item)
+        if isinstance(found, RecordError):
+            if found.fatal or found.line:
+                out.refused += found.line > 0
+                out.records += found.line > 0
+                out.problems.append((found.line, found.member, found.pointer, found.message))
+            continue
+        out.records += 1
+        try:
+            with patience():
+                read = reader.read(apply_mapping(found.data, mapping, format_name))
+        except SchemaProblem as problem:
+            out.refused += 1
+            out.problems += [(found.line, found.member, one.pointer, one.message) for one in problem.problems[:1]]
+            continue
+        if len(out.dialogues) < SHOWN:
+            out.dialogues.append(read[0])
+        out.kept.update(*(unknown(dialogue.document) for dialogue in read))
+        out.warnings.update({one.message for dialogue in read for one in dialogue.warnings})
+    del out.problems[LISTED:]
+    return out
+
+
+def _lines(stream: BinaryIO, filename: str, format_name: str = "") -> Iterator[Any]:
+    stream.seek(0)
+    yield from islice(read_lines(stream, filename, format_name=format_name), PROBED)
+
+
+def _find_messages(found: Detection, records: list[dict[str, Any]]) -> None:
+    """Look for messages under another name, or for a prompt and an answer."""
+    for column in found.columns:
+        formats = Counter(filter(None, (guess_messages(record.get(column)) for record in records)))
+        if formats.total() * 2 > len(records):
+            found.format = formats.most_common(1)[0][0]
+            if FORMATS[found.format].roles["messages"] != column:
+                found.mapping["messages"] = column
+            return
+    prompt = _column("user", found, records)
+    if prompt is not None:
+        found.format = "openai"
+        found.mapping["user"] = prompt
+
+
+def _find_others(found: Detection, records: list[dict[str, Any]]) -> None:
+    roles = FORMATS[found.format].roles
+    for role in [*roles, *(EXCHANGE if "user" in found.mapping else ())]:
+        if role in found.mapping or role == "messages" or roles.get(role) in found.columns:
+            continue
+        column = _column(role, found, records)
+        if column is not None:
+            found.mapping[role] = column
+
+
+def _column(role: str, found: Detection, records: list[dict[str, Any]]) -> str | None:
+    """Return the field with a usual name for a role; for a message, it must have text."""
+    for name in _NAMES.get(role, ()):
+        if name in found.columns and (role not in EXCHANGE or any(type(record.get(name)) is str for record in records)):
+            return name
+    return None
+
+
+def _shown(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return ""
+    text = value if type(value) is str else dumps(value).decode()
+    text = " ".join(text[: 4 * _EXAMPLE].split())
+    return text if len(text) <= _EXAMPLE else f"{text[: _EXAMPLE - 1]}…"
