@@ -125,6 +125,7 @@ def make_access_project() -> AccessProject:
         "claim": claim.token,
         "person": colleague.public_id,
         "import": batch.public_id,
+        "import_preview": _preview(team).public_id,
         "release": release.public_id,
         "invitation": invitation.public_id,
         "secret": secret,
@@ -267,6 +268,21 @@ def _import(team: Team) -> ImportBatch:
         filename="candidates.jsonl",
         file="imports/none",
     )
+
+
+def _preview(team: Team) -> ImportBatch:
+    found = {
+        "format": "openai", "mapping": {}, "saved": False, "columns": [["id", "a"], ["messages", "[…]"]], "kept": [],
+        "records": 1, "refused": 0, "problems": [], "warnings": [], "dialogues": [],
+    }  # fmt: skip
+    job = Job.objects.create(
+        project=team.project, requester=team.administrator, kind="import_preview", state=JobState.DONE,
+        ended_at=timezone.now(), result=found,
+    )  # fmt: skip
+    return ImportBatch.objects.create(
+        project=team.project, job=job, requester=team.administrator, filename="unknown.jsonl", file="imports/none2",
+        preview=True,
+    )  # fmt: skip
 
 
 def _scores(release: Release, person: User) -> dict[str, str]:

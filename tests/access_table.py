@@ -90,6 +90,7 @@ home                                  in  200 200 200 200 200 200   in  405 405 
 import-cancel                         in  404 404 405 405 405 405   in  404 404 403 403 403 409
 import-detail                         in  404 404 403 403 403 200   in  404 404 403 403 403 409
 import-list                           in  404 404 403 403 403 200   in  404 404 403 403 403 200
+import-preview                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
 import-report                         in  404 404 403 403 403 200   in  404 404 405 405 405 405
 invitation                            200 200 200 200 200 200 200   302 302 302 409 409 302 302
 invitation-revoke                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -255,6 +256,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
     "import-detail": {"public_id": "import"},
+    "import-preview": {"public_id": "import_preview"},
     "import-report": {"public_id": "import"},
     "invitation-revoke": {"public_id": "invitation"},
     "member-change": {"public_id": "person"},

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from annotator.core.comparison.anchors import covers
 from annotator.core.graph import derive_topology
 from annotator.core.schema.indenting import indented
+from annotator.core.schema.native_notes import is_failed, is_refusal
 from annotator.presentation.components.labels import texts_of
 
 POLICY_LABELS = texts_of("policy")
@@ -85,7 +86,12 @@ class StepView:
     @property
     def failed(self) -> bool:
         """Whether the observation reports an error of the tool."""
-        return any(f.check == "trajectory.tool_error" for f in self.findings)
+        return is_failed(self.data) or any(f.check == "trajectory.tool_error" for f in self.findings)
+
+    @property
+    def refused(self) -> bool:
+        """Whether an answer refuses what the user asked for."""
+        return self.type == "answer" and is_refusal(self.data)
 
     @property
     def worst(self) -> str:

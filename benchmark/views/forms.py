@@ -71,6 +71,10 @@ ROLES = {
 }
 
 
+#: In place of a field's name, which is never empty.
+_NONE = ""
+
+
 class PreviewForm(ImportForm):
     """The format of a previewed file, which field is what, and how to import it."""
 
@@ -87,15 +91,15 @@ class PreviewForm(ImportForm):
         assert isinstance(chosen, forms.ChoiceField)  # noqa: S101 - declared above
         chosen.required = True
         chosen.choices = [("", _("Choose a format")), *((name, FORMAT_TITLES.get(name, name)) for name in FORMATS)]
-        self._own = FORMATS[found["format"]].roles if found["format"] else {}
-        columns = [name for name, _example in found["columns"]]
-        for role in roles_of(found["format"]) if found["format"] else ():
+        # An unknown file may be questions and answers, which openai can read.
+        own, columns = FORMATS[found["format"] or "openai"].roles, [name for name, _example in found["columns"]]
+        for role in roles_of(found["format"] or "openai"):
             label, hint = ROLES[role]
-            own = self._own.get(role)
+            there = own.get(role) in columns
             choices = [(name, name) for name in columns]
-            if own not in columns:
-                choices.insert(0, ("", _("Not in the file")))
-            initial = found["mapping"].get(role, own if own in columns else "")
+            if not there:
+                choices.insert(0, (_NONE, _("Not in the file")))
+            initial = found["mapping"].get(role, own[role] if there else _NONE)
             self.fields[f"role_{role}"] = forms.ChoiceField(
                 required=False, label=label, help_text=hint, choices=choices, initial=initial
             )
@@ -103,11 +107,10 @@ class PreviewForm(ImportForm):
     @property
     def mapping(self) -> dict[str, str]:
         """The mapping of a valid form: roles of fields with other names than in the chosen format."""
-        names = FORMATS[self.cleaned_data["native_format"]].roles
-        chosen = {
-            role: self.cleaned_data.get(f"role_{role}", "") for role in roles_of(self.cleaned_data["native_format"])
-        }
-        return {role: column for role, column in chosen.items() if column and column != names.get(role)}
+        name = self.cleaned_data["native_format"]
+        chosen = {role: self.cleaned_data.get(f"role_{role}", _NONE) for role in roles_of(name)}
+        own = FORMATS[name].roles
+        return {role: column for role, column in chosen.items() if column not in (_NONE, own.get(role))}
 
     @property
     def role_fields(self) -> list[forms.BoundField]:

@@ -9,6 +9,7 @@ from annotator.core.checks.observations import error_in, is_empty, lost_ids
 from annotator.core.checks.placeholders import is_placeholder
 from annotator.core.checks.registry import Found, check
 from annotator.core.schema.exact_json import dumps
+from annotator.core.schema.native_notes import is_failed
 from annotator.core.schema.value_words import cut, listed, path_name
 
 
@@ -54,10 +55,13 @@ def observation_empty(context: Context) -> Iterator[Found]:
 def tool_error(context: Context) -> Iterator[Found]:
     """A tool returned an error. A reference trajectory normally shows calls that work."""
     for call in context.calls:
-        error = error_in(call.step["observation"])
+        observation = call.step["observation"]
+        error = error_in(observation)
+        if error is None and is_failed(call.step) and observation is not None:
+            error = observation if isinstance(observation, str) else dumps(observation).decode()
         if error is not None:
             message = f"{cut(call.step['name'])} returned an error ({cut(error)}). Use a call that works."
-            yield f"{call.anchor}/observation", call.step["observation"], message
+            yield f"{call.anchor}/observation", observation, message
 
 
 @check("trajectory.placeholder", "An argument is a placeholder", "warning")

@@ -17,12 +17,15 @@ register = template.Library()
 
 
 @register.inclusion_tag("components/field.html")
-def field(bound: BoundField, note: str = "", code: str = "") -> dict[str, Any]:
-    """Show a form's field: label, input, hint and errors. ``code`` (json, python) opens it in the code editor."""
+def field(bound: BoundField, note: str = "", code: str = "", *, optional: bool = True) -> dict[str, Any]:
+    """Show a form's field: label, input, hint and errors. ``code`` (json, python) opens it in the code editor.
+
+    ``optional``: whether the label of a field that is not required says so.
+    """
     attributes = bound.field.widget.attrs
     if attributes.get("placeholder") == bound.label:
         del attributes["placeholder"]  # it would repeat the label
-    if not note and not bound.field.required and "optional" not in str(bound.label):
+    if optional and not note and not bound.field.required and "optional" not in str(bound.label):
         note = "optional"
     return {
         "field": bound,

@@ -45,6 +45,8 @@ class Detection:
     format: str = ""
     mapping: dict[str, str] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
+    #: (line, member, pointer, sentence) of what is no record.
+    problems: list[tuple[int, str, str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -66,9 +68,13 @@ class Sample:
 
 def detect(stream: BinaryIO, filename: str) -> Detection:
     """Recognise the format of a file from its first records, and which of their fields is what."""
-    items = (parse_line(item) for item in _lines(stream, filename) if not isinstance(item, RecordError))
-    records = [item.data for item in items if isinstance(item, RawRecord)]
-    found = Detection()
+    found, records = Detection(), []
+    for item in _items(stream, filename):
+        if isinstance(item, RawRecord):
+            records.append(item.data)
+        elif item.fatal or item.line:
+            found.problems.append((item.line, item.member, item.pointer, item.message))
+    del found.problems[LISTED:]
     for record in records:
         for name, value in record.items():
             if not found.columns.get(name) and len(found.columns) < PROBED and len(name) <= _NAME:
@@ -95,8 +101,7 @@ def sample(
     """Read the first records of a file. ``patience``: limits the time for each."""
     out = Sample()
     reader = FORMATS[format_name]
-    for item in _lines(stream, filename, format_name):
-        found = item if isinstance(item, RecordError) else parse_line(item)
+    for found in _items(stream, filename, format_name):
         if isinstance(found, RecordError):
             if found.fatal or found.line:
                 out.refused += found.line > 0
@@ -119,9 +124,10 @@ def sample(
     return out
 
 
-def _lines(stream: BinaryIO, filename: str, format_name: str = "") -> Iterator[Any]:
+def _items(stream: BinaryIO, filename: str, format_name: str = "") -> Iterator[RawRecord | RecordError]:
     stream.seek(0)
-    yield from islice(read_lines(stream, filename, format_name=format_name), PROBED)
+    for item in islice(read_lines(stream, filename, format_name=format_name), PROBED):
+        yield item if isinstance(item, RecordError) else parse_line(item)
 
 
 def _find_messages(found: Detection, records: list[dict[str, Any]]) -> None:

@@ -13,9 +13,10 @@ from typing import Any
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import loads, same, with_kept_decimals
 from annotator.core.schema.layout import lay_out
+from annotator.core.schema.native_notes import NATIVE
+from annotator.core.schema.native_notes import native_notes as native
 
-#: The key of ``extra`` that is Assay's own. A native field of this name is refused.
-NATIVE = "@native"
+__all__ = ["NATIVE", "compare", "complete", "keep", "laid_out", "native", "note", "restore", "unknown"]
 
 _MISSING = object()
 
@@ -77,12 +78,6 @@ def laid_out(written: Any, original: Any) -> Any:
         return lay_out(loads(written), original)
     except (ValueError, RecursionError):
         return written
-
-
-def native(part: dict[str, Any]) -> dict[str, Any]:
-    """Return Assay's own notes in the ``extra`` of a document, task or step; empty if there are none."""
-    notes = part["extra"].get(NATIVE)
-    return notes if isinstance(notes, dict) else {}
 
 
 def note(part: dict[str, Any], **notes: Any) -> None:

@@ -118,6 +118,8 @@ def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
                 notes[name] = laid
             else:
                 del notes[name]
+    if "observation" in edited:
+        notes.pop("error", None)
     node = notes.get("node")
     for entries in node.values() if isinstance(node, dict) else ():
         if isinstance(entries, dict):

@@ -61,7 +61,12 @@ def run_preview(running: Running) -> dict[str, Any]:
             found.format, found.mapping = batch.native_format, batch.mapping
         elif saved is not None:
             found.format, found.mapping = saved.native_format, saved.mapping
-        read = Sample()
+        if not found.columns and found.problems:
+            # Nothing in it is a record, so no format helps.
+            line, member, _pointer, sentence = found.problems[0]
+            place = ", ".join(filter(None, (member, f"line {line}" if line else "")))
+            raise Invalid(f"{place}: {sentence}" if place else sentence)
+        read = Sample(problems=found.problems)
         if found.format:
             read = sample(file, batch.filename, found.format, found.mapping, patience=_patience)
     return {

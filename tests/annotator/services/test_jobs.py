@@ -434,6 +434,7 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
         "baseline",
         "execution",
         "import",
+        "import_preview",
         "near_duplicates",
         "play",
         "release",

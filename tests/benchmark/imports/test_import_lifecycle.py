@@ -17,7 +17,7 @@ from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Ro
 from annotator.services.jobs import jobs
 from annotator.services.jobs.jobs import run
 from benchmark.models import ImportBatch
-from benchmark.services.imports import discarding, near_duplicates, runner
+from benchmark.services.imports import discarding, near_duplicates, recognising, runner
 from benchmark.services.imports.report import report_path
 from benchmark.services.imports.requests import cancel_import, may_repeat, repeat_import
 from benchmark.services.imports.runner import ImportRun
@@ -85,7 +85,7 @@ def test_who_reads_long_without_a_record_is_heard_of_and_can_be_stopped(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blank lines by the gigabyte: for half a minute of silence each idle worker took the import up again."""
-    monkeypatch.setattr(runner, "BEAT", -1.0)
+    monkeypatch.setattr(recognising, "BEAT", -1.0)
     beats = 0
 
     def beaten(self: jobs.Running) -> None:

@@ -1,0 +1,156 @@
+"""A file of an unknown format: what Assay makes of it, what a person corrects, and what it remembers."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue
+from annotator.services.jobs.jobs import run
+from benchmark.core.formats.examples import example_file
+from benchmark.models import ImportBatch, ImportMapping
+from benchmark.services.imports.recognising import confirm_preview
+from benchmark.services.imports.requests import list_imports
+from tests.benchmark.conftest import begin_import, counters, fresh
+from tests.factories import Team
+
+PAIRS = [
+    {"uuid": "q1", "instruction": "Say hello in Dutch.", "output": "Hallo!", "topic": "greetings"},
+    {"uuid": "q2", "instruction": "Add 2 and 2.", "output": "4", "topic": "sums"},
+]
+CHATS = [
+    {"number": f"d{n}", "turns": json.dumps([{"role": "user", "content": f"Question {n}"}, {"role": "assistant", "content": "Yes."}])}
+    for n in range(5)
+]  # fmt: skip
+
+
+def lines(records: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def preview(team: Team, content: bytes, filename: str = "a.jsonl", **options: Any) -> ImportBatch:
+    batch = begin_import(team, content, filename, native_format="", preview=True, **options)
+    run(batch.job_id)
+    return fresh(batch)
+
+
+def confirm(team: Team, batch: ImportBatch, **options: Any) -> ImportBatch:
+    found = batch.job.result
+    options = {"native_format": found["format"], "mapping": found["mapping"]} | options
+    started = confirm_preview(actor=team.administrator, batch=batch, **options)
+    run(started.job_id)
+    return fresh(started)
+
+
+def test_a_preview_shows_the_first_dialogues_and_saves_nothing(team: Team) -> None:
+    batch = preview(team, example_file("sharegpt"))
+    found = batch.job.result
+    assert (batch.job.state, found["format"], found["mapping"], found["saved"]) == ("done", "sharegpt", {}, False)
+    assert [one["external_id"] for one in found["dialogues"]] == ["trains-1", "greeting-2"]
+    assert found["dialogues"][0]["tools"] == ["find_train", "book_seat"]
+    assert [step["name"] for step in found["dialogues"][0]["document"]["tasks"][0]["steps"][:2]] == ["find_train"] * 2
+    assert [name for name, _ in found["columns"]] == ["id", "conversations", "tools", "source"]
+    assert (found["kept"], found["records"], found["refused"], found["problems"]) == (["source"], 2, 0, [])
+    assert not Dialogue.objects.exists()
+    assert list(list_imports(actor=team.administrator, project=team.project)) == []
+
+
+def test_fields_with_other_names_are_mapped_and_remembered(team: Team) -> None:
+    batch = preview(team, lines(PAIRS))
+    assert batch.job.result["format"] == "openai"
+    assert batch.job.result["mapping"] == {"user": "instruction", "assistant": "output", "id": "uuid"}
+    done = confirm(team, batch, mapping={"user": "instruction", "assistant": "output"})
+    assert counters(done) == (2, 2, 0, 0, 0, 0)
+    dialogue = Dialogue.objects.order_by("pk").first()
+    assert dialogue is not None and dialogue.external_id.startswith("openai-")
+    assert dialogue.head is not None
+    document = dialogue.head.document()
+    (task,) = document["tasks"]
+    assert (task["user_message"], task["steps"][0]["text"]) == ("Say hello in Dutch.", "Hallo!")
+    assert (document["extra"]["uuid"], document["extra"]["topic"]) == ("q1", "greetings")
+
+    again = preview(team, lines(PAIRS[1:]))
+    assert (again.job.result["saved"], again.job.result["mapping"]) == (True, done.mapping)
+    # An import without a format uses it as well.
+    automatic = begin_import(team, lines(PAIRS), native_format="")
+    run(automatic.job_id)
+    assert (fresh(automatic).native_format, fresh(automatic).mapping) == ("openai", done.mapping)
+    assert counters(fresh(automatic)) == (2, 0, 0, 2, 0, 0)
+    confirm(team, again, remember=False)
+    assert not ImportMapping.objects.exists()
+
+
+def test_a_person_corrects_the_fields_and_looks_again(team: Team) -> None:
+    batch = preview(team, lines(CHATS))
+    assert batch.job.result["mapping"] == {"messages": "turns"}
+    with pytest.raises(Invalid, match="no role 'title'"):
+        confirm(team, batch, mapping={"title": "number"})
+    second = confirm(team, batch, mapping={"messages": "turns", "id": "number"}, preview=True)
+    assert (second.preview, second.job.result["mapping"]) == (True, {"messages": "turns", "id": "number"})
+    assert [one["external_id"] for one in second.job.result["dialogues"]] == ["d0", "d1", "d2"]
+    done = confirm(team, second, dry_run=True)
+    assert (done.dry_run, counters(done)) == (True, (5, 5, 0, 0, 0, 0))
+    with pytest.raises(Conflict):
+        confirm_preview(actor=team.administrator, batch=done, native_format="openai", mapping={})
+
+
+@pytest.mark.parametrize(
+    ("content", "filename", "words"),
+    [
+        (b"%PDF-1.7", "a.jsonl", "a PDF document"),
+        (b"", "a.jsonl", "The file is empty."),
+        (b"hello\nworld\n", "a.jsonl", "line 1"),
+        (b"PK\x03\x04", "a.zip", "cut off"),
+    ],
+)
+def test_a_file_without_records_says_why(team: Team, content: bytes, filename: str, words: str) -> None:
+    batch = preview(team, content, filename)
+    assert batch.job.state == "failed"
+    assert words in batch.job.error
+
+
+def test_an_unknown_format_is_not_imported_on_a_guess(team: Team) -> None:
+    batch = preview(team, lines([{"a": 1}, {"a": 2}]))
+    assert (batch.job.state, batch.job.result["format"], batch.job.result["dialogues"]) == ("done", "", [])
+    automatic = begin_import(team, lines([{"a": 1}]), native_format="")
+    run(automatic.job_id)
+    assert "doesn’t recognise" in fresh(automatic).job.error
+    with pytest.raises(Invalid, match="Choose the format"):
+        begin_import(team, lines(PAIRS), native_format="", mapping={"user": "instruction"})
+
+
+def test_the_page_leads_from_the_file_to_the_import(team: Team, client: Client) -> None:
+    client.force_login(team.administrator)
+    url = f"/p/{team.project.slug}/imports/"
+    with_file = {"file": _upload(lines(PAIRS), "pairs.jsonl"), "native_format": "", "dry_run": "on"}
+    answer = client.post(url, with_file)
+    batch = ImportBatch.objects.get()
+    page = f"{url}{batch.public_id}/preview/"
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    assert "preview-state" in client.get(page).content.decode()
+    assert client.post(page).status_code == 409
+    run(batch.job_id)
+    html = client.get(f"{page}?record=2").content.decode()
+    assert "Add 2 and 2." in html
+    assert "Kept with the record, not shown" in html
+    assert client.get(f"{page}?record=9").status_code == 400
+    chosen = {"native_format": "openai", "role_user": "instruction", "role_assistant": "output", "role_id": "uuid"}
+    assert client.post(page, chosen | {"role_id": "nowhere"}).status_code == 422
+    assert client.post(page, chosen | {"reopen": "on"}).status_code == 422
+    answer = client.post(page, chosen | {"remember": "on"})
+    started = ImportBatch.objects.get(preview=False)
+    assert answer.headers["Location"] == f"{url}{started.public_id}/"
+    assert (started.mapping, started.dry_run) == (
+        {"user": "instruction", "assistant": "output", "id": "uuid"}, False,
+    )  # fmt: skip
+    assert client.get(f"{url}{batch.public_id}/").headers["Location"] == page
+    assert client.get(f"{url}{started.public_id}/preview/").status_code == 302
+    assert "pairs.jsonl" in client.get(url).content.decode()
+
+
+def _upload(content: bytes, name: str) -> Any:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    return SimpleUploadedFile(name, content)
