@@ -9,7 +9,7 @@ from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
 from annotator.api.serializers import JobStateSerializer
 from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.formats import FORMATS
-from benchmark.models import ImportBatch, Release
+from benchmark.models import AtConflicts, ImportBatch, Release
 from benchmark.services.releases.requests import VERSION
 
 
@@ -35,6 +35,15 @@ class ImportInputSerializer(Input):
         default=False,
         help_text=(
             "With revise: also revise dialogues that people have worked on, if a dry run of this file has listed them."
+        ),
+    )
+
+    at_conflicts = serializers.ChoiceField(
+        choices=AtConflicts.choices,
+        required=False,
+        help_text=(
+            "With revise: whose value to take where people and the record changed the same place. Without it, such a "
+            "dialogue is not changed."
         ),
     )
 
@@ -81,7 +90,7 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
         model = ImportBatch
         fields = [
             "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
-            "created_at", "job", "read", "created", "revised", "unchanged", "rejected", "with_errors",
+            "at_conflicts", "created_at", "job", "read", "created", "revised", "unchanged", "rejected", "with_errors",
         ]  # fmt: skip
 
 

@@ -70,6 +70,7 @@ class ImportList(APIView):
             dry_run=sent["dry_run"],
             revise=sent["revise"],
             reopen=sent["reopen"],
+            at_conflicts=sent.get("at_conflicts", ""),
         )
         return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
 

@@ -10,10 +10,12 @@ from benchmark.models.inference import (
 )
 from benchmark.models.modes import HISTORIES, THINKING, TOOL_MODES, Mode
 from benchmark.models.releases import (
+    AtConflicts,
     ImportBatch,
     ImportMapping,
     ImportNote,
     LeftOutDialogue,
+    MergedRecord,
     NativeLine,
     Release,
     ReleaseItem,

@@ -7,9 +7,14 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotator.models import Dialogue, Job, Project, Revision, User
+from annotator.models import Dialogue, Job, Project, Revision, ToolsetRevision, User
 from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
+
+
+class AtConflicts(models.TextChoices):
+    MINE = "mine", _("Keep what people entered")
+    THEIRS = "theirs", _("Take what the record has")
 
 
 class ImportBatch(models.Model):
@@ -34,6 +39,8 @@ class ImportBatch(models.Model):
     revise = models.BooleanField(default=False)
     #: Whether dialogues that people have worked on are revised as well, if a dry run of the same file listed them.
     reopen = models.BooleanField(default=False)
+    #: Whose value a merge takes where people and the record changed the same place; blank: the dialogue stays as it is.
+    at_conflicts = models.CharField(max_length=6, blank=True, choices=AtConflicts.choices)
     read = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)
     revised = models.PositiveIntegerField(default=0)
@@ -100,6 +107,19 @@ class NativeLine(models.Model):
 
     def __str__(self) -> str:
         return f"line of {self.revision_id}"
+
+
+class MergedRecord(models.Model):
+    """What the record of an import said, if its revision also has what people entered: the base of the next merge."""
+
+    revision = models.OneToOneField(Revision, on_delete=models.CASCADE, related_name="merged_record")
+    #: Of the record as it was read. In ``text``, its parts have the ids of the dialogue's.
+    content_hash = models.CharField(max_length=64)
+    toolset_revision = models.ForeignKey(ToolsetRevision, on_delete=models.PROTECT, related_name="+")
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"record of {self.revision_id}"
 
 
 class ReleaseState(models.TextChoices):

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.mapping import roles_of
+from benchmark.models import AtConflicts
 from benchmark.views.mode_forms import ModeForm
 
 FORMAT_TITLES = {
@@ -54,9 +55,14 @@ class ImportForm(forms.Form):
         required=False,
         label=_("Reopen dialogues that people have worked on"),
         help_text=_(
-            "Also revises dialogues that are verified, reviewed or edited, if a dry run of this file has listed them. "
-            "The record’s labels and dependencies replace theirs, and their review starts again."
+            "Also revises dialogues that are verified or reviewed, if a dry run of this file has listed them. What "
+            "people entered stays wherever the record didn’t change, and their review starts again."
         ),
+    )
+    at_conflicts = forms.ChoiceField(
+        required=False,
+        label=_("If people and the record changed the same place"),
+        choices=[("", _("Leave the dialogue as it is")), *AtConflicts.choices],
     )
 
 

@@ -3,10 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.formats import FORMATS
 from benchmark.views.forms import FORMAT_TITLES, ROLES
+
+#: What becomes of a known dialogue, by the name of the outcome.
+OUTCOME_WORDS = {
+    "kept": _("Unchanged"),
+    "merged": _("Merged"),
+    "reopened": _("Reopened"),
+    "asks": _("Asks before reopening"),
+    "conflict": _("Conflicts"),
+}
 
 
 def preview_words(found: Mapping[str, Any], filename: str) -> dict[str, Any]:
@@ -23,9 +33,9 @@ def preview_words(found: Mapping[str, Any], filename: str) -> dict[str, Any]:
         if role is not None:
             becomes = str(ROLES[role][0])
         elif column in kept:
-            becomes = _("Kept with the record, not shown")
+            becomes = gettext("Kept with the record, not shown")
         else:
-            becomes = _("Read as part of the format") if found["dialogues"] else _("Not read")
+            becomes = gettext("Read as part of the format") if found["dialogues"] else gettext("Not read")
         columns.append((column, example, becomes))
     losses = [(sentence, None) for sentence in FORMATS[name].losses]
     return {

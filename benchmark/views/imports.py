@@ -23,9 +23,9 @@ from annotator.views.uploads import takes_files
 from benchmark.models import ImportBatch
 from benchmark.services.imports import requests
 from benchmark.services.imports.recognising import confirm_preview
-from benchmark.services.imports.report import ROWS, read_report
+from benchmark.services.imports.report import OUTCOMES, ROWS, read_report
 from benchmark.views.forms import ImportForm, PreviewForm
-from benchmark.views.import_words import preview_words
+from benchmark.views.import_words import OUTCOME_WORDS, preview_words
 from benchmark.views.paging import page_of, watches
 
 PAGE = 50
@@ -55,6 +55,7 @@ def import_list(request: PageRequest) -> HttpResponse:
                 dry_run=form.cleaned_data["dry_run"],
                 revise=form.cleaned_data["revise"],
                 reopen=form.cleaned_data["reopen"],
+                at_conflicts=form.cleaned_data["at_conflicts"],
             )
         except DomainError as refusal:
             form.add_error("file", refusal.sentence)
@@ -99,7 +100,7 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
         if request.method == "POST":
             raise Conflict(_("The preview hasn’t ended. Wait for it, or upload the file again."))
         return render(request, "benchmark/import_preview.html", context)
-    options = {"dry_run": batch.dry_run, "revise": batch.revise, "reopen": batch.reopen}
+    options = {name: getattr(batch, name) for name in ("dry_run", "revise", "reopen", "at_conflicts")}
     initial = {"native_format": found["format"], "remember": True, **options}
     form = PreviewForm(request.POST or None, found=found, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -131,7 +132,7 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
 
 @project_page
 @require_http_methods(["GET", "POST"])
-@takes("severity", "before", "after")
+@takes("severity", "outcome", "before", "after")
 def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one import: its progress, the counts of its records, its report."""
     project = request.project
@@ -147,16 +148,24 @@ def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/import_detail.html#state", _state(project, batch))
     severity = one_of(request.GET, "severity", requests.SEVERITIES)
-    notes = page_of(requests.notes_of(batch, severity=severity), request, size=PAGE, newest_first=False, by=BY_KEY)
+    outcome = one_of(request.GET, "outcome", OUTCOMES)
+    notes = page_of(
+        requests.notes_of(batch, severity=severity, outcome=outcome), request, size=PAGE, newest_first=False, by=BY_KEY
+    )
     counts = batch.job.checkpoint.get("notes", {})
+    chosen = {"severity": severity, "outcome": outcome}
     context = _state(project, batch) | {
         "notes": notes,
         "severity": severity,
+        "outcome": outcome,
+        "outcomes": [
+            (name, OUTCOME_WORDS[name], counts[check]) for name, check in OUTCOMES.items() if counts.get(check)
+        ],
         "severities": [(name, counts.get(name, 0)) for name in requests.SEVERITIES],
         "total": sum(counts.get(name, 0) for name in requests.SEVERITIES),
         "more_in_file": counts.get("lines", 0) > counts.get("rows", 0),
         "rows_kept": ROWS,
-        "filter": f"&{urlencode({'severity': severity})}" if severity else "",
+        "filter": "".join(f"&{urlencode({name: one})}" for name, one in chosen.items() if one),
         "trail": [
             (project.name, f"/p/{project.slug}/"),
             (_("Imports"), f"/p/{project.slug}/imports/"),

@@ -1,21 +1,23 @@
 """Classify each record of a chunk as new, revised, unchanged or rejected, with the reason. Reads only."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
 from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.imports.merging import Merged, Merger
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
-from benchmark.services.imports.report import NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
+from benchmark.services.imports.report import CONFLICT, KEPT, MERGED, NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
 from benchmark.services.releases.items import released_as
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 from reviews.services.cycles.start import claimed_message, reviewed_message
 
 GROUP_STAYS = "import.variant_group"
+_REVIEWED, _VERIFIED = "has been reviewed", "is verified"
 
 
 @dataclass(slots=True)
@@ -122,8 +124,8 @@ class _WorkedOn:
     def refusal(self) -> str:
         if not self.batch.reopen:
             return (
-                f"{self.external_id} {self.what}, so it was not changed. To reopen it from this "
-                "record, import with “reopen” as well."
+                f"{self.external_id} {self.what}, so it was not changed. To change and reopen it, import with “reopen” "
+                "as well."
             )
         if not (self.named or self.batch.dry_run):
             return (
@@ -133,8 +135,17 @@ class _WorkedOn:
         return ""
 
     @property
-    def reopened(self) -> str:
+    def settled(self) -> bool:
+        """Whether it is reviewed or verified, so that a change reopens what was decided."""
+        return self.what in (_REVIEWED, _VERIFIED)
+
+    def reopened(self, merged: Merged | None) -> str:
         verb = "would be" if self.batch.dry_run else "is"
+        if merged is not None:
+            return (
+                f"{self.external_id} {self.what}; it {verb} reopened, because the record changes "
+                f"{', '.join(merged.places)}. What people entered in other places stays."
+            )
         return (
             f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and "
             "everything else are replaced by those of the record, and its review starts again. "
@@ -155,9 +166,14 @@ def work_done_on(keys: Iterable[int]) -> dict[int, str]:
     return (
         dict.fromkeys(drafts.values_list("dialogue_id", flat=True), "is being edited")
         | dict.fromkeys(edited.values_list("dialogue_id", flat=True), "was edited")
-        | dict.fromkeys(reviewed.values_list("dialogue_id", flat=True), "has been reviewed")
-        | dict.fromkeys(verified.values_list("pk", flat=True), "is verified")
+        | dict.fromkeys(reviewed.values_list("dialogue_id", flat=True), _REVIEWED)
+        | dict.fromkeys(verified.values_list("pk", flat=True), _VERIFIED)
     )
+
+
+def settled_work_on(keys: Iterable[int]) -> dict[int, str]:
+    """Return ``work_done_on`` of dialogues that are reviewed or verified."""
+    return {key: what for key, what in work_done_on(keys).items() if what in (_REVIEWED, _VERIFIED)}
 
 
 def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[str]:
@@ -168,6 +184,8 @@ def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[s
         native_format=batch.native_format,
         dry_run=True,
         revise=True,
+        mapping=batch.mapping,
+        at_conflicts=batch.at_conflicts,
         job__state=JobState.DONE,
     )
     notes = ImportNote.objects.filter(
@@ -200,9 +218,11 @@ class FirstSeen:
 class Sorter:
     """Classifies the records of one import."""
 
-    def __init__(self, batch: ImportBatch, job: Job) -> None:
+    def __init__(self, batch: ImportBatch, job: Job, tools_of: Callable[[str], str]) -> None:
+        """``tools_of``: the canonical text of a toolset, by hash."""
         self._batch = batch
         self._job = job
+        self._merger = Merger(batch, tools_of)
         self._seen = FirstSeen() if batch.dry_run else None
 
     def close(self) -> None:
@@ -256,16 +276,44 @@ class Sorter:
             # Another import may still roll back what it has written, so that does not count yet.
             outcome.unchanged += 1
             outcome.group_stays(record, dialogue, found)
+        else:
+            self._revise(outcome, record, dialogue, found)
+
+    def _revise(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
+        """Decide what happens to a known dialogue whose record has changed."""
+        merged = None
+        if self._batch.revise and found.published and not found.archived and (found.worked_on or found.refusal):
+            merged = self._merger.merge(found.pk, dialogue)
+        if merged is not None and merged.conflicts:
+            sentence = (
+                f"People and the record changed {dialogue.external_id} in the same places: "
+                f"{'; '.join(merged.conflicts)}. It was not changed. Choose whose values to take at conflicts."
+            )
+            outcome.reject(record, dialogue, CONFLICT, sentence)
+        elif merged is not None and merged.dialogue is None:
+            outcome.unchanged += 1
+            sentence = (
+                f"{dialogue.external_id} stays as it is: people have made the record’s changes, or replaced them."
+            )
+            outcome.note(record, "/id", KEPT, "info", sentence, dialogue=dialogue)
         elif reason := self._refusal(found, dialogue):
             outcome.reject(record, dialogue, "import.conflict", reason)
-        elif found.worked_on is not None and (reason := found.worked_on.refusal):
-            outcome.reject(record, dialogue, WORKED_ON, reason)
         else:
-            if found.worked_on is not None:
-                outcome.note(record, "/id", REOPENED, "warning", found.worked_on.reopened, dialogue=dialogue)
-            outcome.revised.append((found.pk, dialogue))
+            work, chosen = found.worked_on, (merged and merged.dialogue) or dialogue
+            needs_consent = work is not None and (work.settled or merged is None)
+            if work is not None and needs_consent and work.refusal:
+                outcome.reject(record, dialogue, WORKED_ON, work.refusal)
+                return
+            if work is not None and needs_consent:
+                outcome.note(record, "/id", REOPENED, "warning", work.reopened(merged), dialogue=dialogue)
+            elif work is not None and merged is not None:
+                sentence = (
+                    f"{dialogue.external_id} {work.what}; the record’s changes are merged: {', '.join(merged.places)}."
+                )
+                outcome.note(record, "/id", MERGED, "info", sentence, dialogue=dialogue)
+            outcome.revised.append((found.pk, chosen))
             outcome.group_stays(record, dialogue, found)
-            outcome.accept(record, dialogue)
+            outcome.accept(record, chosen)
 
     def _look_up(self, incoming: list[str]) -> dict[str, _Known]:
         """Return the dialogues with these ids, and what was imported into them."""
@@ -283,8 +331,13 @@ class Sorter:
                 one.pending = one.content
         if any(one.pending is None for one in known.values()):
             imported = Revision.objects.filter(dialogue_id__in=by_key, batch__isnull=False).order_by("pk")
+            # Of a merge, what its record said.
+            imported = imported.annotate(
+                said=Coalesce("merged_record__content_hash", "content_hash"),
+                tools=Coalesce("merged_record__toolset_revision__content_hash", "toolset_revision__content_hash"),
+            )
             for dialogue_id, batch_id, sealed, content_hash, toolset in imported.values_list(
-                "dialogue_id", "batch_id", "sealed", "content_hash", "toolset_revision__content_hash"
+                "dialogue_id", "batch_id", "sealed", "said", "tools"
             ):
                 if batch_id == self._job.pk:
                     by_key[dialogue_id].pending = (content_hash, toolset)

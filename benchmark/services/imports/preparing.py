@@ -49,6 +49,8 @@ class PreparedDialogue(DialogueRow):
     warnings: list[Problem]
     #: The record's line; if a record has several languages, one dialogue has it.
     native_line: str | None = None
+    #: If it is a merge: the text of the record, whose parts have the dialogue's ids, and the record as it was read.
+    merged: "tuple[str, PreparedDialogue] | None" = None
 
     @property
     def hashes(self) -> tuple[str, str]:
@@ -128,7 +130,7 @@ class Preparer:
         try:
             with patience(self._seconds):
                 read = self._reader.read(apply_mapping(item.data, self._mapping, self._format))
-                dialogues = [self._describe(dialogue, toolsets) for dialogue in read]
+                dialogues = [self.describe(dialogue, toolsets) for dialogue in read]
                 # One record may have a dialogue in several languages; its layout is kept once.
                 dialogues[0].native_line = _laid_out(item.data, line.content)
             record.dialogues, record.external_id = dialogues, dialogues[0].external_id
@@ -143,7 +145,8 @@ class Preparer:
             record.guess = guess_format(item.data)
         return record
 
-    def _describe(self, dialogue: ReadDialogue, toolsets: dict[str, NewToolset]) -> PreparedDialogue:
+    def describe(self, dialogue: ReadDialogue, toolsets: dict[str, NewToolset]) -> PreparedDialogue:
+        """Return a dialogue checked, with the values that lists read. A new toolset is added to ``toolsets``."""
         toolset = self._toolset(dialogue, toolsets)
         text = dialogue.text or canonical(dialogue.document)
         digest = content_hash(text)

@@ -13,7 +13,7 @@ from annotator.services.dialogues.revisions import move_head, unseal
 from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
 from benchmark.models import ImportBatch
-from benchmark.services.imports.classification import named_before, work_done_on
+from benchmark.services.imports.classification import named_before, settled_work_on
 from benchmark.services.imports.report import Note
 from reviews.models import GoldItem
 from reviews.services.cycles.start import publish_batch, supersede_cycle
@@ -135,7 +135,7 @@ def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revisio
     name = dialogue.external_id
     if dialogue.head_id != revision.parent_id:
         raise Conflict(f"{name} has a newer revision than when its record was read. Import again.")
-    worked_on = work_done_on([dialogue.pk])
+    worked_on = settled_work_on([dialogue.pk])
     if worked_on and not (batch.reopen and name in named_before(batch, [name])):
         what = worked_on[dialogue.pk]
         raise Conflict(

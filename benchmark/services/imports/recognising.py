@@ -113,6 +113,7 @@ def confirm_preview(
     dry_run: bool = False,
     revise: bool = False,
     reopen: bool = False,
+    at_conflicts: str = "",
 ) -> ImportBatch:
     """Import the file of a preview, or (``preview``) look at it again, in this format and with this mapping.
 
@@ -137,6 +138,7 @@ def confirm_preview(
             dry_run=dry_run,
             revise=revise,
             reopen=reopen,
+            at_conflicts=at_conflicts,
         )
     columns = [name for name, _example in batch.job.result.get("columns", ())]
     if columns and not started.preview:

@@ -28,6 +28,11 @@ NOTES_PER_RECORD = 200
 
 #: A dialogue that people have worked on was not changed, or was reopened.
 WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
+#: Results of merging a record with what people have entered: nothing to change, merged, or both changed one place.
+KEPT, MERGED, CONFLICT = "import.kept", "import.merged", "import.merge_conflict"
+#: The notes that say what becomes of a known dialogue, by a name for lists.
+OUTCOMES = {"kept": KEPT, "merged": MERGED, "reopened": REOPENED, "asks": WORKED_ON, "conflict": CONFLICT}
+_COUNTED = frozenset(OUTCOMES.values())
 
 _COPIED = 1 << 16
 
@@ -63,7 +68,9 @@ class Note:
 
 @dataclass
 class Report:
-    """Writes notes. Its counters are stored in the job's checkpoint, so that the next attempt continues from them."""
+    """Writes notes, and counts them by severity; outcomes also by check. The counters are stored in the job's
+    checkpoint, so that the next attempt continues from them.
+    """
 
     batch: ImportBatch
     counts: dict[str, int] = field(default_factory=dict)
@@ -78,8 +85,10 @@ class Report:
         rows, lines = [], []
         for note in notes:
             counts[note.severity] = counts.get(note.severity, 0) + 1
+            if note.check in _COUNTED:
+                counts[note.check] = counts.get(note.check, 0) + 1
             # An import reopens only what a dry run has listed, so these notes are always kept.
-            needed = note.rejects or note.check == REOPENED
+            needed = note.rejects or note.check in _COUNTED
             if counts["lines"] >= (REJECTION_LINES if needed else LINES):
                 counts["dropped"] += 1
                 continue

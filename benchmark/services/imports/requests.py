@@ -16,8 +16,8 @@ from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
 from benchmark.core.files.reading import EXTENSIONS
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.mapping import read_mapping
-from benchmark.models import ImportBatch, ImportNote
-from benchmark.services.imports.report import REOPENED, WORKED_ON
+from benchmark.models import AtConflicts, ImportBatch, ImportNote
+from benchmark.services.imports.report import OUTCOMES, REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
 
 SEVERITIES = ("error", "warning", "info")
@@ -35,6 +35,7 @@ def start_import(
     dry_run: bool = False,
     revise: bool = False,
     reopen: bool = False,
+    at_conflicts: str = "",
     preview: bool = False,
     wake_worker: bool = True,
 ) -> ImportBatch:
@@ -46,7 +47,8 @@ def start_import(
     with new content become revisions; ``reopen``: also of dialogues that people have worked on, if a dry run of the
     same file has listed them. A repeated request (a second click) returns the unfinished import. Raises Denied for
     anyone but administrators, Invalid for an unknown format or kind of file, for a mapping that does not fit, and for
-    ``reopen`` without ``revise``.
+    ``reopen`` without ``revise``. ``at_conflicts``: whose value to take where people and a record changed the same
+    place (``AtConflicts``); without it, such a dialogue is not changed.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -62,6 +64,11 @@ def start_import(
             mapping = read_mapping(mapping, native_format)
         except ValueError as error:
             raise Invalid(str(error)) from None
+    if at_conflicts and at_conflicts not in AtConflicts.values:
+        raise Invalid(
+            _("There is no choice “%(name)s” at conflicts. Choose one of: %(names)s.")
+            % {"name": at_conflicts, "names": ", ".join(AtConflicts.values)}
+        )
     if reopen and not revise:
         raise Invalid(_("To reopen dialogues, choose “revise” as well."))
     filename = shown_filename(filename)
@@ -75,7 +82,7 @@ def start_import(
     stored = _store(upload, path, name)
     asked = {
         "native_format": native_format, "mapping": mapping or {}, "dry_run": dry_run, "revise": revise,
-        "reopen": reopen, "preview": preview,
+        "reopen": reopen, "at_conflicts": at_conflicts, "preview": preview,
     }  # fmt: skip
     try:
         with transaction.atomic():
@@ -96,6 +103,7 @@ def start_import(
                     "dry_run": dry_run,
                     "revise": revise,
                     "reopen": reopen,
+                    "at_conflicts": at_conflicts,
                     # A command that runs this job itself also runs the jobs that follow.
                     "wake_worker": wake_worker,
                 },
@@ -174,6 +182,7 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
             dry_run=batch.dry_run and repeat == "again",
             revise=batch.revise,
             reopen=reopen if repeat == "for_real" else batch.reopen,
+            at_conflicts=batch.at_conflicts,
         )
 
 
@@ -220,9 +229,13 @@ def unfinished_import(*, project: Project, **asked: Any) -> ImportBatch | None:
     )
 
 
-def notes_of(batch: ImportBatch, *, severity: str = "") -> QuerySet[ImportNote]:
-    """Return the rows of the report, all or of one severity; their keys are in file order."""
+def notes_of(batch: ImportBatch, *, severity: str = "", outcome: str = "") -> QuerySet[ImportNote]:
+    """Return the rows of the report, all, of one severity or of one outcome (``OUTCOMES``); their keys are in file
+    order.
+    """
     rows = ImportNote.objects.filter(batch=batch)
+    if outcome:
+        rows = rows.filter(check_id=OUTCOMES[outcome])
     return rows.filter(severity=severity) if severity in SEVERITIES else rows
 
 

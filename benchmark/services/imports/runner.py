@@ -75,8 +75,8 @@ class ImportRun:
         self.counters = Counters(**running.checkpoint.get("counters", {}))
         self.consumed: int = running.checkpoint.get("items", 0)
         self.report = Report(self.batch, running.checkpoint.get("notes", {}))
-        self.sorter = Sorter(self.batch, running.job)
         self.storage = Storage(self.batch, running.job)
+        self.sorter = Sorter(self.batch, running.job, self.storage.toolsets.text)
 
     def run(self) -> dict[str, Any]:
         """Run to the end; return the job's result. Raises DomainError for a file that cannot be imported."""

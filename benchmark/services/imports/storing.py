@@ -9,7 +9,7 @@ from annotator.models.keys import new_public_ids
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.creation import write_dialogues
 from annotator.services.dialogues.revisions import latest_guideline
-from benchmark.models import ImportBatch, NativeLine
+from benchmark.models import ImportBatch, MergedRecord, NativeLine
 from benchmark.services.imports.preparing import NewToolset, PreparedDialogue
 from reviews.services.cycles.start import begin_cycles
 from reviews.services.protocols.versions import current_version
@@ -72,6 +72,13 @@ class Storage:
             },
         )  # fmt: skip
         self._keep_lines((key, dialogue) for key, (_, dialogue) in zip(revision_ids, revised, strict=True))
+        merged = [(key, one.merged) for key, (_, one) in zip(revision_ids, revised, strict=True) if one.merged]
+        tools = self.toolsets.keys([record.toolset for _, (_, record) in merged])
+        bulk_insert.insert_rows(
+            MergedRecord,
+            ("revision_id", "content_hash", "toolset_revision_id", "text"),
+            [(key, record.content_hash, tools[record.toolset], text) for key, (text, record) in merged],
+        )
 
     def _keep_lines(self, imported: Iterable[tuple[int, PreparedDialogue]]) -> None:
         """Store the lines of dialogues, by the keys of their revisions.
@@ -97,6 +104,12 @@ class ToolsetStore:
     def learn(self, toolsets: Mapping[str, NewToolset]) -> None:
         """Remember toolsets by hash."""
         self._contents.update({found: told for found, told in toolsets.items() if found not in self._keys})
+
+    def text(self, found: str) -> str:
+        """Return the canonical text of a toolset of the project or of this import."""
+        if found in self._contents:
+            return self._contents[found].content
+        return ToolsetRevision.objects.values_list("content", flat=True).get(project=self._project, content_hash=found)
 
     def committed(self) -> None:
         """Keep only the keys, since the rows are committed."""

@@ -20,10 +20,10 @@ PAIRS = [
     {"uuid": "q1", "instruction": "Say hello in Dutch.", "output": "Hallo!", "topic": "greetings"},
     {"uuid": "q2", "instruction": "Add 2 and 2.", "output": "4", "topic": "sums"},
 ]
+ANSWERED = {"role": "assistant", "content": "Yes."}
 CHATS = [
-    {"number": f"d{n}", "turns": json.dumps([{"role": "user", "content": f"Question {n}"}, {"role": "assistant", "content": "Yes."}])}
-    for n in range(5)
-]  # fmt: skip
+    {"number": f"d{n}", "turns": json.dumps([{"role": "user", "content": f"Question {n}"}, ANSWERED])} for n in range(5)
+]
 
 
 def lines(records: list[dict[str, Any]]) -> bytes:
@@ -64,8 +64,9 @@ def test_fields_with_other_names_are_mapped_and_remembered(team: Team) -> None:
     done = confirm(team, batch, mapping={"user": "instruction", "assistant": "output"})
     assert counters(done) == (2, 2, 0, 0, 0, 0)
     dialogue = Dialogue.objects.order_by("pk").first()
-    assert dialogue is not None and dialogue.external_id.startswith("openai-")
+    assert dialogue is not None
     assert dialogue.head is not None
+    assert dialogue.external_id.startswith("openai-")
     document = dialogue.head.document()
     (task,) = document["tasks"]
     assert (task["user_message"], task["steps"][0]["text"]) == ("Say hello in Dutch.", "Hallo!")
