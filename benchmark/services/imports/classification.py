@@ -275,6 +275,8 @@ class Sorter:
         elif found.published and content in (found.content, found.last, (found.released, found.content[1])):
             # Another import may still roll back what it has written, so that does not count yet.
             outcome.unchanged += 1
+            if self._batch.revise and self._batch.dry_run:
+                outcome.note(record, "/id", KEPT, "info", f"{dialogue.external_id} is unchanged.", dialogue=dialogue)
             outcome.group_stays(record, dialogue, found)
         else:
             self._revise(outcome, record, dialogue, found)
