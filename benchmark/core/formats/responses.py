@@ -34,6 +34,7 @@ class ResponsesFormat(ChatFormat):
             reader.chat.add("system", instructions, "/instructions")
         elif instructions:
             reader.read(_items(record, "instructions", problems), "/instructions")
+            reader.close()
         given = record.get("input")
         if type(given) is str:
             reader.chat.add("user", given, "/input")
@@ -161,7 +162,7 @@ class _ItemReader:
 
 
 def _beside(item: Item, read: tuple[str, ...]) -> dict[str, Any]:
-    """Return what an item has besides its type and the fields that were read, such as its id, under a key."""
+    """Return the other fields of an item, such as its id, under a key."""
     beside = {key: value for key, value in item.items() if key not in ("type", *read)}
     return {_ITEM: beside} if beside else {}
 

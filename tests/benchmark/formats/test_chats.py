@@ -16,6 +16,7 @@ from benchmark.core.formats.chat import ChatFormat
 from benchmark.core.formats.converting import Converter
 from benchmark.core.formats.examples import example_file, example_records
 from benchmark.core.formats.outdated_remainder import forget_outdated
+from tests.benchmark.conftest import report_of
 from tests.benchmark.formats.format_records import JSON, problems_of, read, same
 
 CHATS = [name for name, one in FORMATS.items() if isinstance(one, ChatFormat)]
@@ -486,3 +487,13 @@ def test_a_release_names_every_record(name: str) -> None:
     assert same(FORMATS[name].write([dialogue]), record)
     full = FORMATS[name].write([dialogue], full=True)
     assert same(full, record | {"id": dialogue.external_id})
+
+
+@pytest.mark.parametrize("name", [*CHATS, "bfcl"])
+def test_an_example_is_imported_and_a_release_of_it_changes_nothing(name: str, run_import: Callable[..., Any]) -> None:
+    records = example_records(name)
+    batch = run_import(content=example_file(name), filename=f"{name}.jsonl", native_format=name)
+    assert (batch.created, batch.rejected) == (len(records), 0), report_of(batch)
+    released = [FORMATS[name].write(read(name, record), full=True, canary="x") for record in records]
+    batch = run_import(released, native_format=name, revise=True)
+    assert (batch.unchanged, batch.rejected) == (len(records), 0), report_of(batch)
