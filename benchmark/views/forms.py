@@ -18,12 +18,16 @@ FORMAT_TITLES = {
     "mmtb": _("mmtb: Multi-Mission Tool Bench dialogues"),
     "cctu": _("cctu: constrained cases with their check_code"),
     "async": _("async: AsyncTool single tasks with their toolsets"),
-    "bfcl": _("bfcl: BFCL multi-turn tasks, each turn a task"),
+    "bfcl": _("bfcl: BFCL’s tasks; of multi-turn ones, each turn a task"),
     "bfcl_single": _("bfcl_single: BFCL multi-turn tasks, all turns joined into a single task"),
     "nestful": _("nestful: NESTFUL’s nested calls"),
     "neutral": _("neutral: Assay’s own documents"),
     "openai": _("openai: messages of the OpenAI chat API, with or without calls"),
     "sharegpt": _("sharegpt: conversations of ShareGPT and Hermes"),
+    "anthropic": _("anthropic: messages with content blocks"),
+    "responses": _("responses: items of the OpenAI Responses API"),
+    "argilla": _("argilla: Argilla’s records with a chat"),
+    "labelstudio": _("labelstudio: Label Studio’s tasks with a chat"),
 }
 
 

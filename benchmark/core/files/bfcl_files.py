@@ -1,7 +1,7 @@
-"""The files next to BFCL's multi-turn tasks: the possible answers, and the descriptions of functions by class.
+"""The files next to BFCL's tasks: the possible answers, and the descriptions of functions by class.
 
 A reader sees one record at a time, so the calls of its possible answer and the functions of its classes are put into
-it, as ``ground_truth`` and ``tools``, when the archive is opened.
+it, as ``ground_truth`` and ``tools``, when the archive is opened. Single-turn tasks have no classes.
 """
 
 import posixpath
@@ -9,9 +9,7 @@ import zipfile
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
-from annotator.core.schema.exact_json import loads
+from annotator.core.schema.exact_json import dumps, loads
 from benchmark.core.files.cctu_check_files import CheckFileError
 from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.zips import open_member, refusal
@@ -75,7 +73,9 @@ class BfclFiles:
             record = loads(line)
         except ValueError:
             return None
-        return record if type(record) is dict and "involved_classes" in record else None
+        if type(record) is not dict or not ("involved_classes" in record or {"question", "function"} <= record.keys()):
+            return None
+        return record
 
     def join(self, line: bytes) -> bytes:
         """Return the line with its calls and functions in it. Raises CheckFileError."""
@@ -83,9 +83,9 @@ class BfclFiles:
         if record is None:
             return line
         added: dict[str, Any] = {}
-        if "ground_truth" not in record and record.get("id") in self._answers:
-            added["ground_truth"] = self._answers[record["id"]]
-        classes = record["involved_classes"]
+        name, classes = record.get("id"), record.get("involved_classes")
+        if "ground_truth" not in record and type(name) is str and name in self._answers:
+            added["ground_truth"] = self._answers[name]
         if "tools" not in record and type(classes) is list:
             missing = [str(one) for one in classes if str(one) not in self._functions]
             if missing:
@@ -93,7 +93,7 @@ class BfclFiles:
             added["tools"] = [function for one in classes for function in self._functions[str(one)]]
         if not added:
             return line
-        joined = line.rstrip()[:-1] + b"," + orjson.dumps(added)[1:]
+        joined = line.rstrip()[:-1] + b"," + dumps(added)[1:]
         if len(joined) > self._limit:
             raise CheckFileError("The functions of this task are too large to be read with it.")
         return joined

@@ -1,13 +1,17 @@
 """Read and write the records of the published benchmarks, Assay's own, and traces. Pure: no Django here."""
 
+from benchmark.core.formats.anthropic import AnthropicFormat
+from benchmark.core.formats.argilla import ArgillaFormat
 from benchmark.core.formats.bfcl import BfclFormat, BfclSingleFormat
 from benchmark.core.formats.c3 import C3Format, MmtbFormat
 from benchmark.core.formats.cctu import CctuFormat
 from benchmark.core.formats.format_guess import guess_format
 from benchmark.core.formats.interface import CANARY, Format, ReadDialogue
+from benchmark.core.formats.labelstudio import LabelStudioFormat
 from benchmark.core.formats.nestful import NestfulFormat
 from benchmark.core.formats.neutral import NeutralFormat
 from benchmark.core.formats.openai import OpenAIFormat
+from benchmark.core.formats.responses import ResponsesFormat
 from benchmark.core.formats.sharegpt import ShareGptFormat
 from benchmark.core.formats.single import SingleFormat
 from benchmark.core.formats.wild import WildFormat
@@ -26,6 +30,10 @@ FORMATS: dict[str, Format] = {
         NeutralFormat(),
         OpenAIFormat(),
         ShareGptFormat(),
+        AnthropicFormat(),
+        ResponsesFormat(),
+        ArgillaFormat(),
+        LabelStudioFormat(),
     )
 }
 

@@ -1,14 +1,16 @@
-"""BFCL's multi-turn tasks: ``{"id", "question", "initial_config", "involved_classes", "ground_truth", "tools"}``.
+"""BFCL's tasks; multi-turn: ``{"id", "question", "initial_config", "involved_classes", "ground_truth", "tools"}``.
 
 ``question`` has the messages of each turn, ``ground_truth`` the calls of each turn as Python text; they are read, and
 never run. ``bfcl`` keeps the turns as the tasks of a dialogue, ``bfcl_single`` joins them into a single task over the
 tools' initial state. Calls and functions are in files of their own, which an archive puts into the records.
+``bfcl`` also has the single-turn tasks: see ``bfcl_single_turn``.
 """
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from annotator.core.schema import Problem, SchemaProblem
+from benchmark.core.formats.bfcl_single_turn import KNOWN, is_single_turn, plain_single_turn, read_single_turn
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
@@ -24,7 +26,7 @@ from benchmark.core.formats.interface import (
     require_object,
     settle_document,
 )
-from benchmark.core.formats.native_remainder import complete, keep, unknown
+from benchmark.core.formats.native_remainder import compare, complete, keep, native, note, unknown
 from benchmark.core.formats.python_calls import names_of, numbered, read_calls, write_calls
 
 _MAX_TURNS = 64
@@ -34,14 +36,19 @@ class BfclFormat(Format):
     name = "bfcl"
     #: The fields that the document has; the others are kept as they are.
     known: ClassVar[frozenset[str]] = frozenset(("id", "question", "ground_truth", "tools"))
+    reads_single_turn: ClassVar[bool] = True
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Format``."""
         require_object(record)
+        if self.reads_single_turn and is_single_turn(record):
+            return [self._read_single_turn(record)]
         question = record.get("question")
         if type(question) is not list or "involved_classes" not in record:
             refuse_other_format(record, self.name)
             message = "A task of BFCL has a question (a list of turns) and involved_classes."
+            if is_single_turn(record):
+                message += " Choose the format bfcl for single-turn tasks."
             raise SchemaProblem([Problem("/question", message)])
         problems, warnings = Problems(), list[Problem]()
         refuse_own_field(record, problems)
@@ -58,6 +65,18 @@ class BfclFormat(Format):
         settle_document(dialogue, record)
         return [dialogue]
 
+    def _read_single_turn(self, record: dict[str, Any]) -> ReadDialogue:
+        problems = Problems()
+        refuse_own_field(record, problems)
+        dialogue = read_single_turn(record, problems, [])
+        problems.raise_if_any()
+        document = dialogue.document
+        document["extra"] = {key: record[key] for key in record.keys() - KNOWN if key != CANARY}
+        raw = {key: record[key] for key in record.keys() & KNOWN}
+        note(document, format=self.name, single_turn=True, **compare(raw, plain_single_turn(dialogue)))
+        settle_document(dialogue, record)
+        return dialogue
+
     def _document(
         self, record: dict[str, Any], messages: list[str], calls: list[list[dict[str, Any]]]
     ) -> dict[str, Any]:
@@ -70,13 +89,20 @@ class BfclFormat(Format):
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A record of this format has one dialogue of one language."""
         item = only_one(items, self.name)
-        record = self._plain(item)
+        single_turn = self._is_single_turn(item.document)
+        record = plain_single_turn(item) if single_turn else self._plain(item)
         complete(record, item.document, self.name)
-        for key, empty in (("initial_config", {}), ("involved_classes", [])):
+        for key, empty in (("initial_config", {}), ("involved_classes", [])) if not single_turn else ():
             record.setdefault(key, empty)
         if canary is not None:
             record[CANARY] = canary
         return record
+
+    def _is_single_turn(self, document: dict[str, Any]) -> bool:
+        """Return whether a document is of a single-turn task, and an edit added no other task."""
+        notes = native(document)
+        named = notes.get("format") == self.name and notes.get("single_turn") is True
+        return self.reads_single_turn and named and len(document["tasks"]) == 1
 
     def _plain(self, item: ReadDialogue) -> dict[str, Any]:
         return _fields(item)
@@ -96,6 +122,7 @@ class BfclSingleFormat(BfclFormat):
     name = "bfcl_single"
     kinds = frozenset({"single_task"})
     known = BfclFormat.known | {"initial_config"}
+    reads_single_turn = False
 
     def _document(
         self, record: dict[str, Any], messages: list[str], calls: list[list[dict[str, Any]]]

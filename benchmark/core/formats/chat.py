@@ -5,13 +5,16 @@ formats share one meaning of tasks, calls, results and answers, and everything t
 does not reproduce of a record is kept with the document, under ``source``, and restored while the place is unchanged.
 """
 
+import contextlib
+import json
 from abc import abstractmethod
-from collections import deque
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash, value_hash
+from annotator.core.schema.exact_json import loads
 from benchmark.core.formats.format_guess import refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
@@ -20,6 +23,7 @@ from benchmark.core.formats.interface import (
     ReadDialogue,
     check_id,
     describe,
+    from_json_text,
     only_one,
     read_json_text,
     refuse_own_field,
@@ -39,43 +43,48 @@ class Chat:
     """One dialogue as messages of the OpenAI chat API. Its methods append messages.
 
     ``places``: the pointer of each message into the record. Calls without an id get the id that a writer would give
-    them; a result without an id belongs to the first call that has none yet.
+    them; a result without an id belongs to the first call that has none yet. ``beside``: fields of the record without
+    the chat that was in them. ``shape``: how the record spells the chat, for ``from_chat``. Both are kept with the
+    document.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     tools: list[Any] = field(default_factory=list)
+    beside: dict[str, Any] = field(default_factory=dict)
+    shape: dict[str, Any] = field(default_factory=dict)
     _tasks: int = 0
     _calls: int = 0
-    _waiting: deque[str] = field(default_factory=deque)
+    _waiting: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
-    def add(self, role: str, text: str | None, place: str, **more: Any) -> None:
-        """Append a message of the user, the system or the assistant. ``more``: further fields of the message."""
+    def add(self, role: str, text: Any, place: str, **more: Any) -> None:
+        """Append a message of the user, the system or the assistant. ``text``: text, null, or parts with a type.
+        ``more``: further fields of the message.
+        """
         if role == "user":
             self._tasks += 1
             self._calls = 0
             self._waiting.clear()
         self._append({"role": role, "content": text, **more}, place)
 
-    def add_calls(
-        self, calls: Sequence[tuple[str | None, Any, Any]], text: str | None, place: str, **more: Any
-    ) -> None:
+    def add_calls(self, calls: Sequence[tuple[Any, Any, Any]], text: Any, place: str, **more: Any) -> None:
         """Append one message of the assistant with calls: the id (or None), the name and the arguments of each."""
         written = []
         for call_id, name, arguments in calls:
             if call_id is None:
                 call_id = f"call_t{self._tasks}_s{self._calls}"
             self._calls += 1
-            self._waiting.append(call_id)
+            if type(call_id) is str:
+                self._waiting[call_id] = None
             written.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
         self._append({"role": "assistant", "content": text, "tool_calls": written, **more}, place)
 
-    def add_result(self, text: str, place: str, call_id: Any = None, **more: Any) -> None:
-        """Append the result of a call."""
+    def add_result(self, text: Any, place: str, call_id: Any = None, **more: Any) -> None:
+        """Append the result of a call. ``text``: as for ``add``."""
         if call_id is None:
-            call_id = self._waiting.popleft() if self._waiting else None
-        elif call_id in self._waiting:
-            self._waiting.remove(call_id)
+            call_id = self._waiting.popitem(last=False)[0] if self._waiting else None
+        elif type(call_id) is str:
+            self._waiting.pop(call_id, None)
         self._append({"role": "tool", "tool_call_id": call_id, "content": text, **more}, place)
 
     def _append(self, message: dict[str, Any], place: str) -> None:
@@ -87,29 +96,30 @@ class ChatFormat(Format):
     """Reads and writes one spelling of chats. ``known``: the fields of a record that ``to_chat`` reads."""
 
     known: ClassVar[frozenset[str]]
-    #: The field that a record must have, and what it is, for a sentence.
-    needs: ClassVar[tuple[str, str]]
+    #: The fields of which a record must have one, and what they are, for a sentence.
+    needs: ClassVar[tuple[tuple[str, ...], str]]
 
     @abstractmethod
     def to_chat(self, record: dict[str, Any], problems: Problems, warnings: list[Problem]) -> Chat:
         """Return the messages and tools of a record; their places point into the record."""
 
     @abstractmethod
-    def from_chat(self, chat: dict[str, Any]) -> dict[str, Any]:
+    def from_chat(self, chat: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
         """Return a record of this format for a record of the OpenAI chat API (``id``, ``messages``, ``tools``).
 
         Every message has a ``role`` and a ``content``: text, null, or parts with a ``type``. ``tool_calls``, if any,
-        have an ``id`` and a ``function`` with ``name`` and ``arguments``, all of them text; ``tool_call_id`` and
-        ``refusal`` are text. Other fields may be anything.
+        are a list of calls with an ``id`` and a ``function`` with ``name`` and ``arguments``, all of them text;
+        ``tool_call_id`` and ``refusal`` are text. Other fields may be anything, and so may ``shape``, which is empty
+        for a record of another format.
         """
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Format``."""
         require_object(record)
-        name, what = self.needs
-        if name not in record:
+        names, what = self.needs
+        if not record.keys() & set(names):
             refuse_other_format(record, self.name)
-            raise SchemaProblem([Problem(f"/{name}", f"The record has no {name} ({what}).")])
+            raise SchemaProblem([Problem(f"/{names[0]}", f"The record has no {' or '.join(names)} ({what}).")])
         problems, warnings = Problems(), list[Problem]()
         refuse_own_field(record, problems)
         if record.get("id") is not None:
@@ -119,32 +129,41 @@ class ChatFormat(Format):
             external_id = f"{self.name}-{content_hash(raw)[:16]}"
         chat = self.to_chat(record, problems, warnings)
         problems.raise_if_any()
-        beside = {key: record[key] for key in record.keys() - self.known - {*_FIELDS, CANARY}}
-        as_read = {"id": external_id, "messages": chat.messages, "tools": chat.tools}
+        beside = {key: record[key] for key in record.keys() - self.known - {*_FIELDS, CANARY}} | chat.beside
+        as_read = beside | {"id": external_id, "messages": chat.messages, "tools": chat.tools}
         try:
-            (dialogue,) = _OPENAI.read(beside | as_read)
+            dialogue = _OPENAI.read_messages(as_read, chat.messages, Problems())
         except SchemaProblem as problem:
             raise SchemaProblem([_placed(one, chat) for one in problem.problems]) from None
         dialogue.warnings = warnings + [_placed(one, chat) for one in dialogue.warnings]
-        known = {key: value for key, value in record.items() if key not in beside and key != CANARY}
-        residue = compare(known, self.from_chat(_as_chat(as_read)))
-        if residue:
-            note(dialogue.document, source={"format": self.name, **residue})
+        own = {key: value for key, value in record.items() if key in self.known | chat.beside.keys() | {*_FIELDS}}
+        plain = self.from_chat(_as_chat(as_read), chat.shape)
+        residue = compare(own, plain)
+        if residue or chat.shape:
+            shape = {"shape": chat.shape} if chat.shape else {}
+            note(dialogue.document, source={"format": self.name, **shape, **residue, "plain": _fingerprint(plain)})
             settle_document(dialogue, record)
         return [dialogue]
 
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A record of these formats has one dialogue of one language."""
         item = only_one(items, self.name)
-        record = self.from_chat(_as_chat(_OPENAI.write([item], full=full)))
+        source = self._source(item.document)
+        # The messages of the record's own format are as it had them.
+        chat = _as_chat(_OPENAI.write([item], full=source is None))
+        record = self.from_chat(chat, _shape(source))
+        if source is not None:
+            _restore(record, source, with_id=full)
         for key, value in unknown(item.document).items():
             record.setdefault(key, value)
-        source = native(item.document).get("source")
-        if isinstance(source, dict) and source.get("format") == self.name:
-            restore(record, {"kept": source.get("kept")} if full else source)
         if canary is not None:
             record[CANARY] = canary
         return record
+
+    def _source(self, document: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what is kept of the record that a document comes from; None if it was of another format."""
+        source = native(document).get("source")
+        return source if isinstance(source, dict) and source.get("format") == self.name else None
 
     def problems(self, items: Sequence[ReadDialogue]) -> list[Problem]:
         """See ``interface.Format``."""
@@ -153,16 +172,49 @@ class ChatFormat(Format):
     def forget_outdated(self, document: dict[str, Any]) -> None:
         """Remove the originals, kept with a document, of fields that are written differently after an edit."""
         source = native(document)["source"]
-        kept = source.get("kept")
-        if isinstance(kept, dict):
-            item = ReadDialogue("", document.get("language") or "", "", document, [])
-            plain = self.from_chat(_as_chat(_OPENAI.write([item])))
-            source["kept"] = {
+        item = ReadDialogue("", document.get("language") or "", "", document, [])
+        changed = True
+        # Edited content that the format cannot represent is not as it was in the record.
+        with contextlib.suppress(ValueError):
+            plain = self.from_chat(_as_chat(_OPENAI.write([item])), _shape(source))
+            changed = source.get("plain") != _fingerprint(plain)
+        if changed:
+            for name in ("kept", "absent"):
+                entries = source.get(name)
+                source[name] = {key: entries[key] for key in _APART & entries.keys()} if type(entries) is dict else {}
+
+
+#: The fields that do not depend on what is said.
+_APART = frozenset(("id", "tools"))
+
+
+def _fingerprint(plain: dict[str, Any]) -> str:
+    """Return the hash of everything that an edit of a document can change in its record."""
+    return value_hash({key: value for key, value in plain.items() if key not in _APART})
+
+
+def _restore(record: dict[str, Any], source: dict[str, Any], *, with_id: bool) -> None:
+    """Restore what was kept of a record. ``with_id``: leave an id in it that it did not have.
+
+    A text may be in one field of the original and in another one of the plain form, so either all of the fields that
+    depend on what is said are restored, or none of them.
+    """
+    unchanged = source.get("plain") == _fingerprint(record)
+    residue = {}
+    for name in ("kept", "absent"):
+        entries = source.get(name)
+        if type(entries) is dict:
+            residue[name] = {
                 key: entry
-                for key, entry in kept.items()
-                if key in ("id", "tools")
-                or (isinstance(entry, list) and key in plain and value_hash(plain[key]) == entry[-1])
+                for key, entry in entries.items()
+                if (unchanged or key in _APART) and not (with_id and name == "absent" and key == "id")
             }
+    restore(record, residue)
+
+
+def _shape(source: dict[str, Any] | None) -> dict[str, Any]:
+    shape = source.get("shape") if source is not None else None
+    return shape if type(shape) is dict else {}
 
 
 def listed(record: dict[str, Any], name: str, what: str, problems: Problems) -> list[Any]:
@@ -174,6 +226,48 @@ def listed(record: dict[str, Any], name: str, what: str, problems: Problems) -> 
         return value
     problems.add(f"/{name}", f"The field {name} must be {what}, not {describe(value)}.")
     return []
+
+
+def read_tools(
+    record: dict[str, Any],
+    as_function: Callable[[dict[str, Any]], dict[str, Any]],
+    problems: Problems,
+    warnings: list[Problem],
+) -> list[Any]:
+    """Return the tools of a record as ``as_function`` converts each of them. Leaves out those without a name."""
+    tools = from_json_text(record, "tools", problems)
+    if tools is None:
+        return []
+    if type(tools) is not list or not all(type(tool) is dict for tool in tools):
+        problems.add("/tools", "The tools must be a list of functions.")
+        return []
+    out = []
+    for n, tool in enumerate(map(as_function, tools)):
+        if function_of(tool).get("name") is None:
+            warnings.append(Problem(f"/tools/{n}", "The tool has no name, so it is not shown. It is kept."))
+        else:
+            out.append(tool)
+    return out
+
+
+def function_of(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return the function of a tool, whether or not it is wrapped as the OpenAI chat API expects it."""
+    function = tool.get("function")
+    return function if type(function) is dict else tool
+
+
+def arguments_of(function: dict[str, Any]) -> Any:
+    """Return the arguments of a call as JSON, or their text if they are no JSON."""
+    arguments = function["arguments"]
+    # A call that cannot be run is written as it was made.
+    with contextlib.suppress(ValueError):
+        arguments = loads(arguments)
+    return arguments
+
+
+def spaced(value: Any) -> str:
+    """Return JSON as Python writes it, the way most of these files are written."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def said_in(message: dict[str, Any]) -> str:
@@ -197,8 +291,8 @@ def _checked(message: dict[str, Any]) -> dict[str, Any]:
     for name in ("refusal", "tool_call_id"):
         if type(out.get(name)) is not str:
             out.pop(name, None)
-    calls = message.get("tool_calls")
-    if calls is not None:
+    calls = out.pop("tool_calls", None)
+    if type(calls) is list and all(type(one) is dict and type(one.get("function")) is dict for one in calls) and calls:
         out["tool_calls"] = [_checked_call(call, n) for n, call in enumerate(calls)]
     return out
 

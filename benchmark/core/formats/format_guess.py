@@ -19,7 +19,7 @@ def refuse_other_format(record: dict[str, Any], chosen: str) -> None:
     guess, why = _guess(record)
     other = _unread(record) if guess is None else ""
     if other:
-        raise SchemaProblem([Problem("", f"{other}, which Assay can’t read. {_INSTEAD}")])
+        raise SchemaProblem([Problem("", f"{other}, which Assay can’t read alone. {_INSTEAD}")])
     if guess is not None and guess != chosen and {guess, chosen} not in _ALIKE:
         message = f"The record looks like {guess}, not {chosen}: {why}. Choose the format {guess}."
         raise SchemaProblem([Problem("", message)])
@@ -27,15 +27,13 @@ def refuse_other_format(record: dict[str, Any], chosen: str) -> None:
 
 #: Formats whose records look alike.
 _ALIKE = ({"c3", "mmtb"}, {"bfcl", "bfcl_single"})
-_INSTEAD = "Write each task as a record of async, with its question, initial_config and ground_truth."
+_INSTEAD = "Put it into one .zip with the file of tasks, and import that as bfcl."
 
 
 def _unread(record: dict[str, Any]) -> str:
-    """Return what a record of an unsupported benchmark looks like, as the beginning of a sentence."""
+    """Return what a record that is only a part of a task looks like, as the beginning of a sentence."""
     if "ground_truth" in record:
         return "The record looks like a possible answer of BFCL (it has ground_truth)"
-    if "question" in record and "function" in record:
-        return "The record looks like a task of BFCL (it has question and function)"
     if {"name", "description", "parameters"} <= record.keys():
         return "The record looks like the description of a function, not a dialogue (it has name and parameters)"
     return ""
@@ -61,6 +59,8 @@ def _guess(record: Any) -> tuple[str | None, str]:
         return "async", "it is a composite of single tasks"
     if type(record.get("question")) is list and "involved_classes" in record:
         return "bfcl", "it has involved_classes"
+    if "question" in record and "function" in record:
+        return "bfcl", "it has question and function"
     if record.get("object") == "response" or any(_types(record.get(name)) & _ITEMS for name in ("output", "input")):
         return "responses", "it has items of the Responses API"
     if isinstance(record.get("input"), str) and type(record.get("output")) is list:
@@ -85,13 +85,12 @@ def _guess_chat(record: dict[str, Any]) -> tuple[str | None, str]:
         return "argilla", "it has fields, and responses or suggestions"
     if type(record.get("data")) is dict and record.keys() & {"annotations", "predictions", "completed_by"}:
         return "labelstudio", "it has data, and annotations or predictions"
-    guess = guess_messages(record.get("messages"))
-    if guess == "anthropic":
-        return guess, "its messages have blocks such as tool_use"
-    if guess == "openai":
-        if any("input_schema" in tool for tool in _read_list(record.get("tools"))):
-            return "anthropic", "its tools have input_schema"
-        if "system" in record and not any(one.get("role") == "system" for one in _read_list(record["messages"])):
+    messages = _read_list(record.get("messages"))
+    if any("role" in message for message in messages):
+        why = blocks_in(messages, record.get("tools"))
+        if why:
+            return "anthropic", why
+        if "system" in record and not any(message.get("role") == "system" for message in messages):
             return "anthropic", "it has messages, and its system prompt apart from them"
         return "openai", "it has messages with roles"
     return None, ""
@@ -104,8 +103,20 @@ def guess_messages(value: Any) -> str | None:
         return "sharegpt"
     if not any("role" in message for message in messages):
         return None
-    parts = {kind for message in messages for kind in _types(message.get("content"))}
-    return "anthropic" if parts & {"tool_use", "tool_result", "thinking"} else "openai"
+    return "anthropic" if blocks_in(messages, None) else "openai"
+
+
+def blocks_in(messages: list[Any], tools: Any) -> str:
+    """Return what shows that messages are of the Anthropic API; empty if nothing does."""
+    said = [message for message in messages[:_FIRST] if type(message) is dict]
+    if any("tool_calls" in message or message.get("role") == "tool" for message in said):
+        return ""
+    contents = (message.get("content") for message in said)
+    if any(_types(content) & {"tool_use", "tool_result"} for content in contents if type(content) is list):
+        return "its messages have blocks such as tool_use"
+    if type(tools) is list and any("input_schema" in tool for tool in _read_list(tools)):
+        return "its tools have input_schema"
+    return ""
 
 
 #: Types of items of the Responses API.

@@ -12,7 +12,7 @@ from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash
 from annotator.core.schema.exact_json import same
-from benchmark.core.formats.format_guess import refuse_other_format
+from benchmark.core.formats.format_guess import blocks_in, refuse_other_format
 from benchmark.core.formats.interface import (
     CANARY,
     Format,
@@ -43,14 +43,18 @@ class OpenAIFormat(Format):
         """See ``interface.Format``."""
         require_object(record)
         problems = Problems()
-        warnings: list[Problem] = []
         messages = from_json_text(record, "messages", problems)
         if type(messages) is not list or any(type(message) is str for message in messages):
             refuse_other_format(record, self.name)
             message = f"The messages must be a list of messages with roles, not {describe(messages)}."
             raise SchemaProblem([Problem("/messages", message)])
-        if "constraints_list" in record:
+        if "constraints_list" in record or blocks_in(messages, record.get("tools")):
             refuse_other_format(record, self.name)
+        return [self.read_messages(record, messages, problems)]
+
+    def read_messages(self, record: dict[str, Any], messages: list[Any], problems: Problems) -> ReadDialogue:
+        """Return the dialogue of a record. ``messages``: its messages, also if the record has them as JSON text."""
+        warnings: list[Problem] = []
         refuse_own_field(record, problems)
         if "id" in record:
             external_id = check_id(record["id"], problems)
@@ -68,7 +72,7 @@ class OpenAIFormat(Format):
         if not same(plain, raw_fields):
             note(document, format=self.name, **compare(raw_fields, plain))
         settle_document(dialogue, record)
-        return [dialogue]
+        return dialogue
 
     def _tools(
         self, record: dict[str, Any], document: dict[str, Any], problems: Problems, warnings: list[Problem]

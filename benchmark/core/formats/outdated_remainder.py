@@ -13,6 +13,7 @@ from typing import Any
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import dumps, loads, same, with_kept_decimals
 from benchmark.core.formats import FORMATS
+from benchmark.core.formats.bfcl_single_turn import still_acceptable
 from benchmark.core.formats.case_copies import forget_copies
 from benchmark.core.formats.cctu_reading import SYSTEM
 from benchmark.core.formats.cctu_writing import plain_fields as cctu_plain
@@ -58,6 +59,10 @@ def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[st
             for name in [name for name in part["extra"] if name != NATIVE and same(part["extra"][name], was.get(name))]:
                 if gone & set(_leaves(part["extra"][name])):
                     del part["extra"][name]
+            acceptable = native(part).get("acceptable")
+            if isinstance(acceptable, dict):
+                notes = {name: one for name, one in acceptable.items() if not gone & set(_leaves(one))}
+                native(part)["acceptable"] = notes
         beside = native(result).get("envelope")
         if isinstance(beside, dict) and beside == native(before).get("envelope"):
             native(result)["envelope"] = {k: value for k, value in beside.items() if not gone & set(_leaves(value))}
@@ -111,6 +116,9 @@ def _forget_at(part: dict[str, Any], old: dict[str, Any]) -> None:
         gone = set(_leaves(_own(old))) - set(_leaves(_own(part)))
         if _Speaking(gone)(notes["more"]):
             del notes["more"]
+    if isinstance(notes.get("acceptable"), dict) and edited & {"name", "arguments"}:
+        arguments = part.get("arguments")
+        notes["acceptable"] = still_acceptable(notes["acceptable"], arguments if isinstance(arguments, dict) else {})
     for name in ("arguments", "observation"):
         if name in notes and name in edited:
             laid = laid_out(dumps(part.get(name)).decode(), notes[name])

@@ -6,14 +6,12 @@ perhaps in ``<tool_response>`` tags. Nothing names the call of a result, so resu
 tools are a field (a list, or a JSON text), or in ``<tools>`` tags of the system prompt.
 """
 
-import contextlib
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from annotator.core.schema import Problem
 from annotator.core.schema.exact_json import loads, same
-from benchmark.core.formats.chat import Chat, ChatFormat, listed, said_in
+from benchmark.core.formats.chat import Chat, ChatFormat, arguments_of, listed, said_in, spaced
 from benchmark.core.formats.interface import Problems, describe, from_json_text, quote, read_json_text
 
 _ROLES = {
@@ -41,7 +39,7 @@ class ShareGptFormat(ChatFormat):
     name = "sharegpt"
     roles = {"id": "id", "messages": "conversations", "tools": "tools", "system": "system"}
     known = frozenset(("id", "conversations", "system", "tools"))
-    needs = ("conversations", "a list of messages with from and value")
+    needs = (("conversations",), "a list of messages with from and value")
 
     def to_chat(self, record: dict[str, Any], problems: Problems, warnings: list[Problem]) -> Chat:
         """See ``chat.ChatFormat``."""
@@ -67,7 +65,7 @@ class ShareGptFormat(ChatFormat):
         chat.tools = _functions(record, chat, problems)
         return chat
 
-    def from_chat(self, chat: dict[str, Any]) -> dict[str, Any]:
+    def from_chat(self, chat: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
         """See ``chat.ChatFormat``."""
         out: list[dict[str, str]] = []
         for message in chat["messages"]:
@@ -88,7 +86,7 @@ class ShareGptFormat(ChatFormat):
         record: dict[str, Any] = {"id": chat["id"], "conversations": out}
         tools = chat["tools"]
         if tools and not (out and out[0]["from"] == "system" and same(_tools_in(out[0]["value"]), tools)):
-            record["tools"] = _spaced(tools)
+            record["tools"] = spaced(tools)
         return record
 
 
@@ -108,20 +106,20 @@ def _add_calls(chat: Chat, value: str, here: str, problems: Problems, *, bare: b
                 )
                 return
             arguments = call.get("arguments", call.get("parameters"))
-            calls.append((None, call["name"], _spaced(arguments) if type(arguments) is dict else arguments))
+            calls.append((None, call["name"], spaced(arguments) if type(arguments) is dict else arguments))
     chat.add_calls(calls, text or None, here)
 
 
 def _tagged(value: str, begin: str, end: str) -> tuple[str, list[str]]:
     """Return the text outside the tags, and what is in each of them. A tag may be open at the end."""
-    outside, _, rest = value.partition(begin)
-    inside = []
-    while rest:
-        block, _, after = rest.partition(end)
-        inside.append(block)
-        between, _, rest = after.partition(begin)
-        outside += between
-    return outside.strip(), inside
+    outside, inside, at = [], [], 0
+    while (start := value.find(begin, at)) >= 0:
+        outside.append(value[at:start])
+        stop = value.find(end, start + len(begin))
+        at = len(value) if stop < 0 else stop + len(end)
+        inside.append(value[start + len(begin) : len(value) if stop < 0 else stop])
+    outside.append(value[at:])
+    return "".join(outside).strip(), inside
 
 
 def _in_tags(tags: tuple[str, str], text: str) -> str:
@@ -129,11 +127,7 @@ def _in_tags(tags: tuple[str, str], text: str) -> str:
 
 
 def _call_text(function: dict[str, Any]) -> str:
-    arguments = function["arguments"]
-    # A call that cannot be run is written as it was made.
-    with contextlib.suppress(ValueError):
-        arguments = loads(arguments) if type(arguments) is str else arguments
-    return _spaced({"name": function["name"], "arguments": arguments})
+    return spaced({"name": function["name"], "arguments": arguments_of(function)})
 
 
 def _result(content: str) -> str:
@@ -145,7 +139,7 @@ def _result(content: str) -> str:
         return content
     if type(read) is dict and read.keys() in ({"name", "content"}, {"name", "content", "tool_call_id"}):
         inner = read["content"]
-        return inner if type(inner) is str else _spaced(inner)
+        return inner if type(inner) is str else spaced(inner)
     return content
 
 
@@ -178,8 +172,3 @@ def _lines(block: str) -> Iterator[Any]:
             yield loads(line)
         except ValueError:
             continue
-
-
-def _spaced(value: Any) -> str:
-    """Return JSON as Python writes it, the way most of these files are written."""
-    return json.dumps(value, ensure_ascii=False)

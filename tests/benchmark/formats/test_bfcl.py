@@ -1,5 +1,6 @@
-"""BFCL's multi-turn tasks: with their possible answers and functions from an archive, as tasks or joined into one."""
+"""BFCL's tasks: with their possible answers and functions from an archive, as tasks or joined into one."""
 
+import copy
 import json
 from io import BytesIO
 from pathlib import Path
@@ -11,8 +12,9 @@ from annotator.core.schema import SchemaProblem, read_document
 from annotator.core.schema.exact_json import same
 from benchmark.core.files.reading import RawLine, RecordError, parse_line, read_lines
 from benchmark.core.formats import FORMATS
+from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.benchmark.conftest import as_zip
-from tests.benchmark.formats.format_records import bfcl_record
+from tests.benchmark.formats.format_records import bfcl_record, problems_of
 
 BESIDE = ("ground_truth", "tools")
 
@@ -116,3 +118,116 @@ def test_all_published_tasks_are_read_and_come_back_as_they_were(name: str, shar
         assert same(FORMATS[name].write([dialogue]), item.data), item.data["id"]
         calls += sum(len(task["steps"]) for task in dialogue.document["tasks"])
     assert (len(found), calls) == (200, 1142)
+
+
+def single_turn(**changes: Any) -> dict[str, Any]:
+    """A single-turn task with two calls at once."""
+    schema = {"type": "dict", "required": ["walk"], "properties": {"walk": {"type": "string"}, "km": {"type": "float"}}}
+    record = {
+        "id": "parallel_7",
+        "question": [[{"role": "system", "content": "You plan walks."}, {"role": "user", "content": "Two walks."}]],
+        "function": [{"name": "plan.walk", "description": "Plan a walk.", "parameters": schema}],
+        "ground_truth": [
+            {
+                "plan.walk": {
+                    "walk": ["Lake", "the lake"],
+                    "km": ["", 5.0],
+                    "days": [""],
+                    "party": [{"a": [2], "b": [""]}],
+                }
+            },
+            {"plan.walk": {"walk": ["Mill"], "km": [4.0, ""], "stops": [[{"at": ["hut", "inn"]}], []], "x": []}},
+        ],
+    }
+    return record | changes
+
+
+def test_the_first_acceptable_value_is_the_argument_of_a_single_turn_task() -> None:
+    (dialogue,) = FORMATS["bfcl"].read(single_turn())
+    assert read_document(dialogue.document) == dialogue.document
+    (task,) = dialogue.document["tasks"]
+    assert (dialogue.document["env_info"], task["user_message"]) == ("You plan walks.", "Two walks.")
+    assert [(step["id"], step["name"], step["arguments"], step["depends_on"]) for step in task["steps"]] == [
+        ("s1", "plan.walk", {"walk": "Lake", "party": {"a": 2}}, []),
+        ("s2", "plan.walk", {"walk": "Mill", "km": 4.0, "stops": [{"at": "hut"}]}, []),
+    ]
+    assert dialogue.tools == single_turn()["function"]
+    (call,) = (one for one in FORMATS["openai"].write([dialogue])["messages"] if "tool_calls" in one)
+    assert len(call["tool_calls"]) == 2
+
+
+def test_an_edited_argument_leaves_the_acceptable_values_of_the_others() -> None:
+    (dialogue,) = FORMATS["bfcl"].read(single_turn())
+    document = copy.deepcopy(dialogue.document)
+    document["tasks"][0]["steps"][0]["arguments"] = {"walk": "River", "party": {"a": 2}, "km": 5.0}
+    document["env_info"] = None
+    dialogue.document = forget_outdated(document, dialogue.document)
+    expected = single_turn(question=[[{"role": "user", "content": "Two walks."}]])
+    first = {"walk": ["River"], "km": [5.0], "days": [""], "party": [{"a": [2], "b": [""]}]}
+    expected["ground_truth"][0]["plan.walk"] = first
+    assert same(FORMATS["bfcl"].write([dialogue]), expected)
+    assert "the lake" not in json.dumps(FORMATS["neutral"].write([dialogue]))
+
+
+def test_a_single_turn_task_with_a_second_task_is_written_as_turns() -> None:
+    # The calls of turns are Python text, in which names have no dots.
+    (dialogue,) = FORMATS["bfcl"].read(json.loads(json.dumps(single_turn()).replace("plan.walk", "walk")))
+    document = copy.deepcopy(dialogue.document)
+    document["tasks"].append(document["tasks"][0] | {"id": "t2", "user_message": "Another.", "steps": []})
+    dialogue.document = forget_outdated(document, dialogue.document)
+    written = FORMATS["bfcl"].write([dialogue])
+    assert [turn[0]["content"] for turn in written["question"]] == ["Two walks.", "Another."]
+    FORMATS["bfcl"].read(written)
+
+
+def test_messages_before_the_last_are_the_dialogue_so_far() -> None:
+    said = [{"role": role, "content": role[0]} for role in ("user", "assistant", "user")]
+    (dialogue,) = FORMATS["bfcl"].read(single_turn(question=[said]))
+    assert dialogue.document["context"] == said[:2]
+    assert same(FORMATS["bfcl"].write([dialogue]), single_turn(question=[said]))
+    (dialogue,) = FORMATS["bfcl"].read(single_turn(question="How far?"))
+    assert dialogue.document["tasks"][0]["user_message"] == "How far?"
+    assert same(FORMATS["bfcl"].write([dialogue]), single_turn(question="How far?"))
+
+
+@pytest.mark.parametrize(("name", "warned"), [("live_irrelevance_1-0-0", []), ("live_relevance_1", ["/ground_truth"])])
+def test_only_an_irrelevant_task_needs_no_answer(name: str, warned: list[str]) -> None:
+    record = {key: value for key, value in single_turn(id=name).items() if key != "ground_truth"}
+    (dialogue,) = FORMATS["bfcl"].read(record)
+    assert dialogue.document["tasks"][0]["steps"] == []
+    assert [warning.pointer for warning in dialogue.warnings] == warned
+    assert same(FORMATS["bfcl"].write([dialogue]), record)
+
+
+def test_an_archive_puts_answers_into_single_turn_tasks() -> None:
+    record = single_turn()
+    task = {key: value for key, value in record.items() if key != "ground_truth"}
+    answer = {"id": record["id"], "ground_truth": record["ground_truth"]}
+    files = {
+        "data/BFCL_v4_parallel.json": task, "data/possible_answer/BFCL_v4_parallel.json": answer,
+        "data/BFCL_v4_irrelevance.json": task | {"id": "irrelevance_0"},
+    }  # fmt: skip
+    found = records(as_zip({name: json.dumps(one).encode() for name, one in files.items()}), "bfcl")
+    assert [item.data for item in found] == [record, task | {"id": "irrelevance_0"}]
+
+
+BAD_SINGLE_TURN = {
+    "two turns": ({"question": [[], []]}, "/question", "one list of messages"),
+    "the assistant last": (
+        {"question": [[{"role": "assistant", "content": ""}]]}, "/question/0", "last message must be the user’s",
+    ),
+    "another role": ({"question": [[{"role": "tool", "content": "x"}]]}, "/question/0/0", "one of: system"),
+    "no functions": ({"function": {}}, "/function", "must be a list of functions"),
+    "text as a call": ({"ground_truth": ["go(1)"]}, "/ground_truth/0", "must be an object such as"),
+    "values that are no list": ({"ground_truth": [{"go": {"a": 1}}]}, "/ground_truth/0", "must be an object such as"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "pointer", "words"), BAD_SINGLE_TURN.values(), ids=BAD_SINGLE_TURN)
+def test_what_cannot_be_read_of_a_single_turn_task_is_told(changes: dict[str, Any], pointer: str, words: str) -> None:
+    problems = problems_of("bfcl", single_turn(**changes))
+    assert words in problems[pointer]
+
+
+def test_a_single_task_is_not_made_of_a_single_turn_task() -> None:
+    assert "Choose the format bfcl" in problems_of("bfcl_single", single_turn())["/question"]

@@ -37,6 +37,7 @@ RECORDS = {
         *[(record, name) for name, record in RECORDS.items()],
         (ONLY_CHINESE_C3, "c3"),
         (CCTU, "cctu"),
+        ({"id": "1", "question": [[]], "function": []}, "bfcl"),
         ({"id": "1"}, None),
         ({}, None),
         ([], None),
@@ -66,7 +67,6 @@ def test_the_probable_format_is_named(chosen: str, true: str) -> None:
     ("record", "words"),
     [
         ({"id": "1", "ground_truth": [["f()"]]}, "a possible answer of BFCL (it has ground_truth)"),
-        ({"id": "1", "question": [[]], "function": []}, "a task of BFCL"),
         ({"name": "sum", "description": "Adds.", "parameters": {"type": "dict"}}, "the description of a function"),
     ],
 )
