@@ -34,6 +34,7 @@ Block = dict[str, Any]
 
 class AnthropicFormat(ChatFormat):
     name = "anthropic"
+    roles = {"id": "id", "messages": "messages", "tools": "tools", "system": "system"}
     known = frozenset(("id", "system", "messages", "tools"))
     needs = (("messages",), "a list of messages with role and content")
     #: A call whose arguments are no object cannot be written.

@@ -23,6 +23,7 @@ Item = dict[str, Any]
 
 class ResponsesFormat(ChatFormat):
     name = "responses"
+    roles = {"id": "id", "tools": "tools"}
     known = frozenset(("id", "instructions", "input", "output", "tools"))
     needs = (("input", "output"), "what the user says, and the items of the response")
 
