@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.composing.drawing import SIZES, Kind
-from benchmark.core.formats import FORMATS
+from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.views.mode_forms import ModeForm
 
 FORMAT_TITLES = {
@@ -18,6 +18,8 @@ FORMAT_TITLES = {
     "nestful": _("nestful: NESTFUL’s nested calls"),
     "neutral": _("neutral: Assay’s own documents"),
     "openai": _("openai: messages with tool calls"),
+    "otlp": _("otlp: traces of OpenTelemetry, with the conventions for generative AI"),
+    "inspect": _("inspect: logs of Inspect AI"),
 }
 
 
@@ -85,7 +87,7 @@ class ReleaseForm(forms.Form):
     )
     native_format = forms.ChoiceField(
         label=_("Native format"),
-        choices=[(name, FORMAT_TITLES.get(name, name)) for name in FORMATS],
+        choices=[(name, FORMAT_TITLES.get(name, name)) for name in WRITTEN],
         help_text=_("Every release also contains the neutral documents."),
     )
     require_all = forms.BooleanField(

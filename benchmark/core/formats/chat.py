@@ -38,13 +38,15 @@ _FIELDS = ("id", "messages", "tools")
 class Chat:
     """One dialogue as messages of the OpenAI chat API. Its methods append messages.
 
-    ``places``: the pointer of each message into the record. Calls without an id get the id that a writer would give
-    them; a result without an id belongs to the first call that has none yet.
+    ``places``: the pointer of each message into the record. ``beside``: fields that are kept with the document, next
+    to those of the record that are not read. Calls without an id get the id that a writer would give them; a result
+    without an id belongs to the first call that has none yet.
     """
 
     messages: list[dict[str, Any]] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     tools: list[Any] = field(default_factory=list)
+    beside: dict[str, Any] = field(default_factory=dict)
     _tasks: int = 0
     _calls: int = 0
     _waiting: deque[str] = field(default_factory=deque)
@@ -55,7 +57,7 @@ class Chat:
             self._tasks += 1
             self._calls = 0
             self._waiting.clear()
-        self._append({"role": role, "content": text, **more}, place)
+        self.add_message({"role": role, "content": text, **more}, place)
 
     def add_calls(
         self, calls: Sequence[tuple[str | None, Any, Any]], text: str | None, place: str, **more: Any
@@ -68,7 +70,7 @@ class Chat:
             self._calls += 1
             self._waiting.append(call_id)
             written.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
-        self._append({"role": "assistant", "content": text, "tool_calls": written, **more}, place)
+        self.add_message({"role": "assistant", "content": text, "tool_calls": written, **more}, place)
 
     def add_result(self, text: str, place: str, call_id: Any = None, **more: Any) -> None:
         """Append the result of a call."""
@@ -76,9 +78,10 @@ class Chat:
             call_id = self._waiting.popleft() if self._waiting else None
         elif call_id in self._waiting:
             self._waiting.remove(call_id)
-        self._append({"role": "tool", "tool_call_id": call_id, "content": text, **more}, place)
+        self.add_message({"role": "tool", "tool_call_id": call_id, "content": text, **more}, place)
 
-    def _append(self, message: dict[str, Any], place: str) -> None:
+    def add_message(self, message: dict[str, Any], place: str) -> None:
+        """Append any message."""
         self.messages.append(message)
         self.places.append(place)
 
@@ -112,26 +115,31 @@ class ChatFormat(Format):
             raise SchemaProblem([Problem(f"/{name}", f"The record has no {name} ({what}).")])
         problems, warnings = Problems(), list[Problem]()
         refuse_own_field(record, problems)
-        if record.get("id") is not None:
-            external_id = check_id(record["id"], problems)
-        else:
-            raw = canonical({key: value for key, value in record.items() if key != CANARY})
-            external_id = f"{self.name}-{content_hash(raw)[:16]}"
+        external_id = self.id_of(record, problems)
         chat = self.to_chat(record, problems, warnings)
         problems.raise_if_any()
         beside = {key: record[key] for key in record.keys() - self.known - {*_FIELDS, CANARY}}
         as_read = {"id": external_id, "messages": chat.messages, "tools": chat.tools}
         try:
-            (dialogue,) = _OPENAI.read(beside | as_read)
+            (dialogue,) = _OPENAI.read(beside | chat.beside | as_read)
         except SchemaProblem as problem:
             raise SchemaProblem([_placed(one, chat) for one in problem.problems]) from None
         dialogue.warnings = warnings + [_placed(one, chat) for one in dialogue.warnings]
+        if not self.writes:
+            return [dialogue]
         known = {key: value for key, value in record.items() if key not in beside and key != CANARY}
         residue = compare(known, self.from_chat(_as_chat(as_read)))
         if residue:
             note(dialogue.document, source={"format": self.name, **residue})
             settle_document(dialogue, record)
         return [dialogue]
+
+    def id_of(self, record: dict[str, Any], problems: Problems) -> str:
+        """Return the id of the record's dialogue; one from its content if it has none."""
+        if record.get("id") is not None:
+            return check_id(record["id"], problems)
+        raw = canonical({key: value for key, value in record.items() if key != CANARY})
+        return f"{self.name}-{content_hash(raw)[:16]}"
 
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A record of these formats has one dialogue of one language."""
@@ -163,6 +171,16 @@ class ChatFormat(Format):
                 if key in ("id", "tools")
                 or (isinstance(entry, list) and key in plain and value_hash(plain[key]) == entry[-1])
             }
+
+
+class LogFormat(ChatFormat):
+    """Reads the logs of programs as chats. They record what happened, so nothing else is written as one."""
+
+    writes = False
+
+    def from_chat(self, chat: dict[str, Any]) -> dict[str, Any]:
+        """See ``chat.ChatFormat``. Raises ValueError."""
+        raise ValueError(f"Assay reads {self.name}, but does not write it. Choose another format.")
 
 
 def listed(record: dict[str, Any], name: str, what: str, problems: Problems) -> list[Any]:

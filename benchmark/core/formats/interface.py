@@ -46,7 +46,8 @@ class Format(ABC):
 
     ``kinds``: the kinds of documents. ``holds_all``: whether each of these can be written; if not, ``write`` must be
     tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``: the name of the file
-    of records in a release; empty for the format's own name.
+    of records in a release; empty for the format's own name. ``writes``: whether there are records of other formats'
+    dialogues; ``write`` of a format that is only read raises ValueError.
     """
 
     name: ClassVar[str]
@@ -54,6 +55,7 @@ class Format(ABC):
     holds_all: ClassVar[bool] = True
     joins_languages: ClassVar[bool] = False
     file_name: ClassVar[str] = ""
+    writes: ClassVar[bool] = True
 
     @abstractmethod
     def read(self, record: Any) -> list[ReadDialogue]:
