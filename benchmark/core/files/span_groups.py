@@ -154,10 +154,7 @@ class _Groups:
             "WHERE trace = ? AND given = ? ORDER BY id",
             (trace, given),
         ).fetchall()
-        if given:
-            names = [(given, row[1]) for row in rows]
-        else:
-            names = place_spans([Node(*row[2:8], bool(row[8])) for row in rows], trace)
+        names = [(given, row[1]) for row in rows] if given else place_spans([Node(*row[2:]) for row in rows], trace)
         for row, (name, caller) in zip(rows, names, strict=True):
             self._run("INSERT OR IGNORE INTO dialogue (name, caller) VALUES (?, ?)", (name, caller))
             query = "INSERT INTO placed SELECT id, ? FROM dialogue WHERE name = ?"

@@ -162,8 +162,8 @@ def node_of(span: dict[str, Any], pointer: str) -> Node:
     events = span.get("events")
     named = [one.get("name") for one in events if type(one) is dict] if type(events) is list else []
     is_genai = any(type(name) is str and name.startswith(PREFIX) for name in (*attributes, *named))
-    ids = (id_of(span, name, pointer) for name in ("spanId", "parentSpanId"))
-    return Node(*ids, time_of(span), operation, conversation, agent, is_genai)
+    own, parent = (id_of(span, name, pointer) for name in ("spanId", "parentSpanId"))
+    return Node(own, parent, time_of(span), operation, conversation, agent, is_genai)
 
 
 _NAMES = (OPERATION, CONVERSATION, AGENT)

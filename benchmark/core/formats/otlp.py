@@ -163,7 +163,7 @@ def _tools(spans: list[_Span], problems: Problems) -> list[Any]:
 
 def _warn(spans: list[_Span], models: list[int], whole: Chain, warnings: list[Problem]) -> None:
     """Say what else the spans have."""
-    urls = {one.get("schemaUrl") for span in spans for one in (span.found.resource, span.found.scope)}
+    urls = [one.get("schemaUrl") for span in spans for one in (span.found.resource, span.found.scope)]
     versions = {url.rpartition("/")[2] for url in urls if type(url) is str and url}
     for version in sorted(one for one in versions if not one.startswith(f"{VERSION}."))[:_NAMED]:
         message = (

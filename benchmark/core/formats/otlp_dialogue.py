@@ -128,8 +128,8 @@ def _overlap(end: list[str], begin: list[str]) -> int:
 def with_results(said: Sequence[Said], results: Sequence[Result]) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the messages with the results that only spans of tools have, each after its call; errors are marked."""
     waiting: dict[Any, deque[Result]] = defaultdict(deque)
-    for result in results:
-        waiting[_hashable(result.call_id) or ("name", _hashable(result.name))].append(result)
+    for one_result in results:
+        waiting[_hashable(one_result.call_id) or ("name", _hashable(one_result.name))].append(one_result)
 
     def take(call_id: Any, name: Any) -> Result | None:
         queue = waiting.get(_hashable(call_id)) or waiting.get(("name", _hashable(name)))

@@ -145,7 +145,9 @@ def _part(part: Any) -> dict[str, Any]:
 def _of_event(name: str, body: Attributes, place: str, problems: Problems) -> list[Said]:
     """Return the message of an event: its attributes, or one of them, have the fields."""
     inner = structured(body, _BODY, problems)
-    fields = inner if type(inner) is dict else {key: structured(body, key, problems) for key in body}
+    fields = inner if type(inner) is dict else {key: one for key, (one, _) in body.items()}
+    if name == _CHOICE:
+        fields = fields | {"message": structured({"message": (fields.get("message"), place)}, "message", problems)}
     if name == _CHOICE and type(fields.get("message")) is dict:
         fields = fields["message"]
     elif name == _CHOICE and type(fields.get("message")) is str:
@@ -165,7 +167,7 @@ def _plain(message: dict[str, Any], role: str, place: str, problems: Problems) -
     out: dict[str, Any] = {"role": role, "content": content}
     if role == "tool":
         return out | {"tool_call_id": message.get("tool_call_id", message.get("id"))}
-    calls = message.get("tool_calls")
+    calls = structured({"tool_calls": (message.get("tool_calls"), place)}, "tool_calls", problems)
     if calls:
         if type(calls) is not list:
             problems.add(place, f"The tool_calls must be a list, not {describe(calls)}.")
