@@ -170,7 +170,7 @@ def _warn(spans: list[_Span], models: list[int], whole: Chain, warnings: list[Pr
             f"The spans follow version {version[:40]} of the conventions. Assay reads {VERSION}: check the messages."
         )
         warnings.append(Problem("/resourceSpans", message))
-    for n in sorted(set(models) - set(whole.models))[:_NAMED]:
+    for n in sorted(set(models) - whole.models)[:_NAMED]:
         message = "The messages of this span do not continue the dialogue. They are kept with the span."
         warnings.append(Problem(spans[n].found.pointer, message))
     prompts = {span.talk.system[0] for span in spans if span.talk.system}

@@ -13,7 +13,7 @@ from typing import Any
 from benchmark.core.formats.otlp_messages import Said, Talk
 
 #: Chains of one trace that a call may continue.
-_RECENT = 16
+_RECENT = 8
 
 
 @dataclass(slots=True)
@@ -42,13 +42,15 @@ class Chain:
 
     system: tuple[str, str] | None = None
     said: list[Said] = field(default_factory=list)
-    models: list[int] = field(default_factory=list)
+    models: set[int] = field(default_factory=set)
+    _keys: set[str] = field(default_factory=set)
 
     def take(self, given: Sequence[Said], more: Sequence[Said], number: int) -> None:
         """Append messages of the input and the output of a call."""
-        self.said += given
-        self.said += more
-        self.models.append(number)
+        for one in (*given, *more):
+            self.said.append(one)
+            self._keys.add(one.key)
+        self.models.add(number)
 
     def known(self, given: Sequence[Said]) -> int | None:
         """Return how many of the messages the chain already has at its end; None if they do not continue it."""
@@ -71,7 +73,7 @@ class Chain:
             and last.get("role") == "assistant"
             and not last.get("tool_calls")
             and (self.system or ("",))[0] == (talk.system or ("",))[0]
-            and all(one.key != first.key for one in self.said)
+            and first.key not in self._keys
         )
 
 
@@ -91,7 +93,7 @@ def join_calls(models: Sequence[Model]) -> Chain:
             whole.said, known = [], 0
         whole.system = whole.system or one.system
         whole.said += one.said[known or 0 :]
-        whole.models += one.models
+        whole.models |= one.models
     return whole
 
 
