@@ -8,7 +8,7 @@ from rest_framework import serializers
 from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
 from annotator.api.serializers import JobStateSerializer
 from benchmark.core.composing.drawing import SIZES, Kind
-from benchmark.core.formats import FORMATS
+from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.models import AtConflicts, ImportBatch, Release
 from benchmark.services.releases.requests import VERSION
 
@@ -103,7 +103,7 @@ class ReleaseInputSerializer(Input):
     """The input for freezing a release: its version, its format and its contents."""
 
     version = _VersionField(max_length=40, help_text="For example 1.0.")
-    format = serializers.ChoiceField(choices=list(FORMATS), help_text="The native format.")
+    format = serializers.ChoiceField(choices=list(WRITTEN), help_text="The native format.")
     require_all = StrictBooleanField(default=False, help_text="Fail if anything would be left out.")
 
 

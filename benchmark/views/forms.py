@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.composing.drawing import SIZES, Kind
-from benchmark.core.formats import FORMATS
+from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.core.formats.mapping import roles_of
 from benchmark.models import AtConflicts
 from benchmark.views.mode_forms import ModeForm
@@ -28,6 +28,8 @@ FORMAT_TITLES = {
     "responses": _("responses: items of the OpenAI Responses API"),
     "argilla": _("argilla: Argilla’s records with a chat"),
     "labelstudio": _("labelstudio: Label Studio’s tasks with a chat"),
+    "otlp": _("otlp: traces of OpenTelemetry, with the conventions for generative AI"),
+    "inspect": _("inspect: logs of Inspect AI"),
 }
 
 
@@ -162,7 +164,7 @@ class ReleaseForm(forms.Form):
     )
     native_format = forms.ChoiceField(
         label=_("Native format"),
-        choices=[(name, FORMAT_TITLES.get(name, name)) for name in FORMATS],
+        choices=[(name, FORMAT_TITLES.get(name, name)) for name in WRITTEN],
         help_text=_("Every release also contains the neutral documents."),
     )
     require_all = forms.BooleanField(

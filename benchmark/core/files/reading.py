@@ -1,14 +1,14 @@
-"""Read files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, and small ``.json`` lists.
+"""Read files of records: ``.jsonl``, ``.jsonl.gz``, ``.zip`` of these, small ``.json`` lists, and ``.eval`` logs.
 
 Files are streamed in constant memory. Every line that is not blank gives exactly one item, a record or an error, so a
 reader that was interrupted can skip what it has already seen.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from zipfile import ZipFile, ZipInfo
 
 import orjson
@@ -17,59 +17,24 @@ from benchmark.core.files.bfcl_files import BfclFiles
 from benchmark.core.files.cctu_check_files import CheckFileError, CheckFiles, is_check_file
 from benchmark.core.files.file_signatures import GZIP, ZIP, refuse_content, refuse_zip
 from benchmark.core.files.gzips import GzipStream, Readable, open_gzip
-from benchmark.core.files.json_lists import ListError, elements
+from benchmark.core.files.inspect_samples import LOG_MEMBERS, InspectSamples, read_log_header, sample_members
+from benchmark.core.files.items import Item, RawLine, RawRecord, RecordError
+from benchmark.core.files.json_lists import ListError, elements, fields
 from benchmark.core.files.limits import Budget, Limits, SourceError, shown_size
 from benchmark.core.files.nestful_files import NestfulFiles
 from benchmark.core.files.record_lines import BOM, LineError, has_too_many_values, parse_record, split_lines, too_long
+from benchmark.core.files.span_groups import group_spans
 from benchmark.core.files.toolset_files import ToolsetFiles
 from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
 
 __all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
 
-EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip")
+EXTENSIONS = (".jsonl", ".jsonl.gz", ".json", ".zip", ".eval")
 _HEAD = 4096
 #: Folders without a record that are reported one by one.
 _FOLDERS = 100
 #: Manifests in an archive that are read, those nearest to its root: a release has one.
 _MANIFESTS = 3
-
-
-@dataclass(slots=True)
-class RawRecord:
-    """One object of a file. ``line`` counts from 1 (in a ``.json`` list: the line it begins on)."""
-
-    line: int
-    #: The file in the archive; empty if the file is not an archive.
-    member: str
-    data: dict[str, Any]
-    #: Length of the line in bytes.
-    bytes: int
-
-
-@dataclass(slots=True)
-class RecordError:
-    """A line, or (``line`` 0) a file, that is not a record. A fatal error is the last item."""
-
-    line: int
-    member: str
-    message: str
-    fatal: bool
-    #: The place in the record, if known.
-    pointer: str = ""
-
-
-@dataclass(slots=True)
-class RawLine:
-    """The unparsed bytes of a record; ``ended`` unless the file stops in it."""
-
-    line: int
-    member: str
-    content: bytes
-    bytes: int
-    ended: bool
-
-
-Item = RawRecord | RecordError
 
 
 def read_lines(
@@ -82,7 +47,13 @@ def read_lines(
     Errors are items; nothing is raised but what the stream itself raises. ``parse_line`` may be called elsewhere, on
     several cores: the caller stops at the first fatal error.
     """
-    yield from _File(limits or Limits(), skip, format_name).read(stream, filename)
+    limits = limits or Limits()
+    if format_name == "otlp":
+        # The spans of a dialogue may be on any lines.
+        lines = _File(limits, 0, format_name).read(stream, filename)
+        yield from islice(group_spans(lines, limits), skip, None)
+    else:
+        yield from _File(limits, skip, format_name).read(stream, filename)
 
 
 def parse_line(raw: RawLine) -> Item:
@@ -96,6 +67,8 @@ def parse_line(raw: RawLine) -> Item:
         return RecordError(raw.line, raw.member, str(error), False, error.pointer)
 
 
+#: Format → the list of records in the one object of a ``.json`` file.
+_LISTINGS = {"otlp": "resourceSpans", "inspect": "samples"}
 _Beside = ToolsetFiles | BfclFiles | NestfulFiles
 #: Format → the files next to its records.
 _BESIDE: dict[str, Callable[[ZipFile, list[ZipInfo], Limits], _Beside]] = {
@@ -116,13 +89,17 @@ class _File:
         self.budget = Budget(limits)
         self.seen = 0
         #: The files of an archive that go into the records.
-        self.beside: CheckFiles | _Beside | None = None
+        self.beside: CheckFiles | _Beside | InspectSamples | None = None
+        if format_name == "inspect":
+            self.beside = InspectSamples(limits)
 
     def read(self, stream: BinaryIO, filename: str) -> Iterator[RawLine | RecordError]:
         extension = _extension(filename)
         try:
             if extension == ".zip":
                 yield from self._archive(stream)
+            elif extension == ".eval":
+                yield from self._log(stream)
             elif extension:
                 yield from self._single(stream, extension)
             else:
@@ -205,6 +182,28 @@ class _File:
             if not readable:
                 raise SourceError("The archive has no .jsonl, .jsonl.gz or .json file.")
 
+    def _log(self, stream: BinaryIO) -> Iterator[RawLine | RecordError]:
+        """Read the samples of an archive of Inspect AI."""
+        self.beside = samples = InspectSamples(self.limits)
+        with open_zip(stream, Limits(members=LOG_MEMBERS)) as archive:
+            header = read_log_header(archive, self.budget, self.limits.line)
+            if header is None:
+                raise SourceError("The file is not a log of Inspect AI: it has no header.json.")
+            samples.learn(header)
+            for info, why in sample_members(archive):
+                name = shown_name(info.filename)
+                if why:
+                    if self._is_due():
+                        yield RecordError(1, name, why, False)
+                    continue
+                with open_member(archive, info, self.budget) as member:
+                    content = _read_up_to(member, self.limits.line + 1)
+                if self._is_due():
+                    if len(content) > self.limits.line:
+                        yield RecordError(1, name, too_long(info.file_size, self.limits.line), False)
+                    else:
+                        yield self._raw(1, name, content, len(content))
+
     def _content(self, source: Readable, member: str, extension: str) -> Iterator[RawLine | RecordError]:
         head = _read_up_to(source, _HEAD)
         if not head:
@@ -257,6 +256,8 @@ class _File:
         begin = content.lstrip()[:1]
         if begin == b"[":
             yield from self._list(content, member)
+        elif begin == b"{" and (listing := self._listing(content)):
+            yield from self._list(content, member, listing)
         elif begin == b"{" and (len(content) > self.limits.line or has_too_many_values(content)):
             # Parsed as one value, it would take thirty times as much memory.
             is_lines = _is_object(content.lstrip().partition(b"\n")[0], self.limits.line)
@@ -280,19 +281,37 @@ class _File:
         else:
             raise SourceError("A .json file must have a list of objects, or one object.")
 
-    def _list(self, content: bytes, member: str) -> Iterator[RawLine | RecordError]:
+    def _listing(self, content: bytes) -> str:
+        """Return the field with the list of records of an object that must be read in parts; else an empty text."""
+        name = _LISTINGS.get(self.format_name, "")
+        if not name or f'"{name}"'.encode() not in content:
+            return ""
+        if name == "resourceSpans" and len(content) <= self.limits.line and not has_too_many_values(content):
+            return ""
+        first, _, rest = content.strip().partition(b"\n")
+        return "" if rest and _is_object(first, self.limits.line) else name
+
+    def _list(self, content: bytes, member: str, listing: str = "") -> Iterator[RawLine | RecordError]:
+        """Read a list of records; ``listing``: the field that has it."""
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             at = error.start - content.rfind(b"\n", 0, error.start)
             raise SourceError(f"The file is not UTF-8 at line {line}, byte {at}. Save it as UTF-8.") from None
-        line, counted = 1, 0
+        line, counted, is_alone = 1, 0, bool(listing)
         try:
-            for start, end in elements(text, self.limits.line):
+            for name, start, end in _listed(text, self.limits.line, listing):
                 line += text.count("\n", counted, start)
                 counted = start
                 element = text[start:end].encode()
+                if name != listing:
+                    if name == "eval" and isinstance(self.beside, InspectSamples):
+                        self.beside.learn(element)
+                    continue
+                is_alone = False
+                if listing == "resourceSpans":
+                    element = b'{"resourceSpans":[%b]}' % element
                 if len(element) > self.limits.line:
                     if self._is_due():
                         yield RecordError(line, member, too_long(len(element), self.limits.line), False)
@@ -303,6 +322,9 @@ class _File:
         except ListError as error:
             line += text.count("\n", counted, error.at)
             yield RecordError(line, member, error.sentence(line), True)
+            return
+        if is_alone and self._is_due():
+            yield self._raw(1, member, content, len(content))
 
     def _raw(self, number: int, member: str, line: bytes, length: int, *, ended: bool = True) -> RawLine | RecordError:
         """Return a record with the files that belong to it; if one of these cannot be read, the others are
@@ -354,7 +376,15 @@ class _Counted:
 
 def _extension(filename: str) -> str:
     name = filename.lower()
-    return next((extension for extension in (".jsonl.gz", ".jsonl", ".json", ".zip") if name.endswith(extension)), "")
+    return next(
+        (extension for extension in (".jsonl.gz", ".jsonl", ".json", ".zip", ".eval") if name.endswith(extension)), ""
+    )
+
+
+def _listed(text: str, longest: int, listing: str) -> Iterator[tuple[str, int, int]]:
+    if listing:
+        return fields(text, longest, listing)
+    return (("", start, end) for start, end in elements(text, longest))
 
 
 def _read_up_to(source: Readable, size: int) -> bytes:

@@ -6,11 +6,13 @@ from benchmark.core.formats.bfcl import BfclFormat, BfclSingleFormat
 from benchmark.core.formats.c3 import C3Format, MmtbFormat
 from benchmark.core.formats.cctu import CctuFormat
 from benchmark.core.formats.format_guess import guess_format
+from benchmark.core.formats.inspect import InspectFormat
 from benchmark.core.formats.interface import CANARY, Format, ReadDialogue
 from benchmark.core.formats.labelstudio import LabelStudioFormat
 from benchmark.core.formats.nestful import NestfulFormat
 from benchmark.core.formats.neutral import NeutralFormat
 from benchmark.core.formats.openai import OpenAIFormat
+from benchmark.core.formats.otlp import OtlpFormat
 from benchmark.core.formats.responses import ResponsesFormat
 from benchmark.core.formats.sharegpt import ShareGptFormat
 from benchmark.core.formats.single import SingleFormat
@@ -34,7 +36,11 @@ FORMATS: dict[str, Format] = {
         ResponsesFormat(),
         ArgillaFormat(),
         LabelStudioFormat(),
+        OtlpFormat(),
+        InspectFormat(),
     )
 }
+#: The names of the formats that a release, or a conversion, can be written in.
+WRITTEN = tuple(name for name, one in FORMATS.items() if one.writes)
 
-__all__ = ["CANARY", "FORMATS", "Format", "ReadDialogue", "guess_format"]
+__all__ = ["CANARY", "FORMATS", "WRITTEN", "Format", "ReadDialogue", "guess_format"]

@@ -65,7 +65,7 @@ class Chat:
             self._tasks += 1
             self._calls = 0
             self._waiting.clear()
-        self._append({"role": role, "content": text, **more}, place)
+        self.add_message({"role": role, "content": text, **more}, place)
 
     def add_calls(self, calls: Sequence[tuple[Any, Any, Any]], text: Any, place: str, **more: Any) -> None:
         """Append one message of the assistant with calls: the id (or None), the name and the arguments of each."""
@@ -77,7 +77,7 @@ class Chat:
             if type(call_id) is str:
                 self._waiting[call_id] = None
             written.append({"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}})
-        self._append({"role": "assistant", "content": text, "tool_calls": written, **more}, place)
+        self.add_message({"role": "assistant", "content": text, "tool_calls": written, **more}, place)
 
     def add_result(self, text: Any, place: str, call_id: Any = None, **more: Any) -> None:
         """Append the result of a call. ``text``: as for ``add``."""
@@ -85,9 +85,10 @@ class Chat:
             call_id = self._waiting.popitem(last=False)[0] if self._waiting else None
         elif type(call_id) is str:
             self._waiting.pop(call_id, None)
-        self._append({"role": "tool", "tool_call_id": call_id, "content": text, **more}, place)
+        self.add_message({"role": "tool", "tool_call_id": call_id, "content": text, **more}, place)
 
-    def _append(self, message: dict[str, Any], place: str) -> None:
+    def add_message(self, message: dict[str, Any], place: str) -> None:
+        """Append any message."""
         self.messages.append(message)
         self.places.append(place)
 
@@ -122,11 +123,7 @@ class ChatFormat(Format):
             raise SchemaProblem([Problem(f"/{names[0]}", f"The record has no {' or '.join(names)} ({what}).")])
         problems, warnings = Problems(), list[Problem]()
         refuse_own_field(record, problems)
-        if record.get("id") is not None:
-            external_id = check_id(record["id"], problems)
-        else:
-            raw = canonical({key: value for key, value in record.items() if key != CANARY})
-            external_id = f"{self.name}-{content_hash(raw)[:16]}"
+        external_id = self.id_of(record, problems)
         chat = self.to_chat(record, problems, warnings)
         problems.raise_if_any()
         beside = {key: record[key] for key in record.keys() - self.known - {*_FIELDS, CANARY}} | chat.beside
@@ -136,6 +133,8 @@ class ChatFormat(Format):
         except SchemaProblem as problem:
             raise SchemaProblem([_placed(one, chat) for one in problem.problems]) from None
         dialogue.warnings = warnings + [_placed(one, chat) for one in dialogue.warnings]
+        if not self.writes:
+            return [dialogue]
         own = {key: value for key, value in record.items() if key in self.known | chat.beside.keys() | {*_FIELDS}}
         plain = self.from_chat(_as_chat(as_read), chat.shape)
         residue = compare(own, plain)
@@ -144,6 +143,13 @@ class ChatFormat(Format):
             note(dialogue.document, source={"format": self.name, **shape, **residue, "plain": _fingerprint(plain)})
             settle_document(dialogue, record)
         return [dialogue]
+
+    def id_of(self, record: dict[str, Any], problems: Problems) -> str:
+        """Return the id of the record's dialogue; one from its content if it has none."""
+        if record.get("id") is not None:
+            return check_id(record["id"], problems)
+        raw = canonical({key: value for key, value in record.items() if key != CANARY})
+        return f"{self.name}-{content_hash(raw)[:16]}"
 
     def write(self, items: Sequence[ReadDialogue], *, full: bool = False, canary: str | None = None) -> dict[str, Any]:
         """See ``interface.Format``. A record of these formats has one dialogue of one language."""
@@ -215,6 +221,16 @@ def _restore(record: dict[str, Any], source: dict[str, Any], *, with_id: bool) -
 def _shape(source: dict[str, Any] | None) -> dict[str, Any]:
     shape = source.get("shape") if source is not None else None
     return shape if type(shape) is dict else {}
+
+
+class LogFormat(ChatFormat):
+    """Reads the logs of programs as chats. They record what happened, so nothing else is written as one."""
+
+    writes = False
+
+    def from_chat(self, chat: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
+        """See ``chat.ChatFormat``. Raises ValueError."""
+        raise ValueError(f"Assay reads {self.name}, but does not write it. Choose another format.")
 
 
 def listed(record: dict[str, Any], name: str, what: str, problems: Problems) -> list[Any]:

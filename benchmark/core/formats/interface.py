@@ -47,7 +47,8 @@ class Format(ABC):
     ``kinds``: the kinds of documents. ``holds_all``: whether each of these can be written; if not, ``write`` must be
     tried. ``joins_languages``: whether one record has every language of a dialogue. ``file_name``: the name of the file
     of records in a release; empty for the format's own name. ``roles``: what a field of a file may be mapped to, and
-    the field's name in this format. ``losses``: what reading drops of every record, one sentence each.
+    the field's name in this format. ``losses``: what reading drops of every record, one sentence each. ``writes``:
+    whether there are records of other formats' dialogues; ``write`` of a format that is only read raises ValueError.
     """
 
     name: ClassVar[str]
@@ -57,6 +58,7 @@ class Format(ABC):
     file_name: ClassVar[str] = ""
     roles: ClassVar[dict[str, str]] = {"id": "id"}
     losses: ClassVar[tuple[str, ...]] = ()
+    writes: ClassVar[bool] = True
 
     @abstractmethod
     def read(self, record: Any) -> list[ReadDialogue]:

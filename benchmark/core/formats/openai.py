@@ -48,7 +48,7 @@ class OpenAIFormat(Format):
             refuse_other_format(record, self.name)
             message = f"The messages must be a list of messages with roles, not {describe(messages)}."
             raise SchemaProblem([Problem("/messages", message)])
-        if "constraints_list" in record or blocks_in(messages, record.get("tools")):
+        if "constraints_list" in record or "epoch" in record or blocks_in(messages, record.get("tools")):
             refuse_other_format(record, self.name)
         return [self.read_messages(record, messages, problems)]
 

@@ -76,7 +76,7 @@ def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[st
         _forget_originals(result)
         source = native(result).get("source")
         spelled = FORMATS.get(str(source.get("format"))) if isinstance(source, dict) else None
-        if isinstance(spelled, ChatFormat):
+        if isinstance(spelled, ChatFormat) and spelled.writes:
             spelled.forget_outdated(result)
     return result
 

@@ -9,18 +9,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from annotator.core.schema.exact_json import dumps
+from benchmark.core.files.inspect_samples import LOG_MEMBERS, chat_call, read_log_header, sample_members
 from benchmark.core.files.limits import Budget, Limits, SourceError, shown_size
 from benchmark.core.files.record_lines import BOM, LineError, parse_record, too_long
-from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
+from benchmark.core.files.zips import open_member, open_zip, shown_name
 from benchmark.core.scoring.predictions import is_name
 from benchmark.core.scoring.records import Line, Unreadable
 
 ENDING = ".eval"
-_LIMITS = Limits(members=100_000)
-_HEADERS = ("header.json", "_journal/start.json")
+_LIMITS = Limits(members=LOG_MEMBERS)
 _NAMES = ("dialogue", "task", "case", "composite", "delay", "seed")
-_CONVERT = "Convert the log with: inspect log convert --to json."
 
 
 def is_inspect_log(record: Mapping[str, Any]) -> bool:
@@ -35,34 +33,22 @@ def read_inspect_archive(stream: BinaryIO, path: Path, family: str, *, run: str,
     name = shown or path.name
     try:
         with open_zip(stream, _LIMITS) as archive:
-            infos = {info.filename: info for info in archive.infolist()}
             budget = Budget(_LIMITS)
-
-            def read(member: str) -> dict[str, Any]:
-                """Raises SourceError and LineError."""
-                why = refusal(infos[member])
-                if why:
-                    raise SourceError(f"{why} {_CONVERT}")
-                with open_member(archive, infos[member], budget) as source:
-                    content = source.read(_LIMITS.line + 1)
-                if len(content) > _LIMITS.line:
-                    raise LineError(too_long(infos[member].file_size, _LIMITS.line))
-                return parse_record(content)
-
-            header = next((one for one in _HEADERS if one in infos), None)
+            header = read_log_header(archive, budget, _LIMITS.line)
             if header is None:
                 raise Unreadable(f"{name} is not a log of Inspect AI: it has no header.json.")
-            model = _model(read(header)) or run
-            for member in infos:
-                if not member.startswith("samples/") or not member.endswith(".json"):
+            model = _model(parse_record(header)) or run
+            for info, why in sample_members(archive):
+                where = f"{name}, {shown_name(info.filename)}"
+                if why:
+                    yield Line(where, None, why)
                     continue
-                where = f"{name}, {shown_name(member)}"
-                if member.count("/") > 1:
-                    if member.endswith("/sample.json"):
-                        yield Line(where, None, f"The sample is in parts, which Assay doesn’t read. {_CONVERT}")
-                    continue
+                with open_member(archive, info, budget) as source:
+                    content = source.read(_LIMITS.line + 1)
                 try:
-                    sample = read(member)
+                    if len(content) > _LIMITS.line:
+                        raise LineError(too_long(info.file_size, _LIMITS.line))
+                    sample = parse_record(content)
                 except LineError as error:
                     yield Line(where, None, str(error))
                 else:
@@ -122,12 +108,4 @@ def _message(message: Any) -> Any:
     calls = message.get("tool_calls") if isinstance(message, Mapping) else None
     if not isinstance(calls, list):
         return message
-    return {**message, "tool_calls": [_call(call) for call in calls if isinstance(call, Mapping)]}
-
-
-def _call(call: Mapping[str, Any]) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": call.get("function")}
-    if not call.get("parse_error"):
-        arguments = call.get("arguments")
-        function["arguments"] = arguments if isinstance(arguments, str) else dumps(arguments).decode()
-    return {"id": call.get("id"), "type": "function", "function": function}
+    return {**message, "tool_calls": [chat_call(call) for call in calls if isinstance(call, Mapping)]}

@@ -11,7 +11,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop, require_different_files
 from benchmark.core.archives.archive import DeterministicZip
 from benchmark.core.files.reading import RecordError, read_lines
-from benchmark.core.formats import FORMATS
+from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.core.formats.converting import Converted, Converter
 from benchmark.services.stored_files import written_whole
 
@@ -47,6 +47,10 @@ class Command(SentenceCommand):
         for path in (out, losses):
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
                 raise Stop(f"Can't write {path}: it is a folder, or its folder does not exist.")
+        if options["target"] not in WRITTEN:
+            raise Stop(
+                f"Assay reads {options['target']}, but does not write it. Choose one of: {', '.join(sorted(WRITTEN))}."
+            )
         require_different_files(file, out, losses)
         apart = out is not None and out.suffix.lower() == ".zip"
         converter = Converter(options["source"], options["target"], apart=apart)

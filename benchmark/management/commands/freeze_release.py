@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotator.core.wording import counted
 from annotator.models import Job, JobState, Project
-from benchmark.core.formats import FORMATS
+from benchmark.core.formats import WRITTEN
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.releases.freezing import what_differs
@@ -24,7 +24,7 @@ class Command(PipelineCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--format", required=True, choices=FORMATS, help="the native format")
+        parser.add_argument("--format", required=True, choices=WRITTEN, help="the native format")
         # Not --version: that is Django's own.
         parser.add_argument("--release-version", required=True, metavar="V", help="for example 1.0")
         parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the archive")

@@ -14,7 +14,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
-from benchmark.core.formats import FORMATS
+from benchmark.core.formats import WRITTEN
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
 
@@ -39,10 +39,10 @@ def start_release(
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
-    if native_format not in FORMATS:
+    if native_format not in WRITTEN:
         raise Invalid(
             _("A release can’t be written as “%(name)s”. Choose one of: %(formats)s.")
-            % {"name": native_format, "formats": ", ".join(FORMATS)}
+            % {"name": native_format, "formats": ", ".join(WRITTEN)}
         )
     if VERSION.fullmatch(version) is None:
         raise Invalid(
