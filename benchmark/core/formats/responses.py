@@ -29,6 +29,8 @@ class ResponsesFormat(ChatFormat):
 
     def to_chat(self, record: dict[str, Any], problems: Problems, warnings: list[Problem]) -> Chat:
         """See ``chat.ChatFormat``."""
+        if type(record.get("output")) is dict:
+            refuse_other_format(record, self.name)
         reader = _ItemReader(problems, warnings)
         instructions = record.get("instructions")
         if type(instructions) is str and instructions:

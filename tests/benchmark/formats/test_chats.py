@@ -19,7 +19,7 @@ from benchmark.core.formats.outdated_remainder import forget_outdated
 from tests.benchmark.conftest import report_of
 from tests.benchmark.formats.format_records import JSON, problems_of, read, same
 
-CHATS = [name for name, one in FORMATS.items() if isinstance(one, ChatFormat)]
+CHATS = [name for name, one in FORMATS.items() if isinstance(one, ChatFormat) and one.writes]
 EXAMPLES = [(name, n) for name in [*CHATS, "openai", "bfcl"] for n in range(len(example_records(name)))]
 OLD, NEW = "Zanzibar 17", "Something else"
 
