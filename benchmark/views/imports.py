@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import Conflict, DomainError
+from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import JobState
 from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
@@ -20,11 +20,13 @@ from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
+from benchmark.core.formats import FORMATS
+from benchmark.core.formats.examples import example_file
 from benchmark.models import ImportBatch
 from benchmark.services.imports import requests
 from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.report import OUTCOMES, ROWS, read_report
-from benchmark.views.forms import ImportForm, PreviewForm
+from benchmark.views.forms import FORMAT_TITLES, ImportForm, PreviewForm
 from benchmark.views.import_words import OUTCOME_WORDS, preview_words
 from benchmark.views.paging import page_of, watches
 
@@ -67,9 +69,24 @@ def import_list(request: PageRequest) -> HttpResponse:
         "project": project,
         "form": form,
         "page": page,
+        "formats": FORMAT_TITLES.items(),
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Imports"), "")],
     }
     return render(request, "benchmark/import_list.html", context, status=422 if form.is_bound else 200)
+
+
+@project_page
+@require_safe
+def import_example(request: PageRequest, name: str) -> HttpResponse:
+    """Download the example file of a format."""
+    require_administrator(actor=request.user, project=request.project)
+    if name not in FORMATS:
+        raise Hidden(_("There is no format of this name."))
+    return HttpResponse(
+        example_file(name),
+        content_type="application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="{name}.jsonl"', "X-Content-Type-Options": "nosniff"},
+    )
 
 
 @project_page
