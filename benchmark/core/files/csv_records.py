@@ -46,7 +46,7 @@ def read_table(source: Readable, kind: str, limit: int) -> Generator[Found]:
         if cells is None:
             text = _header_text(row, limit)
             delimiter = "\t" if kind == ".tsv" else _delimiter(text)
-            reader.delimiters = delimiter.encode()
+            reader.use(delimiter.encode())
             header = _header(text, delimiter, row.line)
             names = [orjson.dumps(name) + b":" for name in header]
             cells = Cells(delimiter, len(names))

@@ -14,7 +14,8 @@ _PIECE = 1 << 18
 _QUOTE = ord('"')
 #: The rest of a quoted cell, up to the quote that closes it.
 _INSIDE = re.compile(rb'[^"]*+(?:""[^"]*+)*+')
-#: Where in a row the stream is: before a cell, in one without quotes, in quotes, or after a quote in quotes.
+#: Where in a row the stream is: before a cell, in one without quotes, in quotes, or after a quote in quotes, which
+#: closes them unless another one follows.
 _START, _PLAIN, _QUOTED, _AFTER = range(4)
 
 
@@ -31,13 +32,18 @@ class Row:
 
 
 class RowReader:
-    """The rows of a stream. ``delimiters``: the bytes that may end a cell; may be set between two rows."""
+    """The rows of a stream. ``delimiters``: the bytes that may end a cell; ``limit``: bytes of a row."""
 
     def __init__(self, source: Readable, delimiters: bytes, limit: int) -> None:
-        self.delimiters = delimiters
+        self.use(delimiters)
         self._source = source
         self._limit = limit
         self._state = _START
+
+    def use(self, delimiters: bytes) -> None:
+        """Set the bytes that end a cell from the next row on."""
+        self._delimiters = delimiters
+        self._opening = re.compile(b'[%b]"' % re.escape(delimiters))
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows that are not blank; a row over the limit is never in memory.
@@ -81,19 +87,20 @@ class RowReader:
                 self._state = _AFTER if at < len(data) else _QUOTED
                 at += at < len(data)
                 continue
+            if self._state == _START and data[at] == _QUOTE:
+                at, self._state = at + 1, _QUOTED
+                continue
             if line_break < at:
                 line_break = data.find(b"\n", at)
                 line_break = len(data) if line_break < 0 else line_break
-            quote = data.find(b'"', at, line_break)
-            if quote >= 0:
-                opens = data[quote - 1] in self.delimiters if quote > at else self._state == _START
-                self._state = _QUOTED if opens else _PLAIN
-                at = quote + 1
+            opening = self._opening.search(data, at, line_break)
+            if opening:
+                at, self._state = opening.end(), _QUOTED
             elif line_break < len(data):
                 at, self._state = line_break + 1, _START
                 yield at
             else:
-                at, self._state = len(data), _START if data[-1] in self.delimiters else _PLAIN
+                at, self._state = len(data), _START if data[-1] in self._delimiters else _PLAIN
 
 
 def _row(line: int, held: list[bytes], length: int, limit: int) -> Iterator[Row]:

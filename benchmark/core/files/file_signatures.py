@@ -44,13 +44,13 @@ def refuse_content(head: bytes, kind: str, packing: str = "") -> str | None:
     if head.startswith(PARQUET) and not head[4:5].decode("latin-1").isprintable() and not head[4:5].isspace():
         return f"The file is a Parquet file, but its name ends in {extension}. Rename it to .parquet{packing}."
     if head.startswith(ZIP):
-        what = _zip_kind(head)
-        if what:
-            return f"The file is {what}, but its name ends in {extension}. {_ADVICE}"
+        office = _zip_kind(head)
+        if office:
+            return f"The file is {office}, but its name ends in {extension}. {_ADVICE}"
         return f"The file is a zip archive, but its name ends in {extension}. Rename it to .zip."
-    for magic, what in _MAGIC:
+    for magic, known in _MAGIC:
         if head.startswith(magic):
-            return f"The file is {what}, but its name ends in {extension}. {_ADVICE}"
+            return f"The file is {known}, but its name ends in {extension}. {_ADVICE}"
     if head[257:262] == b"ustar":
         return f"The file is a tar archive, but its name ends in {extension}. {_ADVICE}"
     encoding = _other_encoding(head)

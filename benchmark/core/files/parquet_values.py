@@ -177,13 +177,14 @@ def _iso(text: str, zone: str) -> str | Flaw:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return any(is_kind(kind) for is_kind in _LISTS)
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return any(is_kind(kind) for is_kind in _TEXTS)
 
 
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _TEXTS = (
     pa.types.is_string,
     pa.types.is_large_string,

@@ -39,11 +39,11 @@ class ParquetWriter(RecordWriter):
 
         if not self._spool.columns:
             raise WriteError("No record has a field, and a Parquet file needs a column. Write .jsonl instead.")
-        types = {frozenset({int}): pa.int64(), frozenset({float}): pa.float64(), frozenset({bool}): pa.bool_()}
-        texts = (frozenset(), frozenset({str}))
-        kinds = {name: frozenset(found) for name, found in self._spool.columns.items()}
+        # A column of nulls alone is text as well.
+        types = {(): pa.string(), (str,): pa.string(), (int,): pa.int64(), (float,): pa.float64(), (bool,): pa.bool_()}
+        kinds = {name: tuple(found) for name, found in self._spool.columns.items()}
         schema = pa.schema([(name, types.get(kind, pa.string())) for name, kind in kinds.items()])
-        as_json = {name for name, kind in kinds.items() if kind not in types and kind not in texts}
+        as_json = {name for name, kind in kinds.items() if kind not in types}
         columns: dict[str, list[Any]] = {name: [] for name in kinds}
         most = max(1, min(_GROUP_ROWS, _GROUP_CELLS // len(columns)))
         size = 0

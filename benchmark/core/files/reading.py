@@ -14,7 +14,7 @@ from zipfile import ZipFile, ZipInfo
 from benchmark.core.files.bfcl_files import BfclFiles
 from benchmark.core.files.cctu_check_files import CheckFileError, CheckFiles, is_check_file
 from benchmark.core.files.csv_records import read_table
-from benchmark.core.files.extensions import ARCHIVE, EXTENSIONS, SHOWN, SHOWN_KINDS, split_extension
+from benchmark.core.files.extensions import ARCHIVE, SHOWN, SHOWN_KINDS, split_extension
 from benchmark.core.files.file_signatures import PACKED, ZIP, refuse_content, refuse_parquet, refuse_zip
 from benchmark.core.files.json_files import read_json, read_json_lines, read_up_to
 from benchmark.core.files.limits import Budget, Limits, SourceError
@@ -26,7 +26,7 @@ from benchmark.core.files.release_files import release_files
 from benchmark.core.files.toolset_files import ToolsetFiles
 from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
 
-__all__ = ["EXTENSIONS", "Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
+__all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
 
 _HEAD = 4096
 #: Folders without a record that are reported one by one.

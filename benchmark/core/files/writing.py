@@ -74,7 +74,7 @@ class ListWriter(RecordWriter):
 def _packed(sink: Sink, packing: str) -> Iterator[Sink]:
     if packing == ".gz":
         # Without a name and a time, which would differ from one file to the next.
-        with gzip.GzipFile("", "wb", fileobj=Shielded(sink), mtime=0) as packed:  # type: ignore[call-overload]
+        with gzip.GzipFile("", "wb", fileobj=Shielded(sink), mtime=0) as packed:
             yield packed
     elif packing == ".zst":
         import pyarrow as pa

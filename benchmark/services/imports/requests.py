@@ -13,9 +13,10 @@ from annotator.models.jobs import JOB_ENDED
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
-from benchmark.core.files.reading import EXTENSIONS
+from benchmark.core.files.extensions import EXTENSIONS, SHOWN
 from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch, ImportNote
+from benchmark.services.imports.folders import FolderArchive
 from benchmark.services.imports.report import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
 
@@ -37,11 +38,11 @@ def start_import(
 ) -> ImportBatch:
     """Store a file of candidates and start a job that imports it. ``actor`` None is the command line.
 
-    The file is an ``upload`` or is at ``path``. It is stored under a generated name; ``filename`` is only shown, and
-    its ending says what kind of file it is. ``revise``: known ids with new content become revisions; ``reopen``: also
-    of dialogues that people have worked on, if a dry run of the same file has listed them. A repeated request (a second
-    click) returns the unfinished import. Raises Denied for anyone but administrators, Invalid for an unknown format or
-    kind of file, and for ``reopen`` without ``revise``.
+    The file is an ``upload`` or is at ``path``, which may be a folder: it is stored as a zip archive, under a generated
+    name. ``filename`` is only shown, and its ending says what kind of file it is. ``revise``: known ids with new
+    content become revisions; ``reopen``: also of dialogues that people have worked on, if a dry run of the same file
+    has listed them. A repeated request (a second click) returns the unfinished import. Raises Denied for anyone but
+    administrators, Invalid for an unknown format or kind of file, and for ``reopen`` without ``revise``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -56,7 +57,7 @@ def start_import(
     if not filename.lower().endswith(EXTENSIONS):
         raise Invalid(
             _("Assay can’t read %(file)s. Use a file that ends in one of: %(endings)s.")
-            % {"file": filename, "endings": ", ".join(EXTENSIONS)}
+            % {"file": filename, "endings": SHOWN}
         )
     public_id = new_public_id()
     name = f"imports/{public_id}"
@@ -107,6 +108,8 @@ def _store(upload: Readable | None, path: Path | None, name: str) -> StoredFile:
         return store(upload, name)
     if path is None:
         raise ValueError("an import needs a file")
+    if path.is_dir():
+        return store(FolderArchive(path), name)
     try:
         file = path.open("rb")
     except OSError as error:
