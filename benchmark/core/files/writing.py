@@ -13,12 +13,7 @@ from benchmark.core.files.extensions import ARCHIVE, SHOWN_KINDS, split_extensio
 from benchmark.core.files.parquet_writing import ParquetWriter
 from benchmark.core.files.record_writer import RecordWriter, Shielded, Sink, WriteError
 
-__all__ = ["RecordWriter", "WriteError", "can_write", "open_writer"]
-
-
-def can_write(filename: str) -> bool:
-    """Return whether the ending of a name says what kind of file to write."""
-    return split_extension(filename)[0] not in ("", ARCHIVE)
+__all__ = ["RecordWriter", "WriteError", "open_writer"]
 
 
 @contextmanager
@@ -28,7 +23,7 @@ def open_writer(sink: Sink, filename: str) -> Iterator[RecordWriter]:
     Raises WriteError for another kind of file, for an archive, and if the records make no such file.
     """
     kind, packing = split_extension(filename)
-    if not can_write(filename):
+    if kind in ("", ARCHIVE):
         raise WriteError(f"Records cannot be written to {filename}. Use one of these endings: {SHOWN_KINDS}.")
     with _packed(sink, packing) as out:
         writer = _WRITERS[kind](out)
