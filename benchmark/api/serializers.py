@@ -8,6 +8,7 @@ from rest_framework import serializers
 from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
 from annotator.api.serializers import JobStateSerializer
 from benchmark.core.composing.drawing import SIZES, Kind
+from benchmark.core.files.extensions import SHOWN
 from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.models import AtConflicts, ImportBatch, Release
 from benchmark.services.releases.requests import VERSION
@@ -16,7 +17,7 @@ from benchmark.services.releases.requests import VERSION
 class ImportInputSerializer(Input):
     """A file of candidates and how to import it."""
 
-    file = serializers.FileField(allow_empty_file=True, help_text=".jsonl, .jsonl.gz, .json or .zip")
+    file = serializers.FileField(allow_empty_file=True, help_text=f"A file that ends in one of: {SHOWN}.")
     format = serializers.ChoiceField(
         choices=list(FORMATS), required=False, help_text="The format of the records; without it, Assay recognises it."
     )

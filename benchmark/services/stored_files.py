@@ -102,8 +102,16 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_of_source(source: Readable) -> str:
+    """Return the same of what is left of a source."""
+    digest = hashlib.sha256()
+    while piece := source.read(_PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
 def sha256_as_stored(path: Path) -> str:
-    """Return the same, cached for an hour while the file does not change; then read again, in case the disk fails."""
+    """Return that of a file, cached for an hour while it does not change; then read again, in case the disk fails."""
     found = path.stat()
     state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     known = _HASHED.get(path)

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.composing.drawing import SIZES, Kind
+from benchmark.core.files.extensions import LAST_PARTS, SHOWN
 from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.core.formats.mapping import roles_of
 from benchmark.models import AtConflicts
@@ -34,9 +36,15 @@ FORMAT_TITLES = {
 
 
 class ImportForm(forms.Form):
+    #: For the ``accept`` attribute of the file's input.
+    accept = ",".join(LAST_PARTS)
+
     file = forms.FileField(
         label=_("Candidate file"),
-        help_text=_("JSON lines (.jsonl, .jsonl.gz, .zip) or a JSON list (.json). The file is stored on the server."),
+        help_text=format_lazy(
+            _("JSON lines, a JSON list, a table, or an archive of these: {endings}. The file is stored on the server."),
+            endings=SHOWN,
+        ),
         allow_empty_file=True,
     )
     native_format = forms.ChoiceField(

@@ -23,8 +23,8 @@ from benchmark.core.archives.manifest import (
 )
 from benchmark.core.archives.table import TABLE
 from benchmark.core.files.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
-from benchmark.core.files.gzips import Readable
 from benchmark.core.files.limits import Budget, Limits, SourceError
+from benchmark.core.files.packing import Readable
 from benchmark.core.files.record_lines import LineError, parse_record, split_lines, too_long
 from benchmark.core.files.safe_paths import is_safe_path
 from benchmark.core.files.zips import MemberStream, open_member, open_zip, refusal, shown_name

@@ -26,7 +26,14 @@ class Limits:
 
 
 class SourceError(Exception):
-    """A file, or a file in an archive, that cannot be read any further; the sentence gives the reason."""
+    """A file, or a file in an archive, that cannot be read any further; the sentence gives the reason.
+
+    ``line``: the line that it is about, 0 if it is about the whole file.
+    """
+
+    def __init__(self, message: str, *, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class Budget:

@@ -2,18 +2,35 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.schema.canonical import MAX_DEPTH
 from annotator.core.schema.exact_json import JsonError, holds_more_values, loads
-from benchmark.core.files.gzips import Readable
 from benchmark.core.files.limits import shown_size
+from benchmark.core.files.packing import Readable
 
 BOM = b"\xef\xbb\xbf"
 
 _PIECE = 1 << 18
 #: Characters of a line before or between values, also inside texts: each value can take a hundred bytes of memory.
 MAX_VALUES = 2_000_000
+
+
+@dataclass(slots=True)
+class Found:
+    """The bytes of a record, or (``content`` None) why there is none, as a sentence.
+
+    ``line`` counts from 1; ``bytes``: the record's length in the file; ``ended`` unless the file stops in it.
+    ``pointer``: the place in the record, if known.
+    """
+
+    line: int
+    content: bytes | None
+    bytes: int
+    ended: bool = True
+    problem: str = ""
+    pointer: str = ""
 
 
 class LineError(Exception):
@@ -95,9 +112,19 @@ def up_to_values(text: str) -> str:
     return text[:high]
 
 
-def too_long(length: int, limit: int) -> str:
-    """Return the sentence for a line over the limit."""
-    return f"The line has {shown_size(length)}. The limit of a record is {shown_size(limit)}, so the line was skipped."
+def too_long(length: int, limit: int, what: str = "line") -> str:
+    """Return the sentence for a line, or a row, over the limit."""
+    return (
+        f"The {what} has {shown_size(length)}. The limit of a record is {shown_size(limit)}, so the {what} was skipped."
+    )
+
+
+def no_utf8(what: str, error: UnicodeDecodeError) -> str:
+    """Return the sentence for a line, or a row, that cannot be decoded."""
+    return (
+        f"The {what} is not UTF-8: byte {error.start + 1} is 0x{error.object[error.start]:02X}, as in Latin-1. "
+        "Save the file as UTF-8."
+    )
 
 
 def _too_deep() -> str:
@@ -111,10 +138,7 @@ def _explain(line: bytes, error: json.JSONDecodeError) -> LineError:
     except UnicodeDecodeError as undecodable:
         if undecodable.reason == "unexpected end of data":
             return LineError(f"The line ends inside a character at byte {undecodable.start + 1}.", cut_off=True)
-        return LineError(
-            f"The line is not UTF-8: byte {undecodable.start + 1} is "
-            f"0x{line[undecodable.start]:02X}, as in Latin-1. Save the file as UTF-8."
-        )
+        return LineError(no_utf8("line", undecodable))
     at = text.find("\0")
     if at >= 0:
         return LineError(f"The line contains a NUL at byte {len(text[:at].encode()) + 1}. The file may be damaged.")

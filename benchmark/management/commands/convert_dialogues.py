@@ -3,41 +3,42 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from django.core.management.base import CommandParser
 
 from annotator.core.schema.exact_json import dumps
 from annotator.management.base import NOTHING_DONE, REFUSED, SentenceCommand, Stop, require_different_files
 from benchmark.core.archives.archive import DeterministicZip
+from benchmark.core.files.extensions import SHOWN, SHOWN_WRITTEN, WRITTEN_EXTENSIONS
 from benchmark.core.files.reading import RecordError, read_lines
+from benchmark.core.files.writing import RecordWriter, WriteError, open_writer
 from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.core.formats.converting import Converted, Converter
 from benchmark.services.stored_files import written_whole
 
 #: Rejected records listed on standard error.
 _NAMED = 20
-
-
-class _Sink(Protocol):
-    def write(self, data: bytes, /) -> object: ...
+#: The name of a file of JSON lines.
+_LINES = "records.jsonl"
 
 
 class Command(SentenceCommand):
     help = (
         "Convert a file of dialogues from one format to another; needs no database. Converting a "
         "format to itself keeps every line unchanged. Records go to standard output or, with "
-        "--out, to a file. In a .zip file, the files that check constraints are stored "
-        "next to the records; otherwise they are in the records, under check_code."
+        "--out, to a file, whose ending decides its kind. In a .zip file, the files that check constraints are stored "
+        "next to the records; otherwise they are in the records, under check_code. "
+        "A table (.csv, .tsv, .parquet) has a column for each field; objects and lists are JSON in their cell."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
+        parser.add_argument("file", type=Path, metavar="FILE", help=SHOWN)
         parser.add_argument(
             "--from", dest="source", required=True, choices=sorted(FORMATS), help="the format of the records"
         )
         parser.add_argument("--to", dest="target", required=True, choices=sorted(FORMATS), help="the format to write")
-        parser.add_argument("--out", type=Path, metavar="F", help="output file: JSON lines (.jsonl), or .zip")
+        parser.add_argument("--out", type=Path, metavar="F", help=f"output file: {SHOWN}")
         parser.add_argument("--losses", type=Path, metavar="F", help="write losses to this file, one per line")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -52,18 +53,27 @@ class Command(SentenceCommand):
                 f"Assay reads {options['target']}, but does not write it. Choose one of: {', '.join(sorted(WRITTEN))}."
             )
         require_different_files(file, out, losses)
+        if out is not None and not out.name.lower().endswith(WRITTEN_EXTENSIONS):
+            raise Stop(f"Can't write {out}: use a file that ends in one of: {SHOWN_WRITTEN}.")
         apart = out is not None and out.suffix.lower() == ".zip"
         converter = Converter(options["source"], options["target"], apart=apart)
-        with ExitStack() as stack:
-            sink = stack.enter_context(self._sink(out, converter))
-            told = stack.enter_context(written_whole(losses.absolute())) if losses is not None else None
-            counts, fatal = self._run(file, converter, sink, told)
-            self.stderr.write(dumps(counts).decode(), style_func=str)
-            if not counts["written"]:
-                # Only now, because the files of --out and --losses must not change before.
-                raise SystemExit(NOTHING_DONE)
+        try:
+            with ExitStack() as stack:
+                sink = stack.enter_context(self._sink(out, converter))
+                told = stack.enter_context(written_whole(losses.absolute())) if losses is not None else None
+                counts, fatal = self._run(file, converter, sink, told)
+                if not counts["written"]:
+                    self._tell(counts)
+                    # Only now, because the files of --out and --losses must not change before.
+                    raise SystemExit(NOTHING_DONE)
+        except WriteError as error:
+            raise Stop(f"Can't write {out}: {error}") from None
+        self._tell(counts)
         if counts["refused"] or fatal:
             raise SystemExit(REFUSED)
+
+    def _tell(self, counts: dict[str, int]) -> None:
+        self.stderr.write(dumps(counts).decode(), style_func=str)
 
     def _run(
         self, file: Path, converter: Converter, sink: "_Records", told: BinaryIO | None
@@ -106,37 +116,35 @@ class Command(SentenceCommand):
     @contextmanager
     def _sink(self, out: Path | None, converter: Converter) -> Iterator["_Records"]:
         if out is None:
-            yield _Records(_Text(self))
+            with open_writer(_Text(self), _LINES) as writer:
+                yield _Records(writer)
             return
         if not converter.apart:
-            with written_whole(out.absolute()) as file:
-                yield _Records(file)
+            with written_whole(out.absolute()) as file, open_writer(file, out.name) as writer:
+                yield _Records(writer)
             return
         with DeterministicZip(out.absolute()) as archive:
             member = archive.begin(FORMATS[converter.target].file_name or f"{converter.target}.jsonl")
-            records = _Records(member)
-            yield records
+            with open_writer(member, _LINES) as writer:
+                records = _Records(writer)
+                yield records
             archive.end(member)
             for path, content in sorted(records.files.items()):
                 archive.add(path, content)
 
 
 class _Records:
-    """The output of records, one per line. The last line ends like the last line of the input file."""
+    """The output of records, and of the files next to them."""
 
-    def __init__(self, sink: _Sink) -> None:
-        self._sink = sink
-        self._owed = b""
+    def __init__(self, writer: RecordWriter) -> None:
+        self._writer = writer
         self.files: dict[str, bytes] = {}
 
     def add(self, done: Converted, *, ended: bool) -> None:
         self.files |= done.files
-        for line in done.lines:
-            self._sink.write(self._owed + line.encode())
-            self._owed = b"\n"
-        if ended and done.lines:
-            self._sink.write(self._owed)
-            self._owed = b""
+        for number, line in enumerate(done.lines, 1):
+            # The last line ends like the last line of the input file.
+            self._writer.add(line.encode(), ended=ended or number < len(done.lines))
 
 
 class _Text:

@@ -1,4 +1,4 @@
-"""``manage.py import_dialogues FILE --project SLUG --format NAME``"""
+"""``manage.py import_dialogues FILE|FOLDER --project SLUG --format NAME``"""
 
 import os
 from pathlib import Path
@@ -10,25 +10,30 @@ from django.db import transaction
 from annotator.core.wording import counted
 from annotator.management.base import require_different_files
 from annotator.models import Job, JobState, Project
+from benchmark.core.files.extensions import SHOWN
 from benchmark.core.formats import FORMATS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
 from benchmark.management.new_projects import let_in, new_project
 from benchmark.models import ImportBatch
+from benchmark.services.imports.folders import FolderArchive
 from benchmark.services.imports.report import REOPENED, read_report, report_path
 from benchmark.services.imports.requests import follow_up, start_import, unfinished_import
 from benchmark.services.imports.runner import COUNTERS
 from benchmark.services.imports.trials import trials_of
-from benchmark.services.stored_files import full_path, sha256_of, written_whole
+from benchmark.services.stored_files import full_path, sha256_of, sha256_of_source, written_whole
 
 #: Rejected records listed on standard error; the report has all of them.
 _NAMED = 20
 
 
 class Command(PipelineCommand):
-    help = "Import a file of candidate dialogues; needs no worker."
+    help = (
+        "Import a file of candidate dialogues, or the files of a folder and the folders in it; needs no worker. "
+        "Hidden files and symbolic links are left out."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help=".jsonl, .jsonl.gz, .json or .zip")
+        parser.add_argument("file", type=Path, metavar="FILE", help=f"{SHOWN}, or a folder")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="the format of the records")
         parser.add_argument(
@@ -60,8 +65,8 @@ class Command(PipelineCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         file: Path = options["file"]
-        if not file.is_file():
-            raise Stop(f"{file} is not a file. Give the path of a file of records.")
+        if not file.is_file() and not file.is_dir():
+            raise Stop(f"{file} is not a file or folder. Give the path of a file of records, or of a folder of them.")
         report: Path | None = options["report"]
         require_different_files(file, report)
         if report is not None:
@@ -142,7 +147,7 @@ class Command(PipelineCommand):
         if not options["dry_run"]:
             unfinished = unfinished_import(
                 project=project,
-                sha256=sha256_of(file),
+                sha256=sha256_of_source(FolderArchive(file)) if file.is_dir() else sha256_of(file),
                 native_format=options["format"],
                 dry_run=False,
                 revise=options["revise"],
@@ -156,7 +161,7 @@ class Command(PipelineCommand):
             actor=None,
             project=project,
             path=file.absolute(),
-            filename=file.name,
+            filename=f"{file.resolve().name}.zip" if file.is_dir() else file.name,
             native_format=options["format"],
             dry_run=options["dry_run"],
             revise=options["revise"],

@@ -13,10 +13,11 @@ from annotator.models.jobs import JOB_ENDED
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
-from benchmark.core.files.reading import EXTENSIONS
+from benchmark.core.files.extensions import EXTENSIONS, SHOWN
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.mapping import read_mapping
 from benchmark.models import AtConflicts, ImportBatch, ImportNote
+from benchmark.services.imports.folders import FolderArchive
 from benchmark.services.imports.report import OUTCOMES, REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
 
@@ -41,14 +42,16 @@ def start_import(
 ) -> ImportBatch:
     """Store a file of candidates and start a job that imports it. ``actor`` None is the command line.
 
-    The file is an ``upload`` or is at ``path``. It is stored under a generated name; ``filename`` is only shown, and
-    its ending says what kind of file it is. Without a ``native_format``, the import recognises it; ``mapping``: role →
-    field of the file (``core.formats.mapping``). ``preview``: only find out what the file has. ``revise``: known ids
-    with new content become revisions; ``reopen``: also of dialogues that people have worked on, if a dry run of the
-    same file has listed them. A repeated request (a second click) returns the unfinished import. Raises Denied for
-    anyone but administrators, Invalid for an unknown format or kind of file, for a mapping that does not fit, and for
-    ``reopen`` without ``revise``. ``at_conflicts``: whose value to take where people and a record changed the same
-    place (``AtConflicts``); without it, such a dialogue is not changed.
+    The file is an ``upload`` or is at ``path``, which may be a folder: it is stored as a zip archive, under a generated
+    name. ``filename`` is only shown, and its ending says what kind of file it is. Without a ``native_format``, the
+    import recognises it; ``mapping``: role → field of the file (``core.formats.mapping``). ``preview``: only find out
+    what the file has. ``revise``: known ids with new content become revisions; ``reopen``: also of dialogues that
+    people have worked on, if a dry run of the same file has listed them. ``at_conflicts``: whose value to take where
+    people and a record changed the same place (``AtConflicts``); without it, such a dialogue is not changed.
+
+    A repeated request (a second click) returns the unfinished import. Raises Denied for anyone but administrators,
+    Invalid for an unknown format or kind of file, for a mapping that does not fit, and for ``reopen`` without
+    ``revise``.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -75,7 +78,7 @@ def start_import(
     if not filename.lower().endswith(EXTENSIONS):
         raise Invalid(
             _("Assay can’t read %(file)s. Use a file that ends in one of: %(endings)s.")
-            % {"file": filename, "endings": ", ".join(EXTENSIONS)}
+            % {"file": filename, "endings": SHOWN}
         )
     public_id = new_public_id()
     name = f"imports/{public_id}"
@@ -130,6 +133,8 @@ def _store(upload: Readable | None, path: Path | None, name: str) -> StoredFile:
         return store(upload, name)
     if path is None:
         raise ValueError("an import needs a file")
+    if path.is_dir():
+        return store(FolderArchive(path), name)
     try:
         file = path.open("rb")
     except OSError as error:

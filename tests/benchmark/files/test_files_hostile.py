@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from benchmark.core.files import reading as files
 from benchmark.core.files import record_lines as format_lines
+from benchmark.core.files import release_files
 from benchmark.core.files.reading import Limits, RawRecord, RecordError
 from benchmark.core.files.record_lines import LineError, parse_record
 from tests.benchmark.files.test_files import errors, lines, read, zipped
@@ -60,7 +61,7 @@ def only(content: bytes, name: str = "a.jsonl", **options: Any) -> RecordError:
         (b"<?xml version='1.0'?>", "a.jsonl", "XML"),
         (b'{"a": 1}\n', "a.jsonl.gz", "Rename it to .jsonl"),
         (b'{"a": 1}\n', "a.zip", "not a zip archive"),
-        (b'{"a": 1}\n', "a.csv", "Assay can’t read a.csv. Use a file that ends in one of: .jsonl"),
+        (b'{"a": 1}\n', "a.txt", "Assay can’t read a.txt. Use a file that ends in one of: .jsonl"),
         (b'{"a": 1}\n', "", "can’t read"),
         ('{"a": 1}\n'.encode("utf-16"), "a.jsonl", "UTF-16 (seen at line 1, byte 1)"),
         ('{"a": 1}\n'.encode("utf-16-le"), "a.jsonl", "UTF-16"),
@@ -324,7 +325,8 @@ def test_of_many_manifests_few_are_read(monkeypatch: pytest.MonkeyPatch) -> None
         opened.append(info.filename)
         return take(archive, info, budget)
 
-    monkeypatch.setattr(files, "open_member", counted)
+    for module in (files, release_files):
+        monkeypatch.setattr(module, "open_member", counted)
     manifest = json.dumps({"assay_release": 1, "files": [{"path": "a.jsonl", "format": "neutral"}]}).encode()
     deep = {f"r/{number}/manifest.json": b"{}" for number in range(50)}
     items = read(zipped({**deep, "r/manifest.json": manifest, "r/a.jsonl": lines(1)}), "a.zip", format_name="neutral")

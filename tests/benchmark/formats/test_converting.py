@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -299,3 +300,29 @@ def test_words_of_roles_in_messages_that_the_other_format_does_not_have_are_told
         one.pointer for one in done.losses if "cannot represent how the field was written" in one.message
     ]
     assert Converter("c3", "neutral").convert(line(json.dumps(record))).losses == []
+
+
+@pytest.mark.parametrize("ending", [".jsonl.gz", ".ndjson.zst", ".json", ".json.gz", ".csv", ".tsv.zst"])
+def test_the_ending_decides_what_is_written(tmp_path: Path, ending: str) -> None:
+    file, out = tmp_path / "in.jsonl", tmp_path / f"out{ending}"
+    # A table has one form for a field that is null, empty or absent.
+    line = json.dumps({name: value for name, value in RECORDS["wild"].items() if value not in (None, "")})
+    file.write_text(f"{line}\n")
+    assert convert(file, "wild", "wild", "--out", out).counts == (1, 1, 0, 0)
+    assert json.loads(convert(out, "wild", "wild").out) == json.loads(line)
+
+
+def test_a_parquet_file_has_a_column_for_each_field(tmp_path: Path) -> None:
+    file, out = tmp_path / "in.jsonl", tmp_path / "out.parquet"
+    file.write_text(json.dumps(RECORDS["openai"] | {"n": 1}) + "\n")
+    assert convert(file, "openai", "openai", "--out", out).counts == (1, 1, 0, 0)
+    table = pq.read_table(out)
+    assert table.column("n").to_pylist() == [1]
+    assert json.loads(table.column("messages").to_pylist()[0]) == RECORDS["openai"]["messages"]
+
+
+def test_an_ending_that_says_nothing_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text("{}\n")
+    with pytest.raises(CommandError, match=r"out.xlsx: use a file that ends in one of: .jsonl"):
+        convert(file, "wild", "wild", "--out", tmp_path / "out.xlsx")

@@ -159,7 +159,7 @@ def test_names_are_shown_without_their_folders() -> None:
     assert shown_filename("/") == "file"
 
 
-@pytest.mark.parametrize(("filename", "native_format"), [("a.csv", "neutral"), ("a", "neutral"), ("a.jsonl", "xlam")])
+@pytest.mark.parametrize(("filename", "native_format"), [("a.txt", "neutral"), ("a", "neutral"), ("a.jsonl", "xlam")])
 def test_what_is_refused_before_it_is_stored(team: Team, filename: str, native_format: str) -> None:
     with pytest.raises(Invalid):
         begin_import(team, b"{}", filename, native_format=native_format)

@@ -225,7 +225,10 @@ class TestImport:
         file = candidate_file(candidates(1))
         options = ("--project", "p", "--format", "neutral")
         assert_refused(manage_here("import_dialogues", tmp_path / "none.jsonl", *options), "is not a file")
-        assert_refused(manage_here("import_dialogues", tmp_path, *options), "is not a file")
+        empty = tmp_path / "empty"
+        empty.mkdir()
+        (empty / ".hidden.jsonl").write_bytes(as_lines(candidates(1)))
+        assert_refused(manage_here("import_dialogues", empty, *options), "has no files")
         assert_refused(manage_here("import_dialogues", file, *options, "--reverse"), "--reverse")
         assert_refused(manage_here("import_dialogues", file, "--project", "p"), "--format")
         assert_refused(manage_here("import_dialogues", file, "--project", "p", "--format", "csv"), "csv")
@@ -243,7 +246,7 @@ class TestImport:
         before = file.read_bytes()
         assert_refused(manage_here("import_dialogues", file, *options, "--report", file), "is given twice")
         assert file.read_bytes() == before
-        assert_refused(manage_here("import_dialogues", candidate_file(candidates(1), name="a.csv"), *options), ".jsonl")
+        assert_refused(manage_here("import_dialogues", candidate_file(candidates(1), name="a.txt"), *options), ".jsonl")
         assert Project.objects.count() == 1
         assert not ImportBatch.objects.exists()
 
@@ -285,6 +288,30 @@ class TestImport:
         file.write_bytes(as_lines(candidates(1)))
         done = manage("import_dialogues", file, "--project", "p", "--format", "neutral")
         assert_refused(done, "migrate")
+
+    @pytest.mark.any_database
+    def test_a_folder_is_one_import_of_its_files(self, manage_here: Manage, tmp_path: Path) -> None:
+        make_project("p")
+        folder = tmp_path / "candidates"
+        (folder / "b").mkdir(parents=True)
+        (folder / "b" / "two.jsonl").write_bytes(as_lines(candidates(2, start=1)) + b"{")
+        (folder / "a.jsonl").write_bytes(as_lines(candidates(1)))
+        (folder / "notes.txt").write_text("Not records.")
+        (folder / ".hidden.jsonl").write_text("{")
+        (folder / "again.jsonl").symlink_to(folder / "a.jsonl")
+        (folder / "loop").symlink_to(folder)
+        report = tmp_path / "report.jsonl"
+        options = ("--project", "p", "--format", "neutral", "--report", report)
+        done = manage_here("import_dialogues", folder, *options)
+        assert (done.returncode, counters(ImportBatch.objects.get())) == (2, (0, 0, 0, 0, 0, 0))
+        assert "b/two.jsonl: The file is cut off in line 3" in done.stderr
+
+        (folder / "b" / "two.jsonl").write_bytes(as_lines(candidates(2, start=1)) + b"{\n")
+        done = manage_here("import_dialogues", folder, *options)
+        assert (done.returncode, last_line(done)) == (1, SUMMARY | {"read": 4, "created": 3, "rejected": 1})
+        rows = [json.loads(line) for line in report.read_text().splitlines()]
+        assert [(row.get("file"), row["line"]) for row in rows] == [("b/two.jsonl", 3), ("notes.txt", 0)]
+        assert ImportBatch.objects.order_by("-pk")[0].filename == "candidates.zip"
 
     def test_real_candidates(self, manage_here: Manage, shared_data: Path) -> None:
         options = ("--project", "real", "--format", "wild", "--create-project")
