@@ -6,15 +6,13 @@ that value; all others are text.
 
 import re
 from collections.abc import Generator
-from json import JSONDecodeError
 
 import orjson
 
-from annotator.core.schema.exact_json import loads
 from benchmark.core.files.csv_rows import CellError, Cells, Row, RowReader
 from benchmark.core.files.limits import SourceError
 from benchmark.core.files.packing import Readable
-from benchmark.core.files.record_lines import BOM, Found, has_too_many_values, no_utf8, too_long
+from benchmark.core.files.record_lines import BOM, Found, has_too_many_values, is_json_cell, no_utf8, too_long
 
 MAX_COLUMNS = 10_000
 #: Cells that spreadsheets would run as formulas, and such cells escaped.
@@ -76,16 +74,8 @@ def _record(row: Row, cells: Cells, names: list[bytes], limit: int) -> Found:
 
 
 def _value(cell: str, *, may_parse: bool) -> bytes:
-    if cell[0] in "{[" and may_parse:
-        try:
-            loads(cell)
-        except JSONDecodeError:
-            pass
-        except ValueError:
-            # JSON that cannot be stored: parsing the record says where.
-            return cell.encode()
-        else:
-            return cell.encode()
+    if may_parse and is_json_cell(cell):
+        return cell.encode()
     return orjson.dumps(unescape_formula(cell))
 
 

@@ -98,21 +98,30 @@ def _rows_at_once(metadata: Any) -> int:
 def _lines(batch: Any, longest: int) -> Iterable[bytes]:
     import orjson
 
-    from annotator.core.schema.exact_json import dumps
+    from annotator.core.schema.exact_json import dumps, loads
     from benchmark.core.files.parquet_values import flaws, values_of
-    from benchmark.core.files.record_lines import too_long
+    from benchmark.core.files.record_lines import has_too_many_values, is_json_cell, too_long
 
     names = batch.schema.names
     columns = [values_of(column) for column in batch.columns]
     for values in zip(*columns, strict=True):
         row = {name: value for name, value in zip(names, values, strict=True) if value is not None}
         problem = ("", "")
+        # As in other tables, a text that is a JSON object or list has that value.
+        in_json = {
+            name: value
+            for name, value in row.items()
+            if type(value) is str
+            and len(value) <= longest
+            and not has_too_many_values(value.encode())
+            and is_json_cell(value)
+        }
         try:
-            line = orjson.dumps(row)
+            line = orjson.dumps(row | {name: orjson.Fragment(value) for name, value in in_json.items()})
         except TypeError:
             pointer, flaw = next(flaws(row), ("", None))
             problem = (pointer[:_POINTER], flaw.message) if flaw else problem
-            line = b"" if flaw else dumps(row)
+            line = b"" if flaw else dumps(row | {name: loads(value) for name, value in in_json.items()})
         if len(line) > longest:
             problem = ("", too_long(len(line), longest, "row"))
         yield (ROW_ERROR + orjson.dumps(problem) if problem[1] else line) + b"\n"

@@ -96,6 +96,20 @@ def has_too_many_values(content: bytes) -> bool:
     return holds_more_values(content, MAX_VALUES)
 
 
+def is_json_cell(cell: str) -> bool:
+    """Return whether a cell of a table has a JSON object or list; perhaps one that parsing the record refuses."""
+    if not cell.startswith(("{", "[")):
+        return False
+    try:
+        loads(cell)
+    except json.JSONDecodeError:
+        return False
+    except ValueError:
+        # It cannot be stored: parsing the record says where.
+        pass
+    return True
+
+
 def up_to_values(text: str) -> str:
     """Return the text, cut to the number of values that a record may have."""
 

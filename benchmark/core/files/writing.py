@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from benchmark.core.files.csv_writing import CsvWriter
-from benchmark.core.files.extensions import ARCHIVE, SHOWN_KINDS, split_extension
+from benchmark.core.files.extensions import SHOWN_KINDS, split_extension
 from benchmark.core.files.parquet_writing import ParquetWriter
 from benchmark.core.files.record_writer import RecordWriter, Shielded, Sink, WriteError
 
@@ -23,7 +23,7 @@ def open_writer(sink: Sink, filename: str) -> Iterator[RecordWriter]:
     Raises WriteError for another kind of file, for an archive, and if the records make no such file.
     """
     kind, packing = split_extension(filename)
-    if kind in ("", ARCHIVE):
+    if kind not in _WRITERS:
         raise WriteError(f"Records cannot be written to {filename}. Use one of these endings: {SHOWN_KINDS}.")
     with _packed(sink, packing) as out:
         writer = _WRITERS[kind](out)
