@@ -99,6 +99,7 @@ def _lines(batch: Any, longest: int) -> Iterable[bytes]:
     import orjson
 
     from annotator.core.schema.exact_json import dumps, loads
+    from annotator.core.schema.layout import on_one_line
     from benchmark.core.files.parquet_values import flaws, values_of
     from benchmark.core.files.record_lines import has_too_many_values, is_json_cell, too_long
 
@@ -109,7 +110,8 @@ def _lines(batch: Any, longest: int) -> Iterable[bytes]:
         problem = ("", "")
         # As in other tables, a text that is a JSON object or list has that value.
         in_json = {
-            name: value
+            # A row is one line.
+            name: on_one_line(value)
             for name, value in row.items()
             if type(value) is str
             and len(value) <= longest

@@ -18,8 +18,8 @@ _INT64 = 2**63
 class ParquetWriter(RecordWriter):
     """A table with a column for each field that a record has.
 
-    A column has the type of its values if all of them are text, booleans, floats, or integers of 64 bits. All others
-    are text with the JSON of the value. Null is the same as an absent field.
+    A column has the type of its values if all of them are text, booleans, floats, or integers of 64 bits. In all other
+    columns, a text is as it is, and any other value is a text with its JSON. Null is the same as an absent field.
     """
 
     def __init__(self, sink: Sink) -> None:
@@ -57,7 +57,8 @@ class ParquetWriter(RecordWriter):
             for number, (record, length) in enumerate(self._spool.records(), 1):
                 for name, column in columns.items():
                     value = record.get(name)
-                    column.append(dumps(value).decode() if name in as_json and value is not None else value)
+                    is_text = type(value) is str or name not in as_json
+                    column.append(value if value is None or is_text else dumps(value).decode())
                 size += length
                 if number % most == 0 or size >= _GROUP_BYTES:
                     writer.write_table(pa.table(columns, schema=schema))

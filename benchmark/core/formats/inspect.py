@@ -11,13 +11,14 @@ from annotator.core.schema import Problem, SchemaProblem
 from benchmark.core.files.inspect_samples import EVALUATION, LEFT_OUT, chat_call, trimmed
 from benchmark.core.files.limits import Limits
 from benchmark.core.formats.chat import Chat, LogFormat, listed
-from benchmark.core.formats.interface import NO_TOOLS, Problems, ReadDialogue, check_id, describe
+from benchmark.core.formats.interface import NO_TOOLS, Problems, ReadDialogue, check_id, describe, number_of_cell
 
 _MOST = Limits().line
 
 
 class InspectFormat(LogFormat):
     name = "inspect"
+    losses = ("Events (except their tools) and attachments that no message shows are not kept.",)
     known = frozenset(("id", "epoch", "messages", "tools", EVALUATION, LEFT_OUT))
     needs = (("epoch",), "the number of the run of a sample")
 
@@ -30,7 +31,7 @@ class InspectFormat(LogFormat):
 
     def id_of(self, record: dict[str, Any], problems: Problems) -> str:
         """See ``chat.ChatFormat``."""
-        epoch, about = record.get("epoch"), record.get(EVALUATION)
+        epoch, about = number_of_cell(record.get("epoch")), record.get(EVALUATION)
         if type(epoch) is not int or epoch < 0:
             problems.add("/epoch", f"The epoch must be a number from 1, not {describe(epoch)}.")
             return ""

@@ -198,6 +198,13 @@ def from_json_text(record: dict[str, Any], name: str, problems: Problems) -> Any
     return read if type(read) is list else value
 
 
+def number_of_cell(value: Any) -> Any:
+    """Return the whole number that a text is, because cells of tables are texts; anything else is unchanged."""
+    if type(value) is str and len(value) <= 18 and value.isascii() and value.isdecimal():
+        return int(value)
+    return value
+
+
 def describe(value: Any) -> str:
     """Return the kind of a JSON value, for a sentence."""
     if value is None:

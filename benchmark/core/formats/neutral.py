@@ -24,6 +24,7 @@ from benchmark.core.formats.interface import (
     ReadDialogue,
     check_id,
     describe,
+    number_of_cell,
     only_one,
     read_functions,
     require_object,
@@ -45,7 +46,7 @@ class NeutralFormat(Format):
             refuse_other_format(record, self.name)
             raise SchemaProblem([Problem("/document", "The record has no document.")])
         problems = Problems()
-        version = record.get("assay", VERSION)
+        version = number_of_cell(record.get("assay", VERSION))
         if type(version) is not int or version != VERSION:
             problems.add(
                 "/assay", f"This version of Assay reads version {VERSION} of the envelope, not {describe(version)}."

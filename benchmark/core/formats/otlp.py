@@ -61,6 +61,7 @@ class _Span:
 
 class OtlpFormat(LogFormat):
     name = "otlp"
+    losses = ("The text of a message that several spans repeat is kept once.",)
     known = frozenset(("id", "parent", "resourceSpans"))
     needs = (("resourceSpans",), "spans as OTLP in JSON has them")
 

@@ -23,6 +23,7 @@ from benchmark.core.formats.interface import (
     describe,
     empty_task,
     guess_language,
+    number_of_cell,
     only_one,
     read_functions,
     refuse_own_field,
@@ -86,7 +87,7 @@ class SingleFormat(Format):
             "category": _read_category(record.get("category"), problems),
             "initial_state": record.get("initial_config"),
             "now": _read_time(record.get("now"), problems),
-            "seed": _read_seed(record.get("seed"), problems),
+            "seed": _read_seed(number_of_cell(record.get("seed")), problems),
             "extra": {key: record[key] for key in record.keys() - _KNOWN if key != CANARY},
         }
         problems.raise_if_any()

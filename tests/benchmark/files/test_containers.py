@@ -59,7 +59,7 @@ def in_parquet(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     plain = {name for name, found in kinds.items() if found in ({int}, {float}, {bool}, {str})}
 
     def cell(name: str, value: Any) -> Any:
-        text = value if name in plain else dumps(value).decode()
+        text = value if name in plain or isinstance(value, str) else dumps(value).decode()
         try:
             return loads(text) if isinstance(text, str) and text[:1] in ("{", "[") else text
         except ValueError:
