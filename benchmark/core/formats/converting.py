@@ -4,7 +4,7 @@ Within one format, every record comes back as the same line: the writer's output
 with the same order of keys and spelling of numbers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from annotator.core.schema.layout import lay_out, on_one_line
 from benchmark.core.files.reading import RawLine, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue
 from benchmark.core.formats.labels import wild_policy_word
+from benchmark.core.formats.mapping import apply_mapping
 from benchmark.core.formats.native_remainder import NATIVE, native
 from benchmark.core.formats.openai_writing import round_of, turns_of
 
@@ -43,14 +44,18 @@ class Converted:
 class Converter:
     """Converts lines of the format ``source`` into records of ``target``.
 
-    ``apart``: whether files can be stored next to the records; otherwise they stay in the records.
+    ``apart``: whether files can be stored next to the records; otherwise they stay in the records. ``mapping``: role →
+    field of the records (``mapping``).
     """
 
-    def __init__(self, source: str, target: str, *, apart: bool = False) -> None:
+    def __init__(
+        self, source: str, target: str, *, apart: bool = False, mapping: Mapping[str, str] | None = None
+    ) -> None:
         self.source = source
         self.target = target
         self.apart = apart
-        self.untouched = source == target or {source, target} <= _ALIKE
+        self.mapping = mapping or {}
+        self.untouched = (source == target or {source, target} <= _ALIKE) and not self.mapping
         self._reader, self._writer = FORMATS[source], FORMATS[target]
 
     def convert(self, raw: RawLine) -> Converted:
@@ -59,6 +64,7 @@ class Converter:
         if not hasattr(item, "data"):
             return Converted("", [], {}, [Problem("", item.message)], [])
         try:
+            item.data = apply_mapping(item.data, self.mapping, self.source)
             dialogues = self._reader.read(item.data)
         except SchemaProblem as problem:
             name = item.data.get("id")

@@ -15,6 +15,7 @@ from benchmark.core.files.reading import RecordError, read_lines
 from benchmark.core.files.writing import RecordWriter, WriteError, open_writer
 from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.core.formats.converting import Converted, Converter
+from benchmark.management.recognising import detect_in, read_pairs
 from benchmark.services.stored_files import written_whole
 
 #: Rejected records listed on standard error.
@@ -35,8 +36,12 @@ class Command(SentenceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=SHOWN)
         parser.add_argument(
-            "--from", dest="source", required=True, choices=sorted(FORMATS), help="the format of the records"
+            "--from", dest="source", choices=sorted(FORMATS), help="the format of the records; without it, recognised"
         )
+        parser.add_argument(
+            "--map", action="append", default=[], metavar="ROLE=FIELD", dest="pairs",
+            help="with --from: a field with another name than in the format, for example messages=conversation",
+        )  # fmt: skip
         parser.add_argument("--to", dest="target", required=True, choices=sorted(FORMATS), help="the format to write")
         parser.add_argument("--out", type=Path, metavar="F", help=f"output file: {SHOWN}")
         parser.add_argument("--losses", type=Path, metavar="F", help="write losses to this file, one per line")
@@ -56,7 +61,13 @@ class Command(SentenceCommand):
         if out is not None and not out.name.lower().endswith(WRITTEN_EXTENSIONS):
             raise Stop(f"Can't write {out}: use a file that ends in one of: {SHOWN_WRITTEN}.")
         apart = out is not None and out.suffix.lower() == ".zip"
-        converter = Converter(options["source"], options["target"], apart=apart)
+        source, mapping = options["source"], read_pairs(options["pairs"], options["source"])
+        if source is None:
+            found = detect_in(file)
+            source, mapping = found.format, found.mapping
+            fields = "".join(f", {role} in the field {field}" for role, field in mapping.items())
+            self.say(f"Recognised as {source}{fields}.")
+        converter = Converter(source, options["target"], apart=apart, mapping=mapping)
         try:
             with ExitStack() as stack:
                 sink = stack.enter_context(self._sink(out, converter))

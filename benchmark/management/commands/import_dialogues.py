@@ -14,7 +14,8 @@ from benchmark.core.files.extensions import SHOWN
 from benchmark.core.formats import FORMATS
 from benchmark.management.base import DONE, NOTHING_DONE, REFUSED, PipelineCommand, Stop
 from benchmark.management.new_projects import let_in, new_project
-from benchmark.models import ImportBatch
+from benchmark.management.recognising import detect_in, name_of, read_pairs
+from benchmark.models import AtConflicts, ImportBatch
 from benchmark.services.imports.folders import FolderArchive
 from benchmark.services.imports.report import REOPENED, read_report, report_path
 from benchmark.services.imports.requests import follow_up, start_import, unfinished_import
@@ -35,7 +36,13 @@ class Command(PipelineCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help=f"{SHOWN}, or a folder")
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--format", required=True, choices=sorted(FORMATS), help="the format of the records")
+        parser.add_argument(
+            "--format", choices=sorted(FORMATS), help="the format of the records; without it, recognised"
+        )
+        parser.add_argument(
+            "--map", action="append", default=[], metavar="ROLE=FIELD", dest="pairs",
+            help="with --format: a field with another name than in the format, for example messages=conversation",
+        )  # fmt: skip
         parser.add_argument(
             "--create-project",
             action="store_true",
@@ -59,6 +66,15 @@ class Command(PipelineCommand):
             help=(
                 "with --revise: also revise dialogues that people have worked on, if a dry run of this file has "
                 "listed them"
+            ),
+        )
+        parser.add_argument(
+            "--at-conflicts",
+            choices=AtConflicts.values,
+            default="",
+            help=(
+                "with --revise: keep what people entered (mine), or take what the record has (theirs), where both "
+                "changed the same place; otherwise such a dialogue is not changed"
             ),
         )
         parser.add_argument("--report", type=Path, metavar="OUT.jsonl", help="write every finding to this file")
@@ -109,6 +125,8 @@ class Command(PipelineCommand):
         job = self.run_here(batch.job, progress=_progress)
         batch.refresh_from_db()
         batch.job = job
+        if options["format"] is None and batch.native_format:
+            self.say(f"Recognised as {batch.native_format}.")
         following = follow_up(batch)
         if following is not None:
             self.run_here(following, progress=_progress)
@@ -140,18 +158,20 @@ class Command(PipelineCommand):
                 return
 
     def _new_project(self, options: dict[str, Any]) -> tuple[Project, str]:
-        return new_project(slug=options["project"], native_format=options["format"], owner=options["owner"])
+        # Its protocol depends on the format.
+        name = options["format"] or detect_in(options["file"]).format
+        return new_project(slug=options["project"], native_format=name, owner=options["owner"])
 
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
         """Return the import to run: an unfinished one of the same file, or a new one."""
+        mapping = read_pairs(options["pairs"], options["format"])
+        chosen = {name: options[name] for name in ("dry_run", "revise", "reopen", "at_conflicts")}
         if not options["dry_run"]:
             unfinished = unfinished_import(
                 project=project,
                 sha256=sha256_of_source(FolderArchive(file)) if file.is_dir() else sha256_of(file),
-                native_format=options["format"],
-                dry_run=False,
-                revise=options["revise"],
-                reopen=options["reopen"],
+                **({"native_format": options["format"], "mapping": mapping} if options["format"] else {}),
+                **chosen,
             )
             if unfinished is not None:
                 read = counted(unfinished.read, "record")
@@ -161,12 +181,11 @@ class Command(PipelineCommand):
             actor=None,
             project=project,
             path=file.absolute(),
-            filename=f"{file.resolve().name}.zip" if file.is_dir() else file.name,
-            native_format=options["format"],
-            dry_run=options["dry_run"],
-            revise=options["revise"],
-            reopen=options["reopen"],
+            filename=name_of(file),
+            native_format=options["format"] or "",
+            mapping=mapping,
             wake_worker=False,
+            **chosen,
         )
 
     def _explain(self, batch: ImportBatch, job: Job) -> int:

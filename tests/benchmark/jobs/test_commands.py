@@ -18,6 +18,7 @@ from django.utils import timezone
 from annotator.models import Dialogue, Job, Membership, Project
 from annotator.services.dialogues.revisions import lock_dialogue, revise
 from benchmark.core.archives.verifying import verify_archive
+from benchmark.core.formats.examples import example_file
 from benchmark.models import ImportBatch, Release
 from reviews.services.protocols.versions import current_version
 from tests.benchmark.conftest import (
@@ -93,6 +94,44 @@ class TestImport:
         assert {entry["id"] for entry in entries if entry["severity"] == "error"} == {"bad"}
         assert set(entries[0]) == {"line", "id", "pointer", "check", "severity", "message"}
         assert not Job.objects.exclude(state="done").exists(), "nothing is left for a worker"
+
+    def test_the_format_is_recognised_unless_it_is_named(
+        self, manage_here: Manage, tmp_path: Path, candidate_file: Write
+    ) -> None:
+        make_user("root", is_staff=True)
+        folder = tmp_path / "chats"
+        folder.mkdir()
+        (folder / "a.jsonl").write_bytes(example_file("sharegpt"))
+        done = manage_here("import_dialogues", folder, "--project", "chats", "--create-project")
+        assert (done.returncode, last_line(done)["created"]) == (0, 2)
+        assert "Recognised as sharegpt." in done.stderr
+        batch = ImportBatch.objects.get()
+        assert (batch.native_format, batch.filename) == ("sharegpt", "chats.zip")
+
+        table = tmp_path / "pairs.csv"
+        table.write_text("key,ask,tell\nq1,Hello?,Hello!\n")
+        done = manage_here("import_dialogues", table, "--project", "chats")
+        assert done.returncode == 2
+        assert "doesn’t recognise the format" in done.stderr
+        chosen = ("--format", "openai", "--map", "user=ask", "--map", "assistant=tell", "--map", "id=key")
+        done = manage_here("import_dialogues", table, "--project", "chats", *chosen)
+        assert (done.returncode, last_line(done)["created"]) == (0, 1)
+        assert Dialogue.objects.get(external_id="q1").title == "Hello?"
+        for wrong, said in (
+            (("--map", "user=ask"), "Name the format"),
+            (("--format", "openai", "--map", "user"), "Write ROLE=FIELD"),
+            (("--format", "openai", "--map", "title=ask"), "no role 'title'"),
+        ):
+            assert_refused(manage_here("import_dialogues", table, "--project", "chats", *wrong), said)
+
+        done = manage_here("convert_dialogues", table, *chosen[2:], "--from", "openai", "--to", "sharegpt")
+        assert json.loads(done.stdout)["conversations"] == [
+            {"from": "human", "value": "Hello?"},
+            {"from": "gpt", "value": "Hello!"},
+        ]
+        done = manage_here("convert_dialogues", folder / "a.jsonl", "--to", "openai")
+        assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+        assert "Recognised as sharegpt." in done.stderr
 
     @pytest.mark.parametrize(
         ("native_format", "preset"), [("wild", "wild"), ("mmtb", "c3"), ("cctu", "cctu"), ("openai", "c3")]
