@@ -23,7 +23,7 @@ _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
     path("p/<slug:slug>/imports/", imports.import_list, name="import-list"),
-    path("p/<slug:slug>/imports/examples/<slug:name>.jsonl", imports.import_example, name="import-example"),
+    path("p/<slug:slug>/imports/examples.zip", imports.import_examples, name="import-examples"),
     path(_IMPORT, imports.import_detail, name="import-detail"),
     path(_IMPORT + "preview/", imports.import_preview, name="import-preview"),
     path(_IMPORT + "report.jsonl", imports.import_report, name="import-report"),

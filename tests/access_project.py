@@ -126,7 +126,6 @@ def make_access_project() -> AccessProject:
         "person": colleague.public_id,
         "import": batch.public_id,
         "import_preview": _preview(team).public_id,
-        "format": "openai",
         "release": release.public_id,
         "invitation": invitation.public_id,
         "secret": secret,

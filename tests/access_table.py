@@ -89,7 +89,7 @@ history-list                          in  404 404 403 403 200 200   in  404 404 
 home                                  in  200 200 200 200 200 200   in  405 405 405 405 405 405
 import-cancel                         in  404 404 405 405 405 405   in  404 404 403 403 403 409
 import-detail                         in  404 404 403 403 403 200   in  404 404 403 403 403 409
-import-example                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
+import-examples                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
 import-list                           in  404 404 403 403 403 200   in  404 404 403 403 403 200
 import-preview                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
 import-report                         in  404 404 403 403 403 200   in  404 404 405 405 405 405
@@ -257,7 +257,6 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
     "import-detail": {"public_id": "import"},
-    "import-example": {"name": "format"},
     "import-preview": {"public_id": "import_preview"},
     "import-report": {"public_id": "import"},
     "invitation-revoke": {"public_id": "invitation"},

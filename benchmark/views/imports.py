@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import Conflict, DomainError, Hidden
+from annotator.errors import Conflict, DomainError
 from annotator.models import JobState
 from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
@@ -20,8 +20,7 @@ from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
-from benchmark.core.formats import FORMATS
-from benchmark.core.formats.examples import example_file
+from benchmark.core.formats.examples import example_archive
 from benchmark.models import ImportBatch
 from benchmark.services.imports import requests
 from benchmark.services.imports.recognising import confirm_preview
@@ -77,15 +76,13 @@ def import_list(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
-def import_example(request: PageRequest, name: str) -> HttpResponse:
-    """Download the example file of a format."""
+def import_examples(request: PageRequest) -> HttpResponse:
+    """Download the example files of all formats."""
     require_administrator(actor=request.user, project=request.project)
-    if name not in FORMATS:
-        raise Hidden(_("There is no format of this name."))
     return HttpResponse(
-        example_file(name),
-        content_type="application/jsonl",
-        headers={"Content-Disposition": f'attachment; filename="{name}.jsonl"', "X-Content-Type-Options": "nosniff"},
+        example_archive(),
+        content_type="application/zip",
+        headers={"Content-Disposition": 'attachment; filename="examples.zip"', "X-Content-Type-Options": "nosniff"},
     )
 
 
