@@ -227,6 +227,7 @@ class LogFormat(ChatFormat):
     """Reads the logs of programs as chats. They record what happened, so nothing else is written as one."""
 
     writes = False
+    roles = {}
 
     def from_chat(self, chat: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
         """See ``chat.ChatFormat``. Raises ValueError."""
