@@ -50,7 +50,8 @@ def read_lines(
     if format_name == "otlp":
         # The spans of a dialogue may be on any lines.
         lines = _File(stream, limits, 0, format_name).read(filename)
-        yield from islice(group_spans(lines, limits), skip, None)
+        # Reading nothing is enough for a stream that sends heartbeats.
+        yield from islice(group_spans(lines, limits, beat=lambda: stream.read(0)), skip, None)
     else:
         yield from _File(stream, limits, skip, format_name).read(filename)
 

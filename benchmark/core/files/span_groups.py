@@ -6,7 +6,7 @@ Spans of one dialogue may be on any lines and in any order. Each dialogue become
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -19,6 +19,8 @@ from benchmark.core.files.spans import Found, Node, SpanError, id_of, node_of, p
 
 #: Spans of one trace, whose parents are looked up in memory.
 _MAX_TRACE = 100_000
+#: Steps of the database between two heartbeats: about a tenth of a second.
+_STEPS = 1_000_000
 #: The longest id of a dialogue.
 _MAX_NAME = 1_000
 
@@ -38,14 +40,19 @@ CREATE TABLE placed (dialogue INTEGER, span INTEGER, PRIMARY KEY (dialogue, span
 """
 
 
-def group_spans(lines: Iterator[RawLine | RecordError], limits: Limits) -> Iterator[RawLine | RecordError]:
+def group_spans(
+    lines: Iterator[RawLine | RecordError], limits: Limits, *, beat: Callable[[], object] = lambda: None
+) -> Iterator[RawLine | RecordError]:
     """Yield errors and lines without spans as they come, and then a line for each dialogue, in the order of their first
-    spans. Its number and member are those of its first span.
+    spans. Its number and member are those of its first span. ``beat`` is called again and again while nothing is read;
+    whatever it raises ends the work.
     """
+    pulse = _Pulse(beat)
     try:
         # Without a name, it is a file that only this connection can read, and that ends with it.
         with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as database:
             database.executescript(_TABLES)
+            database.set_progress_handler(pulse, _STEPS)
             # One transaction for everything: each of its own would take longer than its statement.
             database.execute("BEGIN")
             groups = _Groups(database, limits)
@@ -59,8 +66,25 @@ def group_spans(lines: Iterator[RawLine | RecordError], limits: Limits) -> Itera
             yield from groups.place()
             yield from groups.records()
     except sqlite3.Error as error:
+        if pulse.raised is not None:
+            raise pulse.raised from None
         message = f"The spans could not be collected in a temporary file ({error}). Check the free disk space."
         yield RecordError(0, "", message, True)
+
+
+class _Pulse:
+    """Calls a function while the database works; the database ends its statement if the function raises."""
+
+    def __init__(self, beat: Callable[[], object]) -> None:
+        self._beat = beat
+        self.raised: BaseException | None = None
+
+    def __call__(self) -> bool:
+        try:
+            self._beat()
+        except BaseException as error:
+            self.raised = error
+        return self.raised is not None
 
 
 class _Groups:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from annotator.core.schema import Problem
 from annotator.core.schema.exact_json import dumps
 from benchmark.api.serializers import ImportInputSerializer, ReleaseInputSerializer
+from benchmark.core.files import span_groups
 from benchmark.core.files.limits import Limits
 from benchmark.core.files.reading import RawLine, RecordError, read_lines
 from benchmark.core.files.spans import attributes_of, spans_of
@@ -475,3 +476,20 @@ def test_only_formats_that_are_written_are_offered_for_releases() -> None:
     assert set(ImportInputSerializer().fields["format"].choices) == set(FORMATS)
     with pytest.raises(Exception, match="can’t be written as “otlp”"):
         start_release(actor=None, project=None, version="1", native_format="otlp")  # type: ignore[arg-type]
+
+
+def test_collecting_spans_can_be_stopped_after_the_file_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that sorts millions of spans must tell that it lives, and stop when somebody cancels."""
+
+    class Stopped(BaseException):
+        pass
+
+    class Stream(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if size == 0:
+                raise Stopped
+            return super().read(size)
+
+    monkeypatch.setattr(span_groups, "_STEPS", 20)
+    with pytest.raises(Stopped):
+        list(read_lines(Stream(EXAMPLE), "a.jsonl", format_name="otlp"))
