@@ -19,6 +19,7 @@ api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
 api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-import-list                       401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
@@ -213,6 +214,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-dialogue": {"public_id": "dialogue"},
     "api-import": {"public_id": "import"},
     "api-import-cancel": {"public_id": "import"},
+    "api-import-confirm": {"public_id": "import_preview"},
     "api-import-report": {"public_id": "import"},
     "api-pause-end": {"public_id": "pause"},
     "api-release": {"public_id": "release"},

@@ -13,32 +13,26 @@ from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.models import AtConflicts, ImportBatch, Release
 from benchmark.services.releases.requests import VERSION
 
+_MAPPING = (
+    "With format: role → field of the records, for fields with other names. Roles are id, messages, tools, system, "
+    "user and assistant."
+)
 
-class ImportInputSerializer(Input):
-    """A file of candidates and how to import it."""
 
-    file = serializers.FileField(allow_empty_file=True, help_text=f"A file that ends in one of: {SHOWN}.")
-    format = serializers.ChoiceField(
-        choices=list(FORMATS), required=False, help_text="The format of the records; without it, Assay recognises it."
-    )
-    mapping = serializers.JSONField(
-        required=False,
-        help_text=(
-            "With format: role → field of the records, for fields with other names. Roles are id, messages, tools, "
-            "system, user and assistant."
-        ),
-    )
+class _ImportOptionsSerializer(Input):
+    """How to import a file."""
+
+    mapping = serializers.JSONField(required=False, help_text=_MAPPING)
     dry_run = serializers.BooleanField(default=False, help_text="Read, check and report, but save nothing.")
     revise = serializers.BooleanField(
-        default=False, help_text="Save records with known ids and new content as revisions."
+        default=False, help_text="Merge records with known ids and new content into their dialogues."
     )
     reopen = serializers.BooleanField(
         default=False,
         help_text=(
-            "With revise: also revise dialogues that people have worked on, if a dry run of this file has listed them."
+            "With revise: also change reviewed and verified dialogues, if a dry run of this file has listed them."
         ),
     )
-
     at_conflicts = serializers.ChoiceField(
         choices=AtConflicts.choices,
         required=False,
@@ -46,6 +40,27 @@ class ImportInputSerializer(Input):
             "With revise: whose value to take where people and the record changed the same place. Without it, such a "
             "dialogue is not changed."
         ),
+    )
+
+
+class ImportInputSerializer(_ImportOptionsSerializer):
+    """A file of candidates and how to import it."""
+
+    file = serializers.FileField(allow_empty_file=True, help_text=f"A file that ends in one of: {SHOWN}.")
+    format = serializers.ChoiceField(
+        choices=list(FORMATS), required=False, help_text="The format of the records; without it, Assay recognises it."
+    )
+    preview = serializers.BooleanField(
+        default=False, help_text="Only find out what the file has. “confirm” then imports it."
+    )
+
+
+class ConfirmInputSerializer(_ImportOptionsSerializer):
+    """How to import the file of a preview."""
+
+    format = serializers.ChoiceField(choices=list(FORMATS), help_text="The format of the records.")
+    remember = serializers.BooleanField(
+        default=False, help_text="Use the format and the mapping for the next files with the same fields."
     )
 
 
@@ -86,12 +101,23 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
 
     format = serializers.CharField(source="native_format")
     job = JobStateSerializer()
+    found = serializers.SerializerMethodField(
+        help_text=(
+            "Of a preview that has ended: the file's format, mapping, fields (columns), problems, warnings and first "
+            "dialogues."
+        )
+    )
+
+    @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": {}})
+    def get_found(self, batch: ImportBatch) -> dict[str, Any] | None:
+        return (batch.job.result or None) if batch.preview else None
 
     class Meta:
         model = ImportBatch
         fields = [
             "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
-            "at_conflicts", "created_at", "job", "read", "created", "revised", "unchanged", "rejected", "with_errors",
+            "at_conflicts", "preview", "found", "created_at", "job",
+            "read", "created", "revised", "unchanged", "rejected", "with_errors",
         ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
 urlpatterns = [
     path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
     path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),
+    path(_IMPORT + "confirm/", views.ImportConfirm.as_view(), name="api-import-confirm"),
     path(_IMPORT + "cancel/", views.ImportCancel.as_view(), name="api-import-cancel"),
     path(_IMPORT + "report/", views.ImportReport.as_view(), name="api-import-report"),
     path("projects/<slug:slug>/composites/", views.Compose.as_view(), name="api-compose"),

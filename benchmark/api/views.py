@@ -24,6 +24,7 @@ from benchmark.core.composing.drawing import Kind
 from benchmark.models import ImportBatch, Release
 from benchmark.services import composing
 from benchmark.services.imports import requests
+from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.report import read_report
 from benchmark.services.releases import requests as releases
 from benchmark.views.releases import archive_response
@@ -71,6 +72,7 @@ class ImportList(APIView):
             revise=sent["revise"],
             reopen=sent["reopen"],
             at_conflicts=sent.get("at_conflicts", ""),
+            preview=sent["preview"],
         )
         return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
 
@@ -84,6 +86,30 @@ class ImportDetail(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         batch = _import(request, slug, public_id)
         return Response(shapes.ImportSerializer(batch).data)
+
+
+class ImportConfirm(APIView):
+    """Import the file of a preview."""
+
+    @extend_schema(
+        request=shapes.ConfirmInputSerializer,
+        responses={
+            202: shapes.ImportSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID,
+        },
+        operation_id="imports_confirm",
+    )  # fmt: skip
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        batch = _import(request, slug, public_id)
+        sent = read_fields(shapes.ConfirmInputSerializer, request)
+        started = confirm_preview(
+            actor=actor(request),
+            batch=batch,
+            native_format=sent["format"],
+            mapping=sent.get("mapping", {}),
+            at_conflicts=sent.get("at_conflicts", ""),
+            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "remember")},
+        )
+        return Response(shapes.ImportSerializer(started).data, status=status.HTTP_202_ACCEPTED)
 
 
 class ImportCancel(APIView):

@@ -151,6 +151,33 @@ def test_the_page_leads_from_the_file_to_the_import(team: Team, client: Client) 
     assert "pairs.jsonl" in client.get(url).content.decode()
 
 
+def test_a_program_previews_confirms_and_corrects(team: Team, client: Client) -> None:
+    client.force_login(team.administrator)
+    url = f"/api/projects/{team.project.slug}/imports/"
+    begun = client.post(url, {"file": _upload(lines(PAIRS), "pairs.jsonl"), "preview": "true"})
+    assert begun.status_code == 202
+    one = f"{url}{begun.json()['public_id']}/"
+    body = {"format": "openai", "mapping": {"user": "instruction", "id": "uuid"}}
+    assert client.post(f"{one}confirm/", body, content_type="application/json").status_code == 409
+    run(ImportBatch.objects.get().job_id)
+    found = client.get(one).json()["found"]
+    assert (found["format"], found["records"]) == ("openai", 2)
+    for wrong, code in (
+        ({"format": "openai", "mapping": {"title": "topic"}}, 422),
+        ({"format": "openai", "mapping": 3}, 422),
+        ({"format": "nonsense"}, 400),
+        ({"mapping": {}}, 400),
+        ({"format": "openai", "file": "x"}, 400),
+    ):
+        answer = client.post(f"{one}confirm/", wrong, content_type="application/json")
+        assert answer.status_code == code, (wrong, answer.content)
+    started = client.post(f"{one}confirm/", body, content_type="application/json").json()
+    assert (started["preview"], started["found"], started["mapping"]) == (False, None, body["mapping"])
+    run(ImportBatch.objects.get(public_id=started["public_id"]).job_id)
+    assert set(Dialogue.objects.values_list("external_id", flat=True)) == {"q1", "q2"}
+    assert not ImportMapping.objects.exists()
+
+
 def _upload(content: bytes, name: str) -> Any:
     from django.core.files.uploadedfile import SimpleUploadedFile
 
