@@ -12,8 +12,8 @@ import orjson
 from annotator.core.schema.exact_json import dumps, load_stored
 from benchmark.core.differences.categories import Category
 from benchmark.core.differences.dialogues import DialogueChange, describe_dialogue, reviews_behind
-from benchmark.core.differences.difference import Difference, ReleaseName
-from benchmark.core.differences.release_files import Hashes, ReleaseFile
+from benchmark.core.differences.difference import Difference, Hashes, ReleaseName, find_renamed
+from benchmark.core.differences.release_files import ReleaseFile
 from benchmark.core.differences.versions import Counts, suggest
 from benchmark.core.files.limits import Limits, SourceError
 
@@ -57,20 +57,19 @@ class _Archives:
         removed = {name: hashes for name, hashes in old.items() if name not in seen}
         self._compare_documents({name: old[name] for name in changed}, changed)
         counts = Counts(len(added), len(removed), len(changed), len(seen) - len(added) - len(changed))
-        versions = [ReleaseName(one.manifest.project, one.manifest.version) for one in (self.before, self.after)]
+        before, after = (ReleaseName(one.manifest.project, one.manifest.version) for one in (self.before, self.after))
         return Difference(
-            *versions,
+            before=before,
+            after=after,
             counts=counts,
             categories={category: self.categories[category] for category in Category if self.categories[category]},
-            suggestion=suggest(
-                versions[0].version, counts, references=self.references, examined=counts.changed
-            ),
+            suggestion=suggest(before.version, counts, references=self.references, examined=counts.changed),
             added=list(added),
             removed=list(removed),
-            renamed=_renamed(removed, added),
+            renamed=list(find_renamed(removed, added)),
             changed=self._changed,
             examined=counts.changed,
-        )  # fmt: skip
+        )
 
     def _hashes(self, release: ReleaseFile) -> dict[str, Hashes]:
         found: dict[str, Hashes] = {}
@@ -121,7 +120,7 @@ class _Shelf:
     """Texts by name, on disk."""
 
     def __init__(self, stack: ExitStack) -> None:
-        self._file: IO[bytes] = stack.enter_context(TemporaryFile())
+        self._file: IO[bytes] = stack.enter_context(TemporaryFile())  # noqa: SIM115 - closed by the stack
         self._places: dict[str, tuple[int, int]] = {}
         self._end = 0
 
@@ -139,11 +138,3 @@ class _Shelf:
     def all(self) -> Iterator[bytes]:
         """Yield the texts in the order in which they were put."""
         return map(self.take, self._places)
-
-
-def _renamed(removed: dict[str, Hashes], added: dict[str, Hashes]) -> list[tuple[str, str]]:
-    """Return old and new id of what is the same under another id, each used once."""
-    free: dict[Hashes, list[str]] = {}
-    for name, hashes in reversed(removed.items()):
-        free.setdefault(hashes, []).append(name)
-    return [(free[hashes].pop(), name) for name, hashes in added.items() if free.get(hashes)]

@@ -13,6 +13,13 @@ from benchmark.core.differences.versions import Counts, Suggestion
 VERSION = 1
 
 
+class Hashes(NamedTuple):
+    """The hashes of a released dialogue's document and toolset, in hexadecimal digits."""
+
+    document: str
+    toolset: str
+
+
 class ReleaseName(NamedTuple):
     project: str
     version: str
@@ -53,6 +60,16 @@ class Difference:
 def suggestion_values(suggestion: Suggestion) -> dict[str, str | None]:
     """Return a suggestion as JSON values."""
     return {"level": str(suggestion.level), "version": suggestion.version, "reason": suggestion.reason}
+
+
+def find_renamed(removed: dict[str, Hashes], added: dict[str, Hashes]) -> Iterator[tuple[str, str]]:
+    """Yield old and new id of what is the same under another id, each used once."""
+    free: dict[Hashes, list[str]] = {}
+    for name, hashes in reversed(removed.items()):
+        free.setdefault(hashes, []).append(name)
+    for name, hashes in added.items():
+        if free.get(hashes):
+            yield free[hashes].pop(), name
 
 
 def write_json(difference: Difference) -> Iterator[bytes]:

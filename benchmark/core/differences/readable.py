@@ -25,10 +25,12 @@ _WORDS = {
     Category.OTHER: "other fields",
 }
 _EMPTY = '<span class="quiet">Empty</span>'
-_CONTROLS = {code: "�" for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160))} | {
-    # Marks that change the direction of text could make a value look like another one.
-    code: "�" for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}  # fmt: skip
+#: Control characters, and marks that change the direction of text, which could make a value look like another one.
+_UNSEEN = (
+    *range(9), 11, 12, *range(14, 32), *range(127, 160), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+)  # fmt: skip
+_SHOWN = dict.fromkeys(_UNSEEN, "�")
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
@@ -195,4 +197,4 @@ def _cut(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return escape(text.translate(_CONTROLS))
+    return escape(text.translate(_SHOWN))

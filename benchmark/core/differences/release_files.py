@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from annotator.core.schema import SchemaProblem, canonical, content_hash
 from annotator.core.schema.toolsets import toolset_content
 from benchmark.core.archives.manifest import ITEMS, MANIFEST, Manifest, read_item, read_manifest
 from benchmark.core.differences.dialogues import Content
+from benchmark.core.differences.difference import Hashes
 from benchmark.core.files.cctu_check_files import is_check_file
 from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.record_lines import LineError, parse_record, split_lines, too_long
@@ -21,13 +22,6 @@ from benchmark.core.formats import FORMATS
 DIALOGUES = "dialogues.jsonl"
 #: The manifest lists the results of every validator.
 _MAX_MANIFEST = 64 << 20
-
-
-class Hashes(NamedTuple):
-    """The hashes of a released dialogue's document and tools, in hexadecimal digits."""
-
-    document: str
-    toolset: str
 
 
 class ReleaseFile:
