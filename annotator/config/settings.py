@@ -425,8 +425,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     # Names of values that several fields have.
     "ENUM_NAME_OVERRIDES": {
-        "ChangeKindEnum": "annotator.core.comparison.ChangeKind",
-        "ChangeCategoryEnum": "benchmark.core.differences.categories.Category",
+        "ChangeKindEnum": ["added", "removed", "changed", "moved"],
+        "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -25,7 +25,7 @@ from benchmark.services.releases.requests import load_release
 
 #: How much of each dialogue's changes a page has.
 _LIMITS = Limits(changes=50, characters=2_000)
-_CATEGORIES = [str(category) for category in Category]
+CATEGORIES = [str(category) for category in Category]
 
 
 class DialogueCountsSerializer(serializers.Serializer[Any]):
@@ -48,7 +48,7 @@ class SuggestionSerializer(serializers.Serializer[Any]):
 class FieldChangeSerializer(serializers.Serializer[Any]):
     """One change of a dialogue; a text is null if the field is absent."""
 
-    category = serializers.ChoiceField(choices=_CATEGORIES)
+    category = serializers.ChoiceField(choices=CATEGORIES)
     reference = serializers.BooleanField(help_text="Whether a score or a model uses the field.")
     kind = serializers.ChoiceField(choices=["added", "removed", "changed", "moved"])
     anchor = serializers.CharField(allow_blank=True)
@@ -75,7 +75,7 @@ class DialogueChangeSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     dialogue = serializers.CharField(help_text="The dialogue's public id.")
     show = serializers.ChoiceField(choices=differences.SHOWN)
-    categories = serializers.ListField(child=serializers.ChoiceField(choices=_CATEGORIES))
+    categories = serializers.ListField(child=serializers.ChoiceField(choices=CATEGORIES))
     reference = serializers.BooleanField(help_text="Whether the reference changed.")
     total = serializers.IntegerField(help_text="The number of changes.")
     changes = FieldChangeSerializer(many=True, help_text=f"The first {_LIMITS.changes} changes.")
@@ -102,7 +102,7 @@ class ReleaseDiff(APIView):
         parameters=[
             OpenApiParameter("to", {"type": "string", "minLength": 1}, required=True, description="The other release."),
             OpenApiParameter("show", str, enum=differences.SHOWN, description="By default changed dialogues."),
-            OpenApiParameter("category", str, enum=_CATEGORIES, description="Only dialogues with such a change."),
+            OpenApiParameter("category", str, enum=CATEGORIES, description="Only dialogues with such a change."),
             OpenApiParameter("cursor", str, description="From “next” of the previous page."),
             OpenApiParameter("size", {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}),
         ],
@@ -120,7 +120,7 @@ class ReleaseDiff(APIView):
         others = {one.public_id: one for one in frozen if one.pk != release.pk}
         pair = differences.compare(release, others[one_of(request.query_params, "to", others, required=True)])
         shown = one_of(request.query_params, "show", differences.SHOWN, otherwise=differences.CHANGED)
-        category = one_of(request.query_params, "category", _CATEGORIES)
+        category = one_of(request.query_params, "category", CATEGORIES)
         paginator = KeysetPagination()
         rows = paginator.paginate_queryset(differences.list_items(pair, shown=shown, category=category), request, self)
         following = paginator.get_paginated_response([]).data["next"]
