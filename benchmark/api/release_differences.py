@@ -15,10 +15,10 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.services.access.permissions import load_project
 from annotator.services.database.filters import one_of
 from benchmark.api.views import CONFLICT
-from benchmark.core.differences.categories import Category
-from benchmark.core.differences.dialogues import DialogueChange, Limits
-from benchmark.core.differences.difference import suggestion_values
-from benchmark.core.differences.versions import Level
+from benchmark.core.archives.change_categories import Category
+from benchmark.core.archives.dialogue_changes import DialogueChange, Limits
+from benchmark.core.archives.difference import suggestion_values
+from benchmark.core.archives.next_version import Level
 from benchmark.models import ReleaseItem
 from benchmark.services.releases import differences
 from benchmark.services.releases.requests import load_release

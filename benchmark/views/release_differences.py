@@ -14,10 +14,10 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
-from benchmark.core.differences.categories import Category
-from benchmark.core.differences.dialogues import DialogueChange, Limits
-from benchmark.core.differences.difference import write_json
-from benchmark.core.differences.readable import write_html
+from benchmark.core.archives.change_categories import Category
+from benchmark.core.archives.dialogue_changes import DialogueChange, Limits
+from benchmark.core.archives.difference import write_json
+from benchmark.core.archives.readable_difference import write_html
 from benchmark.models import Release, ReleaseItem
 from benchmark.services.releases import differences
 from benchmark.services.releases.requests import load_release

@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 
 from annotator.core.wording import counted
 from annotator.management.base import Stop, require_different_files
-from benchmark.core.differences.archives import compare_archives
-from benchmark.core.differences.difference import Difference, suggestion_values, write_json
-from benchmark.core.differences.readable import category_words, write_html
+from benchmark.core.archives.difference import Difference, suggestion_values, write_json
+from benchmark.core.archives.differing import compare_archives
+from benchmark.core.archives.readable_difference import category_words, write_html
 from benchmark.core.files.limits import SourceError
 from benchmark.management.base import PipelineCommand
 from benchmark.services.stored_files import written_whole

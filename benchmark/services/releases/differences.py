@@ -17,8 +17,8 @@ from annotator.core.schema.exact_json import load_stored
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Revision, ToolsetRevision, User
 from annotator.models.content import DialogueStatus
-from benchmark.core.differences.categories import Category
-from benchmark.core.differences.dialogues import (
+from benchmark.core.archives.change_categories import Category
+from benchmark.core.archives.dialogue_changes import (
     Content,
     DialogueChange,
     Limits,
@@ -26,9 +26,9 @@ from benchmark.core.differences.dialogues import (
     examine,
     reviews_behind,
 )
-from benchmark.core.differences.difference import Difference, Hashes, ReleaseName, find_renamed
-from benchmark.core.differences.tools import Toolset
-from benchmark.core.differences.versions import Counts, Suggestion, suggest
+from benchmark.core.archives.difference import Difference, Hashes, ReleaseName, find_renamed
+from benchmark.core.archives.next_version import Counts, Suggestion, suggest
+from benchmark.core.archives.tool_changes import Toolset
 from benchmark.models import Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.requests import list_releases
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from annotator.core.schema import read_document
 from annotator.models import Dialogue, Role, User
 from annotator.services.dialogues.revisions import lock_dialogue, revise
-from benchmark.core.differences.archives import compare_archives
-from benchmark.core.differences.versions import Counts
+from benchmark.core.archives.differing import compare_archives
+from benchmark.core.archives.next_version import Counts
 from benchmark.models import Release
 from benchmark.services.releases import differences
 from benchmark.services.releases.requests import archive_path

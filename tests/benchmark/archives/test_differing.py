@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 from annotator.core.comparison import diff
 from annotator.core.schema import read_document
-from benchmark.core.differences.archives import compare_archives
-from benchmark.core.differences.categories import categorise
-from benchmark.core.differences.dialogues import Content, Limits, describe_dialogue, examine, reviews_behind
-from benchmark.core.differences.difference import write_json
-from benchmark.core.differences.readable import write_html
-from benchmark.core.differences.versions import Counts, Level, next_version, suggest
+from benchmark.core.archives.change_categories import categorise
+from benchmark.core.archives.dialogue_changes import Content, Limits, describe_dialogue, examine, reviews_behind
+from benchmark.core.archives.difference import write_json
+from benchmark.core.archives.differing import compare_archives
+from benchmark.core.archives.next_version import Counts, Level, next_version, suggest
+from benchmark.core.archives.readable_difference import write_html
 from benchmark.core.files.limits import SourceError
 from benchmark.management.commands.diff_releases import Command
-from tests.benchmark.differences.release_archives import hash_of, released, write_release
+from tests.benchmark.archives.release_archives import hash_of, released, write_release
 from tests.factories import WEATHER_TOOLS, changed, make_document
 
 Document = dict[str, Any]

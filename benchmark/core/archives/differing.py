@@ -10,11 +10,11 @@ from typing import IO
 import orjson
 
 from annotator.core.schema.exact_json import dumps, load_stored
-from benchmark.core.differences.categories import Category
-from benchmark.core.differences.dialogues import DialogueChange, describe_dialogue, reviews_behind
-from benchmark.core.differences.difference import Difference, Hashes, ReleaseName, find_renamed
-from benchmark.core.differences.release_files import ReleaseFile
-from benchmark.core.differences.versions import Counts, suggest
+from benchmark.core.archives.change_categories import Category
+from benchmark.core.archives.dialogue_changes import DialogueChange, describe_dialogue, reviews_behind
+from benchmark.core.archives.difference import Difference, Hashes, ReleaseName, find_renamed
+from benchmark.core.archives.next_version import Counts, suggest
+from benchmark.core.archives.release_files import ReleaseFile
 from benchmark.core.files.limits import Limits, SourceError
 
 #: The most dialogues of a release that are compared: about a kilobyte of memory each.

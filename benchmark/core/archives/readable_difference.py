@@ -6,9 +6,9 @@ from itertools import islice
 
 from annotator.core.comparison import Effort, Part, word_diff
 from annotator.core.wording import counted
-from benchmark.core.differences.categories import Category
-from benchmark.core.differences.dialogues import DialogueChange, FieldChange, ReviewFact
-from benchmark.core.differences.difference import Difference
+from benchmark.core.archives.change_categories import Category
+from benchmark.core.archives.dialogue_changes import DialogueChange, FieldChange, ReviewFact
+from benchmark.core.archives.difference import Difference
 
 #: Changed dialogues that the file shows, and ids in each of its lists: a browser has to lay all of it out.
 MAX_DIALOGUES = 1_000

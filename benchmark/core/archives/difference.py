@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from annotator.core.schema.exact_json import dumps
-from benchmark.core.differences.categories import Category
-from benchmark.core.differences.dialogues import DialogueChange
-from benchmark.core.differences.versions import Counts, Suggestion
+from benchmark.core.archives.change_categories import Category
+from benchmark.core.archives.dialogue_changes import DialogueChange
+from benchmark.core.archives.next_version import Counts, Suggestion
 
 #: Version of the layout of the JSON file.
 VERSION = 1

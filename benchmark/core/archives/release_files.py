@@ -9,9 +9,9 @@ from typing import Any
 
 from annotator.core.schema import SchemaProblem, canonical, content_hash
 from annotator.core.schema.toolsets import toolset_content
+from benchmark.core.archives.dialogue_changes import Content
+from benchmark.core.archives.difference import Hashes
 from benchmark.core.archives.manifest import ITEMS, MANIFEST, Manifest, read_item, read_manifest
-from benchmark.core.differences.dialogues import Content
-from benchmark.core.differences.difference import Hashes
 from benchmark.core.files.cctu_check_files import is_check_file
 from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.record_lines import LineError, parse_record, split_lines, too_long
