@@ -29,6 +29,7 @@ api-project-list                      401 200 200 200 200 200 200   401 405 405 
 api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release-archive                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-release-diff                      401 404 404 400 400 400 400   401 405 405 405 405 405 405
 api-release-left-out                  401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
 api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -112,6 +113,9 @@ protocol-changes                      in  404 404 200 200 200 200   in  404 404 
 protocol-edit                         in  404 404 403 403 403 200   in  404 404 403 403 403 422
 protocol-json                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 protocol-move                         in  404 404 403 403 403 200   in  404 404 403 403 403 302
+release-diff                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
+release-diff-html                     in  404 404 409 409 409 409   in  404 404 405 405 405 405
+release-diff-json                     in  404 404 409 409 409 409   in  404 404 405 405 405 405
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
@@ -219,6 +223,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-pause-end": {"public_id": "pause"},
     "api-release": {"public_id": "release"},
     "api-release-archive": {"public_id": "release"},
+    "api-release-diff": {"public_id": "release"},
     "api-release-left-out": {"public_id": "release"},
     "api-replay": {"public_id": "dialogue"},
     "api-replay-list": {"public_id": "dialogue"},
@@ -266,6 +271,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "notice-read": {"public_id": "notice"},
     "prediction-file": {"public_id": "predictions"},
     "release-detail": {"public_id": "release"},
+    "release-diff": {"public_id": "release"},
+    "release-diff-html": {"public_id": "release"},
+    "release-diff-json": {"public_id": "release"},
     "release-download": {"public_id": "release"},
     "replay": {"public_id": "dialogue"},
     "run": {"public_id": "run"},

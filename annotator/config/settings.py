@@ -423,6 +423,11 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/",
     # Separate schemas for requests and responses: a request contains a file, its response an address.
     "COMPONENT_SPLIT_REQUEST": True,
+    # Names of values that several fields have.
+    "ENUM_NAME_OVERRIDES": {
+        "ChangeKindEnum": ["added", "removed", "changed", "moved"],
+        "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "annotator.api.schema.complete",

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import views
+from benchmark.api import release_differences, views
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
@@ -18,5 +18,6 @@ urlpatterns = [
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),
     path(_RELEASE + "left-out/", views.ReleaseLeftOut.as_view(), name="api-release-left-out"),
+    path(_RELEASE + "diff/", release_differences.ReleaseDiff.as_view(), name="api-release-diff"),
     path(_RELEASE + "archive/", views.ReleaseArchive.as_view(), name="api-release-archive"),
 ]

@@ -16,7 +16,7 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import Release
 from benchmark.services.inference.baselines import list_open
-from benchmark.services.releases import requests
+from benchmark.services.releases import differences, requests
 from benchmark.views.forms import ReleaseForm
 from benchmark.views.paging import page_of, watches
 
@@ -46,6 +46,7 @@ def release_list(request: PageRequest) -> HttpResponse:
         "form": form,
         "page": page,
         "is_admin": is_admin,
+        "fitting": differences.suggest_next(actor=request.user, project=project) if is_admin else None,
         "baselines": list_open(person=request.user, project=project),
         "oversees": requests.oversees(actor=request.user, project=project),
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Releases"), "")],
@@ -70,6 +71,7 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "release": release,
         "verify_line": f"manage.py verify_release {requests.archive_name(release)}",
         "runs": release.native_format == "async",
+        "earlier": differences.find_earlier(actor=request.user, release=release),
         "counts": _counts(release, oversees),
         "oversees": oversees,
         "left_out": page_of(

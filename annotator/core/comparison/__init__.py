@@ -6,7 +6,7 @@ from annotator.core.comparison.anchors import AnchorMissing, from_pointer, join,
 from annotator.core.comparison.changes import Change, ChangeKind, apply_changes, diff
 from annotator.core.comparison.choices import ChoiceProblem, resolve_choices
 from annotator.core.comparison.consequences import dropped, lost_dependencies, moot_anchors, readable
-from annotator.core.comparison.describing import DescribedChange, describe_changes, value_text
+from annotator.core.comparison.describing import DescribedChange, describe_change, describe_changes, value_text
 from annotator.core.comparison.discrepancies import Discrepancy, Label, discrepancies, in_reading_order, same_content
 from annotator.core.comparison.merging import Choice, Conflict, MergeResult, merge
 from annotator.core.comparison.native_remainders import (

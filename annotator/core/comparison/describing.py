@@ -29,7 +29,7 @@ class DescribedChange:
 
 def describe_changes(before: Document, after: Document) -> list[DescribedChange]:
     """Return every change from ``before`` to ``after``, in words."""
-    return [_described(change, before, after) for change in diff(before, after)]
+    return [describe_change(change, before, after) for change in diff(before, after)]
 
 
 def value_text(value: Any) -> str:
@@ -45,7 +45,8 @@ def value_text(value: Any) -> str:
     return indented(value)
 
 
-def _described(change: Change, before: Document, after: Document) -> DescribedChange:
+def describe_change(change: Change, before: Document, after: Document) -> DescribedChange:
+    """Return one of the changes from ``before`` to ``after`` in words."""
     document = before if change.kind is ChangeKind.REMOVED else after
     moved = change.kind is ChangeKind.MOVED
     old, new = (

@@ -109,6 +109,18 @@ LABELS: dict[str, dict[str, Label]] = {
         "frozen": Label(_("Frozen"), "good", "verified"),
         "failed": Label(_("Failed"), "bad", "error"),
     },
+    "release_change": {
+        "user_message": Label(_("User message")),
+        "label": Label(_("Label")),
+        "dependency": Label(_("Dependency")),
+        "call": Label(_("Call")),
+        "argument": Label(_("Argument")),
+        "observation": Label(_("Observation")),
+        "answer": Label(_("Answer")),
+        "constraint": Label(_("Constraint")),
+        "tools": Label(_("Tools")),
+        "other": Label(_("Other field")),
+    },
     "token": {
         "live": Label(_("Active"), "good", "check"),
         "ended": Label(_("Invalidated"), "neutral", "stop"),
