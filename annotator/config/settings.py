@@ -427,6 +427,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ChangeKindEnum": ["added", "removed", "changed", "moved"],
         "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
+        "ReadFormatEnum": "benchmark.core.formats.READ",
+        "WrittenFormatEnum": "benchmark.core.formats.WRITTEN",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -19,10 +19,15 @@ _MAPPING = (
 )
 
 
+@extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
+class _MappingField(serializers.JSONField):
+    """Role → field of a file. In a form, it is a JSON text."""
+
+
 class _ImportOptionsSerializer(Input):
     """How to import a file."""
 
-    mapping = serializers.JSONField(required=False, help_text=_MAPPING)
+    mapping = _MappingField(required=False, help_text=_MAPPING)
     dry_run = serializers.BooleanField(default=False, help_text="Read, check and report, but save nothing.")
     revise = serializers.BooleanField(
         default=False, help_text="Merge records with known ids and new content into their dialogues."

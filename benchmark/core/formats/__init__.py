@@ -40,7 +40,8 @@ FORMATS: dict[str, Format] = {
         InspectFormat(),
     )
 }
-#: The names of the formats that a release, or a conversion, can be written in.
+#: The names of the formats that an import reads, and of those that a release, or a conversion, can be written in.
+READ = tuple(FORMATS)
 WRITTEN = tuple(name for name, one in FORMATS.items() if one.writes)
 
-__all__ = ["CANARY", "FORMATS", "WRITTEN", "Format", "ReadDialogue", "guess_format"]
+__all__ = ["CANARY", "FORMATS", "READ", "WRITTEN", "Format", "ReadDialogue", "guess_format"]
