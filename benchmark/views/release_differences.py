@@ -33,7 +33,7 @@ _TYPES = {"json": "application/json", "html": "text/html; charset=utf-8"}
 @require_safe
 @takes("to", "show", "category", "before", "after")
 def release_diff(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show what changed from one release to another: counts, the fitting version, and the dialogues."""
+    """Show what changed from one release to another: counts, the suggested version, and the dialogues."""
     project = request.project
     release = load_release(actor=request.user, project=project, public_id=public_id)
     others, after = _to(request, release)
@@ -41,6 +41,8 @@ def release_diff(request: PageRequest, public_id: str) -> HttpResponse:
     category = one_of(request.GET, "category", list(Category))
     shown = differences.CHANGED if category else shown
     pair = differences.compare(release, after) if after else None
+    if pair and not category and "show" not in request.GET and not pair.counts.changed and pair.counts.added:
+        shown = differences.ADDED
     page = page_of(differences.list_items(pair, shown=shown, category=category), request, size=PAGE, newest_first=False)
     context = {
         "project": project,

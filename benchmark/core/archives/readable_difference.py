@@ -99,7 +99,7 @@ def _summary(difference: Difference) -> Iterator[str]:
     name = suggestion.version or f"a new {suggestion.level} version"
     if suggestion.level == "same":
         name = suggestion.version or "no new version"
-    yield f"<p><strong>Fitting version after {_safe(difference.before.version)}: {_safe(name)}.</strong> "
+    yield f"<p><strong>Suggested version after {_safe(difference.before.version)}: {_safe(name)}.</strong> "
     yield f"{_safe(suggestion.reason)}</p>\n<table>\n<tr><th>Dialogues</th><th>Number</th></tr>\n"
     for label, count in (
         ("Added", counts.added), ("Removed", counts.removed), ("Changed", counts.changed),

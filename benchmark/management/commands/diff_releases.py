@@ -64,5 +64,5 @@ class Command(PipelineCommand):
         for category, count in difference.categories.items():
             self.say(f"  {category_words(category)}: changed in {counted(count, 'dialogue')}")
         fitting = suggestion.version or f"a {suggestion.level} step"
-        self.say(f"Fitting version after {difference.before.version}: {fitting}. {suggestion.reason}")
+        self.say(f"Suggested version after {difference.before.version}: {fitting}. {suggestion.reason}")
         self.tell(asdict(counts) | {"suggestion": suggestion_values(suggestion)})

@@ -323,7 +323,7 @@ def test_the_readable_file_is_one_page_without_scripts_or_links(archives: tuple[
     shown = " ".join(page.texts)
     assert "<script>alert('1')</script>�" in shown
     assert "expert, round 1: old-crane, fix, edited the dialogue" in shown
-    assert "Fitting version after 1.0: 2.0." in shown
+    assert "Suggested version after 1.0: 2.0." in shown
     assert "d → z" in shown
 
 

@@ -202,7 +202,7 @@ def test_the_form_of_the_next_release_says_which_version_fits(team: Team) -> Non
         return " ".join(visit(team.administrator, address).text_seen.split())
 
     one = make_verified(team, "a")
-    assert "Fitting version:" not in said()
+    assert "Suggested version:" not in said()
     run_release(team)
     assert "<strong>1.0</strong>" in said()
     change_verified(one, {**current(one), "extra": {"source": "web"}})
@@ -212,7 +212,7 @@ def test_the_form_of_the_next_release_says_which_version_fits(team: Team) -> Non
     assert "1 dialogue was added, and no reference changed." in said()
     change_verified(one, changed(current(one)))
     assert "<strong>2.0</strong>" in said()
-    assert "Fitting version:" not in visit(team.annotator, address).text_seen
+    assert "Suggested version:" not in visit(team.annotator, address).text_seen
 
 
 def test_a_release_that_is_not_frozen_is_compared_with_none(scene: Scene) -> None:
