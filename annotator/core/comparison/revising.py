@@ -1,11 +1,13 @@
 """Merge a record that was imported again with what people have made of the dialogue since.
 
 Readers count tasks and steps, so the ids of a record mean positions: a task or step inserted in the record renames all
-that follow. Before the merge, its parts get the ids of the same parts of the last import, by id and then by content.
+that follow. Before the merge, its parts get the ids of the same parts of the last import, by their content.
 """
 
 from collections.abc import Hashable
 from typing import Any
+
+import orjson
 
 from annotator.core.comparison.alignment import align, next_id
 from annotator.core.comparison.anchors import Document, split
@@ -13,6 +15,7 @@ from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import is_remainder
 from annotator.core.comparison.merging import MergeResult, merge
 from annotator.core.comparison.native_remainders import with_fitting_remainder
+from annotator.core.schema.exact_json import dumps
 
 Part = dict[str, Any]
 
@@ -51,19 +54,36 @@ def merge_record(last: Document, head: Document, record: Document, *, at_conflic
 
 
 def _with_ids_of(last: list[Part], head: list[Part], tasks: list[Part]) -> list[Part]:
-    """Return the tasks with the ids of the tasks of the last import that have the same message, else the same id."""
+    """Return the tasks with the ids of the same tasks of the last import, and other ids for new ones.
+
+    Tasks are the same if message and steps are equal, else if the steps are, else if the message is and no other task
+    that is left has it. An id alone is only a position, so it decides nothing: a task whose message and steps both
+    changed is a new one.
+    """
     names: dict[int, str] = {}
     free = list(last)
-    for key in (_id_and_message, _message, _id):
-        waiting: dict[Hashable, list[Part]] = {}
-        for task in free:
-            waiting.setdefault(key(task), []).append(task)
+    for key, only in ((_whole, False), (_steps, True), (_message, True)):
+        theirs: dict[Hashable, list[int]] = {}
+        ours: dict[Hashable, list[Part]] = {}
         for position, task in enumerate(tasks):
-            partners = waiting.get(key(task)) if position not in names else None
-            if partners:
-                partner = partners.pop(0)
-                names[position] = partner["id"]
-                free = [one for one in free if one is not partner]
+            if position not in names:
+                theirs.setdefault(key(task), []).append(position)
+        for task in free:
+            ours.setdefault(key(task), []).append(task)
+        for mark, positions in theirs.items():
+            partners = ours.get(mark, [])
+            if mark is None or (only and (len(positions) > 1 or len(partners) > 1)):
+                continue
+            # Of equal tasks, those with equal ids first.
+            positions.sort(key=lambda position: tasks[position]["id"] not in {task["id"] for task in partners})
+            for position in positions:
+                same = next((one for one in partners if one["id"] == tasks[position]["id"]), None)
+                partner = same or next(iter(partners), None)
+                if partner is not None:
+                    partners.remove(partner)
+                    names[position] = partner["id"]
+        taken = set(names.values())
+        free = [task for task in free if task["id"] not in taken]
     used = {task["id"] for task in (*last, *head)} | set(names.values())
     out = []
     for position, task in enumerate(tasks):
@@ -75,16 +95,22 @@ def _with_ids_of(last: list[Part], head: list[Part], tasks: list[Part]) -> list[
     return out
 
 
-def _id(task: Part) -> Hashable:
-    return str(task["id"])
-
-
 def _message(task: Part) -> Hashable:
-    return task.get("user_message")
+    return task.get("user_message") or None
 
 
-def _id_and_message(task: Part) -> Hashable:
-    return task["id"], task.get("user_message")
+def _steps(task: Part) -> Hashable:
+    """Return what is said and done in a task, without labels and ids; None if there are no steps."""
+    steps = [[step.get(name) for name in _SAID] for step in task.get("steps") or ()]
+    return dumps(steps, option=orjson.OPT_SORT_KEYS) if steps else None
+
+
+def _whole(task: Part) -> Hashable:
+    return task.get("user_message"), _steps(task)
+
+
+#: What makes two steps the same, besides their dependencies.
+_SAID = ("type", "name", "arguments", "observation", "text", "question", "user_reply")
 
 
 def _apart(task: Part, last: list[Part], head: list[Part]) -> Part:

@@ -131,3 +131,58 @@ def test_fields_of_the_record_follow_their_part() -> None:
     assert result.conflicts == []
     assert result.document["tasks"][0]["steps"][0]["extra"] == {}
     assert same_content(result.document, head)
+
+
+def labelled(*tasks: tuple[str, str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A dialogue of tasks (message, answer, policy) as it was imported, and as people labelled it."""
+    imported = document(*((said, [answer("s0", text)]) for said, text, _ in tasks))
+    head = copy.deepcopy(imported)
+    for task, (_, _, policy) in zip(head["tasks"], tasks, strict=True):
+        task["policy"] = policy
+    return imported, head
+
+
+def policies(first: dict[str, Any], head: dict[str, Any], record: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The policy of each answer after the merge, and the places of conflicts."""
+    result = merge_record(first, head, aligned_record(first, head, record))
+    found = {task["steps"][-1]["text"]: task["policy"] for task in result.document["tasks"]}
+    return found, [conflict.anchor for conflict in result.conflicts]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "record", "expected", "conflicts"),
+    [
+        # Tasks with the same message are told apart by their steps.
+        (
+            [("ok", "a", "chat"), ("ok", "b", "single_tool")],
+            [("ok", "new"), ("ok", "a"), ("ok", "b")],
+            {"new": None, "a": "chat", "b": "single_tool"},
+            [],
+        ),
+        # A message was edited, and a task put before it.
+        (
+            [("A", "a", "chat"), ("B", "b", "single_tool")],
+            [("X", "x"), ("A?", "a"), ("B", "b")],
+            {"x": None, "a": "chat", "b": "single_tool"},
+            [],
+        ),
+        # An answer was edited, and a task put before it.
+        (
+            [("A", "a", "chat"), ("B", "b", "single_tool")],
+            [("X", "x"), ("A", "a!"), ("B", "b")],
+            {"x": None, "a!": "chat", "b": "single_tool"},
+            [],
+        ),
+        # Nothing says that these are the labelled task, so its removal is a conflict.
+        ([("A", "a", "chat"), ("B", "b", "chat")], [("C", "c"), ("B", "b")], None, ["/tasks/t1"]),
+        ([("ok", "a", "chat"), ("B", "b", "chat")], [("ok", "x"), ("ok", "y"), ("B", "b")], None, ["/tasks/t1"]),
+    ],
+)
+def test_labels_follow_the_content_of_their_task_and_never_its_position(
+    tasks: Any, record: Any, expected: Any, conflicts: list[str]
+) -> None:
+    first, head = labelled(*tasks)
+    found, places = policies(first, head, document(*((said, [answer("s0", text)]) for said, text in record)))
+    assert places == conflicts
+    if expected is not None:
+        assert found == expected
