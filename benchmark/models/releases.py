@@ -60,7 +60,7 @@ class ImportMapping(models.Model):
     """What somebody chose for files of a project whose records have these fields."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="import_mappings")
-    #: The hash of the names of the fields.
+    #: The hash of the format that is recognised and the names of the fields.
     columns = models.CharField(max_length=64)
     native_format = models.CharField(max_length=12)
     mapping = models.JSONField(default=dict, blank=True)

@@ -112,13 +112,12 @@ class PreviewForm(ImportForm):
         chosen.required = True
         chosen.choices = [("", _("Choose a format")), *((name, FORMAT_TITLES.get(name, name)) for name in FORMATS)]
         # An unknown file may be questions and answers, which openai can read.
-        own, columns = FORMATS[found["format"] or "openai"].roles, [name for name, _example in found["columns"]]
+        own = FORMATS[found["format"] or "openai"].roles
+        self._columns = columns = [name for name, _example in found["columns"]]
         for role in roles_of(found["format"] or "openai"):
             label, hint = ROLES[role]
             there = own.get(role) in columns
-            choices = [(name, name) for name in columns]
-            if not there:
-                choices.insert(0, (_NONE, _("Not in the file")))
+            choices = [(_NONE, _("Not in the file")), *((name, name) for name in columns)]
             initial = found["mapping"].get(role, own[role] if there else _NONE)
             self.fields[f"role_{role}"] = forms.ChoiceField(
                 required=False, label=label, help_text=hint, choices=choices, initial=initial
@@ -130,7 +129,8 @@ class PreviewForm(ImportForm):
         name = self.cleaned_data["native_format"]
         chosen = {role: self.cleaned_data.get(f"role_{role}", _NONE) for role in roles_of(name)}
         own = FORMATS[name].roles
-        return {role: column for role, column in chosen.items() if column not in (_NONE, own.get(role))}
+        unwanted = {role: _NONE for role, column in chosen.items() if not column and own.get(role) in self._columns}
+        return unwanted | {role: column for role, column in chosen.items() if column not in (_NONE, own.get(role))}
 
     @property
     def role_fields(self) -> list[forms.BoundField]:

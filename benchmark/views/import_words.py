@@ -12,6 +12,7 @@ from benchmark.views.forms import FORMAT_TITLES, ROLES
 #: What becomes of a known dialogue, by the name of the outcome.
 OUTCOME_WORDS = {
     "kept": _("Unchanged"),
+    "replaced": _("Replaced"),
     "merged": _("Merged"),
     "reopened": _("Reopened"),
     "asks": _("Asks before reopening"),

@@ -116,7 +116,7 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
         return render(request, "benchmark/import_preview.html", context)
     options = {name: getattr(batch, name) for name in ("dry_run", "revise", "reopen", "at_conflicts")}
     initial = {"native_format": found["format"], "remember": True, **options}
-    form = PreviewForm(request.POST or None, found=found, initial=initial)
+    form = PreviewForm(request.POST if request.method == "POST" else None, found=found, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             started = confirm_preview(
@@ -125,7 +125,8 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
                 native_format=form.cleaned_data["native_format"],
                 mapping=form.mapping,
                 remember=form.cleaned_data["remember"],
-                preview="again" in request.POST,
+                # In another format, the fields are others; so it is shown first.
+                preview="again" in request.POST or form.cleaned_data["native_format"] != (found["format"] or "openai"),
                 **{name: form.cleaned_data[name] for name in options},
             )
         except DomainError as refusal:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -144,9 +145,9 @@ def _floats(array: pa.Array) -> list[Any]:
     found: list[Any] = array.to_pylist()
     if pc.all(pc.is_finite(array)).as_py() is not False:
         return found
-    finite = pc.is_finite(array).to_pylist()
-    flaw = Flaw("NaN and Infinity are not JSON. Write null or text.")
-    return [flaw if fine is False else value for value, fine in zip(found, finite, strict=True)]
+    # NaN is what programs write for a missing number.
+    flaw = Flaw("Infinity is not JSON. Write null or text.")
+    return [None if value is None or value != value else flaw if value in (inf, -inf) else value for value in found]
 
 
 def _number(value: Decimal) -> int | float | str:

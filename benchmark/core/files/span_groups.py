@@ -87,6 +87,19 @@ class _Pulse:
         return self.raised is not None
 
 
+#: Beginnings of attributes that may have passwords, tokens and cookies.
+_HEADERS = ("http.request.header.", "http.response.header.")
+
+
+def _without_headers(span: dict[str, Any]) -> dict[str, Any]:
+    """Return a span without the headers of its requests and responses."""
+    attributes = span.get("attributes")
+    if type(attributes) is not list:
+        return span
+    kept = [one for one in attributes if type(one) is not dict or not str(one.get("key")).startswith(_HEADERS)]
+    return span if len(kept) == len(attributes) else span | {"attributes": kept}
+
+
 class _Groups:
     def __init__(self, database: sqlite3.Connection, limits: Limits) -> None:
         self._run = database.execute
@@ -127,7 +140,7 @@ class _Groups:
         if not trace:
             raise SpanError(f"{found.pointer}/traceId", "The span has no traceId. Export it again.")
         node = node_of(found.span, found.pointer)
-        content = dumps(found.span)
+        content = dumps(_without_headers(found.span))
         if node.span:
             query = "SELECT json FROM span JOIN content USING (id) WHERE trace = ? AND span = ?"
             before = self._run(query, (trace, node.span)).fetchone()

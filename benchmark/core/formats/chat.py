@@ -131,7 +131,8 @@ class ChatFormat(Format):
         try:
             dialogue = _OPENAI.read_messages(as_read, chat.messages, Problems())
         except SchemaProblem as problem:
-            raise SchemaProblem([_placed(one, chat) for one in problem.problems]) from None
+            where = f"/{next(name for name in names if name in record)}"
+            raise SchemaProblem([_placed(one, chat, where) for one in problem.problems]) from None
         dialogue.warnings = warnings + [_placed(one, chat) for one in dialogue.warnings]
         if not self.writes:
             return [dialogue]
@@ -325,8 +326,10 @@ def as_json_text(value: Any) -> str:
     return value if type(value) is str else dump(value)
 
 
-def _placed(problem: Problem, chat: Chat) -> Problem:
-    """Return a problem of the messages with its place in the record."""
+def _placed(problem: Problem, chat: Chat, where: str = "/messages") -> Problem:
+    """Return a problem of the messages with its place in the record. ``where``: the field that has them."""
+    if problem.pointer == "/messages":
+        return Problem(where, problem.message)
     begin, _, _ = problem.pointer.removeprefix("/messages/").partition("/")
     if problem.pointer.startswith("/messages/") and begin.isdecimal() and int(begin) < len(chat.places):
         return Problem(chat.places[int(begin)], problem.message)

@@ -17,6 +17,8 @@ from benchmark.core.formats.native_remainder import unknown
 
 #: Records that are looked at, and fields of these.
 PROBED = 200
+#: Bytes of the records that are looked at.
+_BYTES = 16 << 20
 #: Records shown as dialogues.
 SHOWN = 3
 #: Problems that are listed.
@@ -26,7 +28,7 @@ _EXAMPLE, _NAME = 80, 200
 
 #: Usual names of fields, by role. A field with messages is recognised by its values.
 _NAMES = {
-    "id": ("_id", "uuid", "conversation_id", "dialogue_id", "dialog_id", "session_id", "task_id", "prompt_id"),
+    "id": ("_id", "uuid", "uid", "conversation_id", "dialogue_id", "dialog_id", "session_id", "task_id", "prompt_id"),
     "tools": ("functions", "available_tools", "tool_definitions"),
     "system": ("system", "system_prompt"),
     "user": ("prompt", "question", "instruction", "query", "user", "input", "user_message"),
@@ -43,6 +45,8 @@ class Detection:
     """
 
     format: str = ""
+    #: The format as it was recognised, whatever somebody chooses.
+    guess: str = ""
     mapping: dict[str, str] = field(default_factory=dict)
     columns: dict[str, str] = field(default_factory=dict)
     #: (line, member, pointer, sentence) of what is no record.
@@ -68,25 +72,24 @@ class Sample:
 
 def detect(stream: BinaryIO, filename: str) -> Detection:
     """Recognise the format of a file from its first records, and which of their fields is what."""
-    found, records = Detection(), []
+    found, seen, left = Detection(), _Seen(), _BYTES
     for item in _items(stream, filename):
         if isinstance(item, RawRecord):
-            records.append(item.data)
+            seen.add(item.data, found)
+            left -= item.bytes
+            if left < 0:
+                break
         elif item.fatal or item.line:
             found.problems.append((item.line, item.member, item.pointer, item.message))
     del found.problems[LISTED:]
-    for record in records:
-        for name, value in record.items():
-            if not found.columns.get(name) and len(found.columns) < PROBED and len(name) <= _NAME:
-                found.columns[name] = _shown(value)
-    guesses = Counter(filter(None, map(guess_format, records)))
-    if guesses:
+    if seen.guesses:
         # A release of Assay has its dialogues in several formats, of which this one is complete.
-        found.format = "neutral" if "neutral" in guesses else guesses.most_common(1)[0][0]
+        found.format = "neutral" if "neutral" in seen.guesses else seen.guesses.most_common(1)[0][0]
     else:
-        _find_messages(found, records)
+        _find_messages(found, seen)
+    found.guess = found.format
     if found.format:
-        _find_others(found, records)
+        _find_others(found, seen)
     return found
 
 
@@ -99,7 +102,7 @@ def sample(
     patience: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Sample:
     """Read the first records of a file. ``patience``: limits the time for each."""
-    out = Sample()
+    out, left = Sample(), _BYTES
     reader = FORMATS[format_name]
     for found in _items(stream, filename, format_name):
         if isinstance(found, RecordError):
@@ -109,6 +112,9 @@ def sample(
                 out.problems.append((found.line, found.member, found.pointer, found.message))
             continue
         out.records += 1
+        left -= found.bytes
+        if left < 0 and out.records > 1:
+            break
         try:
             with patience():
                 read = reader.read(apply_mapping(found.data, mapping, format_name))
@@ -118,7 +124,8 @@ def sample(
             continue
         if len(out.dialogues) < SHOWN:
             out.dialogues.append(read[0])
-        out.kept.update(*(unknown(dialogue.document) for dialogue in read))
+        kept = {name for dialogue in read for name in unknown(dialogue.document) if len(name) <= _NAME}
+        out.kept |= set(sorted(kept - out.kept)[: PROBED - len(out.kept)])
         out.warnings.update({one.message for dialogue in read for one in dialogue.warnings})
     del out.problems[LISTED:]
     return out
@@ -130,35 +137,62 @@ def _items(stream: BinaryIO, filename: str, format_name: str = "") -> Iterator[R
         yield item if isinstance(item, RecordError) else parse_line(item)
 
 
-def _find_messages(found: Detection, records: list[dict[str, Any]]) -> None:
+class _Seen:
+    """What the first records have: one record at a time is in memory."""
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.guesses: Counter[str] = Counter()
+        #: By field, the formats whose messages its values look like.
+        self.messages: dict[str, Counter[str]] = {}
+        self.texts: set[str] = set()
+
+    def add(self, record: dict[str, Any], found: Detection) -> None:
+        """Look at a record, and at its fields for ``found``."""
+        self.records += 1
+        guess = guess_format(record)
+        if guess:
+            self.guesses[guess] += 1
+        for name, value in record.items():
+            if name not in found.columns and (len(found.columns) >= PROBED or len(name) > _NAME):
+                continue
+            found.columns[name] = found.columns.get(name) or _shown(value)
+            if type(value) is str:
+                self.texts.add(name)
+            looks_like = guess_messages(value)
+            if looks_like:
+                self.messages.setdefault(name, Counter())[looks_like] += 1
+
+
+def _find_messages(found: Detection, seen: _Seen) -> None:
     """Look for messages under another name, or for a prompt and an answer."""
     for column in found.columns:
-        formats = Counter(filter(None, (guess_messages(record.get(column)) for record in records)))
-        if formats.total() * 2 > len(records):
+        formats: Counter[str] = seen.messages.get(column, Counter())
+        if formats.total() * 2 > seen.records:
             found.format = formats.most_common(1)[0][0]
             if FORMATS[found.format].roles["messages"] != column:
                 found.mapping["messages"] = column
             return
-    prompt = _column("user", found, records)
+    prompt = _column("user", found, seen)
     if prompt is not None:
         found.format = "openai"
         found.mapping["user"] = prompt
 
 
-def _find_others(found: Detection, records: list[dict[str, Any]]) -> None:
+def _find_others(found: Detection, seen: _Seen) -> None:
     roles = FORMATS[found.format].roles
     for role in [*roles, *(EXCHANGE if "user" in found.mapping else ())]:
         if role in found.mapping or role == "messages" or roles.get(role) in found.columns:
             continue
-        column = _column(role, found, records)
+        column = _column(role, found, seen)
         if column is not None:
             found.mapping[role] = column
 
 
-def _column(role: str, found: Detection, records: list[dict[str, Any]]) -> str | None:
+def _column(role: str, found: Detection, seen: _Seen) -> str | None:
     """Return the field with a usual name for a role; for a message, it must have text."""
     for name in _NAMES.get(role, ()):
-        if name in found.columns and (role not in EXCHANGE or any(type(record.get(name)) is str for record in records)):
+        if name in found.columns and (role not in EXCHANGE or name in seen.texts):
             return name
     return None
 

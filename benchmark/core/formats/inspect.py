@@ -38,7 +38,10 @@ class InspectFormat(LogFormat):
         epochs = about.get("epochs") if type(about) is dict else None
         several = epoch > 1 or (type(epochs) is int and epochs > 1)
         name = check_id(record.get("id"), problems)
-        return check_id(f"{name}#{epoch}", problems) if name and several else name
+        # Logs of several tasks and models have the same ids of samples.
+        task, model = (about.get(one) if type(about) is dict else None for one in ("task", "model"))
+        named = (f"{task}/" if type(task) is str else "") + name + (f"@{model}" if type(model) is str else "")
+        return check_id(f"{named}#{epoch}" if several else named, problems) if name else ""
 
     def to_chat(self, record: dict[str, Any], problems: Problems, warnings: list[Problem]) -> Chat:
         """See ``chat.ChatFormat``."""

@@ -1,13 +1,15 @@
 """Mappings: which fields of a file are the ID, the messages, the tools and so on, if they have other names.
 
-A mapping is ``{role: field}``. Applying it gives a record with the names that the format reads. In the format
-``openai``, a record may also have a prompt and an answer in two fields; they become messages.
+A mapping is ``{role: field}``; an empty field means that no field has it, whatever its name. Applying it gives a record
+with the names that the format reads. In the format ``openai``, a record may also have a prompt and an answer in two
+fields; they become messages.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem
+from annotator.core.schema.exact_json import dumps
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import describe
 
@@ -22,33 +24,53 @@ def roles_of(format_name: str) -> tuple[str, ...]:
 
 
 def apply_mapping(record: dict[str, Any], mapping: Mapping[str, str], format_name: str) -> dict[str, Any]:
-    """Return a record with the field names of the format. A field whose name is taken gets the name of the other one.
+    """Return a record with the field names of the format.
 
-    Raises SchemaProblem if a field for a message is not text.
+    A field with such a name that is not wanted is kept under another one. Raises SchemaProblem if a field for a message
+    is not text.
     """
     if not mapping:
         return record
-    out = dict(record)
-    for role, name in FORMATS[format_name].roles.items():
-        column = mapping.get(role, name)
-        if column != name and column in record:
-            out[name] = record[column]
-            if name in record and name not in mapping.values():
-                out[column] = record[name]
-            elif out.get(column) is record[column]:
-                del out[column]
-    if format_name == _MESSAGES and "messages" not in mapping and "user" in mapping:
-        messages = []
-        for role in EXCHANGE:
-            text = out.pop(mapping[role], None) if role in mapping else None
-            if text is None or text == "":
-                continue
-            if type(text) is not str:
-                pointer = f"/{mapping[role]}"
-                raise SchemaProblem([Problem(pointer, f"The {role} message must be text, not {describe(text)}.")])
-            messages.append({"role": role, "content": text})
-        out["messages"] = messages
+    roles = FORMATS[format_name].roles
+    taken = set(mapping.values())
+    out = {name: value for name, value in record.items() if name not in taken}
+    wanted = {role: mapping.get(role, name) for role, name in roles.items()}
+    for role, name in roles.items():
+        if wanted[role] != name and name in out:
+            out[_apart(name, record)] = out.pop(name)
+    for role, name in roles.items():
+        if wanted[role] in record:
+            out[name] = record[wanted[role]]
+    if format_name == _MESSAGES and "user" in mapping:
+        if "messages" in out:
+            out[_apart("messages", record)] = out["messages"]
+        out["messages"] = _exchange(record, mapping)
     return out
+
+
+def _exchange(record: dict[str, Any], mapping: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the messages of a question and its answer."""
+    messages = []
+    for role in EXCHANGE:
+        text = record.get(mapping.get(role, ""))
+        if text is None or text == "":
+            continue
+        if type(text) in (dict, list):
+            # A cell of a table with JSON was read as that value.
+            text = dumps(text).decode()
+        if type(text) is not str:
+            pointer = f"/{mapping[role]}"
+            raise SchemaProblem([Problem(pointer, f"The {role} message must be text, not {describe(text)}.")])
+        messages.append({"role": role, "content": text})
+    return messages
+
+
+def _apart(name: str, record: Mapping[str, Any]) -> str:
+    """Return a name for a field of the record that has the name of another one."""
+    apart = f"record_{name}"
+    while apart in record:
+        apart += "_"
+    return apart
 
 
 def read_mapping(value: Any, format_name: str) -> dict[str, str]:
@@ -59,9 +81,15 @@ def read_mapping(value: Any, format_name: str) -> dict[str, str]:
     for role, column in value.items():
         if role not in roles:
             raise ValueError(f"The format {format_name} has no role {role!r}. Use one of: {', '.join(roles)}.")
-        if type(column) is not str or not column or len(column) > 200:
-            raise ValueError(f"The field for {role} must be a name of 1 to 200 characters.")
-    if "messages" in value and "user" in value:
+        if type(column) is not str or len(column) > 200:
+            raise ValueError(f"The field for {role} must be a name of at most 200 characters.")
+        if not column and role not in FORMATS[format_name].roles:
+            raise ValueError(f"Leave out {role} if no field has it.")
+    columns = [column for column in value.values() if column]
+    twice = next((column for column in columns if columns.count(column) > 1), None)
+    if twice is not None:
+        raise ValueError(f"Two roles have the same field, {twice!r}. Choose another one for one of them.")
+    if value.get("messages") and "user" in value:
         raise ValueError("Map either the messages or the user’s message, not both.")
     if value.keys() & {"assistant", "system"} - set(FORMATS[format_name].roles) and "user" not in value:
         raise ValueError("An answer or a system prompt needs a field for the user’s message.")

@@ -61,7 +61,10 @@ class _Span:
 
 class OtlpFormat(LogFormat):
     name = "otlp"
-    losses = ("The text of a message that several spans repeat is kept once.",)
+    losses = (
+        "The text of a message that several spans repeat is kept once.",
+        "Headers of HTTP requests and responses are not kept, because they may contain secrets.",
+    )
     known = frozenset(("id", "parent", "resourceSpans"))
     needs = (("resourceSpans",), "spans as OTLP in JSON has them")
 

@@ -58,14 +58,13 @@ class Command(PipelineCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="validate and report, but save no dialogue")
         parser.add_argument(
-            "--revise", action="store_true", help="save records with known ids and new content as revisions"
+            "--revise", action="store_true", help="merge records with known ids and new content into their dialogues"
         )
         parser.add_argument(
             "--reopen",
             action="store_true",
             help=(
-                "with --revise: also revise dialogues that people have worked on, if a dry run of this file has "
-                "listed them"
+                "with --revise: also change reviewed and verified dialogues, if a dry run of this file has listed them"
             ),
         )
         parser.add_argument(
@@ -170,7 +169,9 @@ class Command(PipelineCommand):
             unfinished = unfinished_import(
                 project=project,
                 sha256=sha256_of_source(FolderArchive(file)) if file.is_dir() else sha256_of(file),
-                **({"native_format": options["format"], "mapping": mapping} if options["format"] else {}),
+                preview=False,
+                job__parameters__format=options["format"] or "",
+                **({"mapping": mapping} if options["format"] else {}),
                 **chosen,
             )
             if unfinished is not None:

@@ -11,7 +11,17 @@ from annotator.models.content import DialogueStatus
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.merging import Merged, Merger
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
-from benchmark.services.imports.report import CONFLICT, KEPT, MERGED, NOTES_PER_RECORD, REOPENED, WORKED_ON, Note
+from benchmark.services.imports.report import (
+    CONFLICT,
+    KEPT,
+    MERGED,
+    NOTES_PER_RECORD,
+    OTHER_FORMAT,
+    REOPENED,
+    REPLACED,
+    WORKED_ON,
+    Note,
+)
 from benchmark.services.releases.items import released_as
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 from reviews.services.cycles.start import claimed_message, reviewed_message
@@ -101,6 +111,7 @@ class _Known:
     content: tuple[str, str]
     group: str = ""
     language: str = ""
+    native_format: str = ""
     last: tuple[str, str] | None = None
     pending: tuple[str, str] | None = None
     #: The content hash of its record in a release, if the incoming record comes from one.
@@ -289,7 +300,8 @@ class Sorter:
         if merged is not None and merged.conflicts:
             sentence = (
                 f"People and the record changed {dialogue.external_id} in the same places: "
-                f"{'; '.join(merged.conflicts)}. It was not changed. Choose whose values to take at conflicts."
+                f"{'; '.join(merged.conflicts)}. It was not changed. "
+                + ("Change the record." if self._batch.at_conflicts else "Choose whose values to take at conflicts.")
             )
             outcome.reject(record, dialogue, CONFLICT, sentence)
         elif merged is not None and merged.dialogue is None:
@@ -313,6 +325,15 @@ class Sorter:
                     f"{dialogue.external_id} {work.what}; the record’s changes are merged: {', '.join(merged.places)}."
                 )
                 outcome.note(record, "/id", MERGED, "info", sentence, dialogue=dialogue)
+            elif self._batch.dry_run:
+                sentence = f"{dialogue.external_id} would be replaced by the record. Nobody has worked on it."
+                outcome.note(record, "/id", REPLACED, "info", sentence, dialogue=dialogue)
+            if found.native_format not in ("", self._batch.native_format):
+                sentence = (
+                    f"{dialogue.external_id} was imported as {found.native_format}, but the record is "
+                    f"{self._batch.native_format}. If it is another dialogue, give the record its own id."
+                )
+                outcome.note(record, "/id", OTHER_FORMAT, "warning", sentence, dialogue=dialogue)
             outcome.revised.append((found.pk, chosen))
             outcome.group_stays(record, dialogue, found)
             outcome.accept(record, chosen)
@@ -321,11 +342,11 @@ class Sorter:
         """Return the dialogues with these ids, and what was imported into them."""
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
-            "head__toolset_revision__content_hash", "variant_group", "language",
+            "head__toolset_revision__content_hash", "variant_group", "language", "native_format",
         )  # fmt: skip
         known = {
-            name: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), group, language)
-            for name, pk, batch_id, published, archived_at, content_hash, toolset, group, language in rows
+            name: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), *about)
+            for name, pk, batch_id, published, archived_at, content_hash, toolset, *about in rows
         }
         by_key = {one.pk: one for one in known.values()}
         for one in known.values():

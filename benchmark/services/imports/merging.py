@@ -46,7 +46,8 @@ class Merger:
     def merge(self, dialogue_id: int, record: PreparedDialogue) -> Merged | None:
         """Return the result of a merge; None if there is no earlier record to compare with, or if it takes too long."""
         revisions = Revision.objects.filter(dialogue=dialogue_id, sealed=False).select_related("toolset_revision")
-        if revisions.filter(batch=None, content_hash=record.content_hash).exists():
+        same = {"content_hash": record.content_hash, "toolset_revision__content_hash": record.toolset}
+        if revisions.filter(batch=None, **same).exists():
             # The record is an earlier version of what people made, for example from a release.
             return Merged()
         imported = revisions.filter(batch__isnull=False).select_related("merged_record__toolset_revision")

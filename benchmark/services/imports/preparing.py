@@ -137,13 +137,18 @@ class Preparer:
         except TookTooLong:
             # It may have been stopped at any point, so its cache is emptied.
             self._forget()
-            record.external_id = _id_of(item.data)
+            record.external_id = self._id_of(item.data)
             record.problems = [Problem("", TOO_LONG.format(self._seconds))]
         except SchemaProblem as problem:
-            record.external_id = _id_of(item.data)
+            record.external_id = self._id_of(item.data)
             record.problems = list(problem.problems)
             record.guess = guess_format(item.data)
         return record
+
+    def _id_of(self, data: dict[str, Any]) -> str:
+        """Return the id of a record that could not be read, if it has one."""
+        value = data.get(self._mapping.get("id", "id"))
+        return str(value)[:200] if isinstance(value, str | int) else ""
 
     def describe(self, dialogue: ReadDialogue, toolsets: dict[str, NewToolset]) -> PreparedDialogue:
         """Return a dialogue checked, with the values that lists read. A new toolset is added to ``toolsets``."""
@@ -215,9 +220,3 @@ def _laid_out(data: dict[str, Any], content: bytes) -> str:
     if CHECK_CODE not in data:
         return text
     return lay_out({key: value for key, value in data.items() if key != CHECK_CODE}, text)
-
-
-def _id_of(data: dict[str, Any]) -> str:
-    """Return the id of a record that could not be read, if it has one."""
-    value = data.get("id")
-    return str(value)[:200] if isinstance(value, str | int) else ""

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import Any, BinaryIO, cast
 
@@ -13,11 +14,11 @@ from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.exact_json import dumps
 from annotator.core.text import gettext_noop, message
 from annotator.errors import Conflict, Invalid
-from annotator.models import Project, User
+from annotator.models import Job, Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.formats import ReadDialogue
-from benchmark.core.formats.detecting import Sample, detect, sample
+from benchmark.core.formats.detecting import Detection, Sample, detect, sample
 from benchmark.models import ImportBatch, ImportMapping
 from benchmark.services.imports.preparing import MAX_SECONDS, TOO_LONG, TookTooLong, patience
 from benchmark.services.imports.requests import open_upload, start_import
@@ -28,6 +29,8 @@ BEAT = 5.0
 _STORED = 200_000
 #: Warnings, and names of tools of a dialogue, that a preview lists.
 _WARNINGS, _TOOLS = 20, 100
+#: Characters of a tool's name.
+_NAME = 200
 
 
 class Heard:
@@ -56,21 +59,18 @@ def run_preview(running: Running) -> dict[str, Any]:
     with open_upload(batch) as upload:
         file = cast(BinaryIO, Heard(upload, running))
         found = detect(file, batch.filename)
-        saved = None if batch.native_format else _saved(batch.project, found.columns)
+        saved = None if batch.native_format else _saved(batch.project, found)
         if batch.native_format:
             found.format, found.mapping = batch.native_format, batch.mapping
         elif saved is not None:
             found.format, found.mapping = saved.native_format, saved.mapping
-        if not found.columns and found.problems:
-            # Nothing in it is a record, so no format helps.
-            line, member, _pointer, sentence = found.problems[0]
-            place = ", ".join(filter(None, (member, f"line {line}" if line else "")))
-            raise Invalid(f"{place}: {sentence}" if place else sentence)
+        _require_records(found)
         read = Sample(problems=found.problems)
         if found.format:
-            read = sample(file, batch.filename, found.format, found.mapping, patience=_patience)
+            read = sample(file, batch.filename, found.format, found.mapping, patience=partial(_patience, file))
     return {
         "format": found.format,
+        "guess": found.guess,
         "mapping": found.mapping,
         "saved": saved is not None,
         "columns": list(found.columns.items()),
@@ -89,7 +89,8 @@ def recognise(batch: ImportBatch, running: Running) -> None:
     """
     with open_upload(batch) as upload:
         found = detect(cast(BinaryIO, Heard(upload, running)), batch.filename)
-    saved = _saved(batch.project, found.columns)
+    _require_records(found)
+    saved = _saved(batch.project, found)
     if saved is not None:
         found.format, found.mapping = saved.native_format, saved.mapping
     if not found.format:
@@ -140,32 +141,58 @@ def confirm_preview(
             reopen=reopen,
             at_conflicts=at_conflicts,
         )
-    columns = [name for name, _example in batch.job.result.get("columns", ())]
+    found = batch.job.result
+    columns = [name for name, _example in found.get("columns", ())]
     if columns and not started.preview:
+        key = _key(found.get("guess", ""), columns)
         if remember:
-            ImportMapping.objects.update_or_create(
-                project=batch.project,
-                columns=_key(columns),
-                defaults={
-                    "native_format": native_format, "mapping": started.mapping, "changed_by": actor,
-                    "changed_at": timezone.now(),
-                },
-            )  # fmt: skip
+            # When it has read something.
+            parameters = started.job.parameters | {"remember": key}
+            Job.objects.filter(pk=started.job_id).update(parameters=parameters)
         else:
-            ImportMapping.objects.filter(project=batch.project, columns=_key(columns)).delete()
+            ImportMapping.objects.filter(project=batch.project, columns=key).delete()
     return started
 
 
-def _saved(project: Project, columns: Iterable[str]) -> ImportMapping | None:
-    return ImportMapping.objects.filter(project=project, columns=_key(columns)).first()
+def save_mapping(batch: ImportBatch, key: str) -> None:
+    """Save what was chosen for files like this one."""
+    if batch.requester is not None:
+        ImportMapping.objects.update_or_create(
+            project=batch.project,
+            columns=key,
+            defaults={
+                "native_format": batch.native_format, "mapping": batch.mapping, "changed_by": batch.requester,
+                "changed_at": timezone.now(),
+            },
+        )  # fmt: skip
 
 
-def _key(columns: Iterable[str]) -> str:
-    return hashlib.sha256(dumps(sorted(columns))).hexdigest()
+def _require_records(found: Detection) -> None:
+    """Raise Invalid if nothing in a file is a record, so that no format helps."""
+    if found.columns:
+        return
+    if not found.problems:
+        raise Invalid(message("The file has no records: every line is blank, or its list is empty."))
+    line, member, _pointer, sentence = found.problems[0]
+    place = ", ".join(filter(None, (member, f"line {line}" if line else "")))
+    raise Invalid(f"{place}: {sentence}" if place else sentence)
+
+
+def _saved(project: Project, found: Detection) -> ImportMapping | None:
+    return ImportMapping.objects.filter(project=project, columns=_key(found.guess, found.columns)).first()
+
+
+def _key(guess: str, columns: Iterable[str]) -> str:
+    """Return the key of files like this one. With the format that was recognised: records of two formats may have the
+    same fields.
+    """
+    return hashlib.sha256(dumps([guess, *sorted(columns)])).hexdigest()
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
+def _patience(file: BinaryIO) -> Iterator[None]:
+    # Reading a record may take seconds; this sends a heartbeat.
+    file.read(0)
     try:
         with patience():
             yield
@@ -181,11 +208,11 @@ def _shown(dialogue: ReadDialogue) -> dict[str, Any]:
     while document is not None and len(dumps(document)) > _STORED:
         count //= 2
         document = dialogue.document | {"tasks": tasks[:count]} if count else None
-    names = [tool.get("function", tool).get("name") for tool in dialogue.tools[:_TOOLS] if type(tool) is dict]
+    found = [tool.get("function", tool).get("name") for tool in dialogue.tools[:_TOOLS] if type(tool) is dict]
     return {
         "external_id": dialogue.external_id,
         "language": dialogue.language,
         "document": document,
         "left_out": len(tasks) - count,
-        "tools": [name for name in names if type(name) is str],
+        "tools": [name[:_NAME] for name in found if type(name) is str],
     }

@@ -92,6 +92,10 @@ def start_import(
             if actor is not None:
                 lock_requester(actor.pk)
                 same = asked | {"requester": actor, "filename": filename, "sha256": stored.sha256}
+                # An import without a format gets one when it runs.
+                same["job__parameters__format"] = same.pop("native_format")
+                if not native_format:
+                    del same["mapping"]
                 begun = unfinished_import(project=project, **same)
                 if begun is not None:
                     full_path(name).unlink()

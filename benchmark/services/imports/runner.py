@@ -24,7 +24,7 @@ from benchmark.services.imports.discarding import discard_all, discard_slice
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
-from benchmark.services.imports.recognising import Heard, recognise
+from benchmark.services.imports.recognising import Heard, recognise, save_mapping
 from benchmark.services.imports.report import Note, Report
 from benchmark.services.imports.requests import open_upload
 from benchmark.services.imports.storing import Storage
@@ -220,6 +220,9 @@ class ImportRun:
                         start_import_trials(
                             batch=self.batch, wake_worker=self.running.job.parameters.get("wake_worker", True)
                         )
+            key = self.running.job.parameters.get("remember")
+            if key and counters.rejected < counters.read:
+                save_mapping(self.batch, key)
             notes = self.report.add(late)
             ImportBatch.objects.filter(pk=self.batch.pk).update(**asdict(counters))
             commit.advance(

@@ -26,6 +26,9 @@ SAMPLES = example_records("inspect")
 ABOUT = {"task": "trains", "model": "example/example-1", "run_id": "r1", "config": {"epochs": 2}}
 LOG = {"version": 2, "status": "success", "eval": ABOUT, "samples": SAMPLES, "reductions": []}
 
+#: The id of a sample of a log: other tasks and models have samples of the same ids.
+NAMED = "trains/{}@example/example-1"
+
 
 def archive(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
@@ -99,9 +102,12 @@ FILES = {
 @pytest.mark.parametrize("name", list(FILES))
 def test_every_kind_of_log_has_the_same_records(name: str) -> None:
     found = dialogues(FILES[name], "inspect", name)
-    assert list(found) == ["trains-1#1", "greeting-2#2"]
+    assert list(found) == [f"{NAMED.format('trains-1')}#1", f"{NAMED.format('greeting-2')}#2"]
     about = {"task": "trains", "model": "example/example-1", "run_id": "r1", "epochs": 2}
-    assert found["trains-1#1"].document["extra"]["evaluation"] == about | {"sample": "trains-1", "epoch": 1}
+    assert found[f"{NAMED.format('trains-1')}#1"].document["extra"]["evaluation"] == about | {
+        "sample": "trains-1",
+        "epoch": 1,
+    }
     plain = dialogues(example_file("inspect"), "inspect")
     assert [said(one) for one in found.values()] == [said(one) for one in plain.values()]
     assert [len(one.tools) for one in found.values()] == [2, 0]
@@ -114,7 +120,7 @@ def test_every_kind_of_log_has_the_same_records(name: str) -> None:
 
 def test_a_dialogue_of_one_epoch_has_the_id_of_its_sample() -> None:
     once = ABOUT | {"config": {"epochs": 1}}
-    assert "trains-1" in dialogues(json.dumps(LOG | {"eval": once}).encode(), "inspect", "a.json")
+    assert NAMED.format("trains-1") in dialogues(json.dumps(LOG | {"eval": once}).encode(), "inspect", "a.json")
 
 
 def test_a_damaged_member_is_named() -> None:

@@ -493,3 +493,13 @@ def test_collecting_spans_can_be_stopped_after_the_file_was_read(monkeypatch: py
     monkeypatch.setattr(span_groups, "_STEPS", 20)
     with pytest.raises(Stopped):
         list(read_lines(Stream(EXAMPLE), "a.jsonl", format_name="otlp"))
+
+
+def test_headers_of_requests_are_kept_nowhere() -> None:
+    batch = json.loads(EXAMPLE.splitlines()[0])
+    first = batch["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+    first["attributes"].append({"key": "http.request.header.authorization", "value": {"stringValue": "Bearer s3cret"}})
+    lines = [json.dumps(batch).encode(), *EXAMPLE.splitlines()[1:]]
+    items = list(read_lines(io.BytesIO(b"\n".join(lines)), "a.jsonl", format_name="otlp"))
+    assert len(items) == 3
+    assert not any(b"s3cret" in item.content for item in items if isinstance(item, RawLine))

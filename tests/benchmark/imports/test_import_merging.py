@@ -129,6 +129,23 @@ def test_a_place_that_both_changed_is_a_conflict_until_somebody_chooses(
     assert current(verified)["tasks"] == worked()["tasks"]
 
 
+def test_a_record_of_another_format_under_a_known_id_is_pointed_out(team: Team, run_import: RunImport) -> None:
+    run_import([candidate("a")])
+    chat = {"id": "a", "messages": [{"role": "user", "content": "Capital of France?"}]}
+    dry = run_import([chat], revise=True, dry_run=True, native_format="openai")
+    said = checks(dry)
+    assert "was imported as neutral, but the record is openai" in said["import.other_format"]
+    assert "would be replaced" in said["import.replaced"]
+
+
+def test_new_tools_with_the_content_of_people_are_not_dropped(verified: Dialogue, run_import: RunImport) -> None:
+    tools = copy.deepcopy(WEATHER_TOOLS)
+    tools[0]["function"]["description"] = "Another description."
+    done = run_import([candidate("v", document=worked(), tools=tools)], revise=True)
+    assert counters(done) == (1, 0, 0, 0, 1, 0)
+    assert "is verified" in checks(done)["import.worked_on"]
+
+
 def test_new_tools_come_with_the_record_and_the_work_stays(verified: Dialogue, run_import: RunImport) -> None:
     tools = copy.deepcopy(WEATHER_TOOLS)
     tools[0]["function"]["description"] = "Returns the weather, in a new description."

@@ -1,5 +1,6 @@
 """A file of an unknown format: what Assay makes of it, what a person corrects, and what it remembers."""
 
+import io
 import json
 from typing import Any
 
@@ -9,7 +10,9 @@ from django.test import Client
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue
 from annotator.services.jobs.jobs import run
+from benchmark.core.formats.detecting import detect
 from benchmark.core.formats.examples import example_file
+from benchmark.core.formats.mapping import apply_mapping, read_mapping
 from benchmark.models import ImportBatch, ImportMapping
 from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.requests import list_imports
@@ -176,6 +179,84 @@ def test_a_program_previews_confirms_and_corrects(team: Team, client: Client) ->
     run(ImportBatch.objects.get(public_id=started["public_id"]).job_id)
     assert set(Dialogue.objects.values_list("external_id", flat=True)) == {"q1", "q2"}
     assert not ImportMapping.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("record", "mapping", "expected"),
+    [
+        ({"id": 7, "uuid": "a", "m": []}, {"id": "uuid", "messages": "m"}, {"id": "a", "messages": [], "record_id": 7}),
+        ({"id": 7, "messages": []}, {"id": ""}, {"record_id": 7, "messages": []}),
+        (
+            {"messages": [1], "q": "Hi", "record_messages": 2},
+            {"messages": "", "user": "q"},
+            {"messages": [{"role": "user", "content": "Hi"}], "record_messages": 2, "record_messages_": [1]},
+        ),
+        ({"q": [1, 2], "a": ""}, {"user": "q", "assistant": "a"}, {"messages": [{"role": "user", "content": "[1,2]"}]}),
+        ({"x": 1}, {"id": "uuid"}, {"x": 1}),
+    ],
+)
+def test_a_mapping_loses_no_field(record: Any, mapping: Any, expected: Any) -> None:
+    assert apply_mapping(record, mapping, "openai") == expected
+
+
+@pytest.mark.parametrize(
+    ("mapping", "words"),
+    [
+        ({"id": "a", "tools": "a"}, "Two roles have the same field"),
+        ({"messages": "a", "user": "b"}, "not both"),
+        ({"assistant": "a"}, "needs a field for the user"),
+        ({"user": ""}, "Leave out user"),
+        ({"id": 3}, "must be a name"),
+        ([], "must be an object"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_says_why(mapping: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_mapping(mapping, "openai")
+
+
+def test_recognising_a_file_of_huge_records_reads_few_of_them() -> None:
+    read = 0
+
+    class Counted(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            nonlocal read
+            content = super().read(size)
+            read += len(content)
+            return content
+
+    record = {"id": "a", "messages": [{"role": "user", "content": "x" * (1 << 20)}], "k" * 300: 1}
+    found = detect(Counted(lines([record]) * 60), "a.jsonl")
+    assert (found.format, list(found.columns)) == ("openai", ["id", "messages"])
+    assert read < 20 << 20
+
+
+def test_what_a_preview_stores_is_bounded(team: Team) -> None:
+    tools = [{"name": "t" * 5_000, "parameters": {}}]
+    record = {"messages": [{"role": "user", "content": "x"}], "tools": tools} | {f"k{n}": n for n in range(5_000)}
+    found = preview(team, lines([record])).job.result
+    assert len(found["kept"]) == len(found["columns"]) == 200
+    assert len(found["dialogues"][0]["tools"][0]) == 200
+
+
+def test_a_choice_is_remembered_for_the_format_that_is_recognised_and_once_it_has_worked(team: Team) -> None:
+    pairs = [{"id": "a", "messages": [{"role": "user", "content": "x"}]}]
+    confirm(team, preview(team, lines(pairs)), native_format="wild")
+    assert not ImportMapping.objects.exists()
+    confirm(team, preview(team, lines(pairs)))
+    blocks = [{"id": "b", "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]}]}]
+    assert preview(team, lines(pairs)).job.result["saved"] is True
+    found = preview(team, lines(blocks)).job.result
+    assert (found["format"], found["saved"]) == ("anthropic", False)
+
+
+def test_another_format_is_shown_before_it_is_imported(team: Team, client: Client) -> None:
+    client.force_login(team.administrator)
+    batch = preview(team, lines(PAIRS))
+    page = f"/p/{team.project.slug}/imports/{batch.public_id}/preview/"
+    answer = client.post(page, {"native_format": "sharegpt", "role_user": "instruction"})
+    assert answer.headers["Location"].endswith("/preview/")
+    assert ImportBatch.objects.latest("pk").preview
 
 
 def _upload(content: bytes, name: str) -> Any:
