@@ -34,6 +34,7 @@ urlpatterns = [
     path("p/<slug:slug>/dialogues/<str:public_id>/answers/", answers.dialogue_answers, name="dialogue-answers"),
     path("work/<str:slot>/play/", plays.workspace_play, name="workspace-play"),
     path("p/<slug:slug>/releases/", releases.release_list, name="release-list"),
+    path("p/<slug:slug>/releases/settings/", releases.release_settings, name="release-settings"),
     path(_RELEASE, releases.release_detail, name="release-detail"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
     path(_RELEASE + "diff/", release_differences.release_diff, name="release-diff"),

@@ -119,6 +119,7 @@ release-diff-json                     in  404 404 409 409 409 409   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+release-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
 dialogue-answers                      in  404 404 404 404 404 404   in  404 404 405 405 405 405
 score-board-recount                   in  404 404 405 405 405 405   in  404 404 403 403 403 302
 baseline                              in  404 404 200 404 404 404   in  404 404 200 404 404 404
@@ -320,6 +321,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "project-create": {"name": "Another one"},
     "project-settings": {"name": "Renamed", "time_zone": "UTC", "long_range_rule": "c3"},
     "protocol-move": {"seen": "1"},
+    "release-settings": {"licence": "CC-BY-4.0", "seen": "0"},
     "release-list": {"version": "2.0", "native_format": "wild"},
     "token-list": {"name": "nightly"},
     "workspace-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},

@@ -24,6 +24,7 @@ from benchmark.demo.reviewing import Scenario
 from benchmark.models import Release
 from benchmark.services.imports.requests import start_import
 from benchmark.services.releases.requests import start_release
+from benchmark.services.releases.settings import change_settings
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.statistics.all_counts import fold_all
 
@@ -125,6 +126,7 @@ def _make_people() -> dict[str, User]:
             )
             Project.objects.filter(pk=project.pk).update(time_zone=entry["time_zone"])
             adopt_preset(actor=None, project=project, preset=entry.get("preset", "c3"), **entry.get("options", {}))
+            change_settings(actor=None, project=project, **entry["releases"])
         for member in data["people"]:
             for membership in member["memberships"]:
                 if membership["project"] == entry["slug"]:

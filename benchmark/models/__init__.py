@@ -19,6 +19,7 @@ from benchmark.models.releases import (
     NativeLine,
     Release,
     ReleaseItem,
+    ReleaseSettings,
     ReleaseState,
     SimilarityBand,
 )

@@ -122,6 +122,21 @@ class MergedRecord(models.Model):
         return f"record of {self.revision_id}"
 
 
+class ReleaseSettings(models.Model):
+    """What a project says about its releases; each release freezes its own copy."""
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="release_settings")
+    #: Increased with each change.
+    number = models.PositiveIntegerField(default=1)
+    #: ``Settings.stored`` of ``core.archives.description``.
+    content = models.JSONField(default=dict)
+    changed_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"release settings {self.number} of {self.project_id}"
+
+
 class ReleaseState(models.TextChoices):
     FREEZING = "freezing", _("Freezing")
     FROZEN = "frozen", _("Frozen")

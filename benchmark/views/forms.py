@@ -7,6 +7,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from benchmark.core.archives.description import LICENCES, OWN_LICENCE
 from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.files.extensions import LAST_PARTS, SHOWN
 from benchmark.core.formats import FORMATS, WRITTEN
@@ -180,6 +181,50 @@ class ReleaseForm(forms.Form):
         label=_("Fail if anything would be left out"),
         help_text=_("Otherwise the release lists what is left out."),
     )
+
+
+class ReleaseSettingsForm(forms.Form):
+    licence = forms.ChoiceField(
+        required=False,
+        label=_("Licence"),
+        choices=[
+            ("", _("None yet")),
+            *((name, f"{name}: {licence.title}") for name, licence in LICENCES.items()),
+            (OWN_LICENCE, _("Own text")),
+        ],
+        help_text=_("Without a licence, nobody may use the data."),
+    )
+    licence_text = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        label=_("Text of your own licence"),
+        help_text=_("Only for the choice “Own text”. The release has it in a file of its own."),
+    )
+    authors = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        label=_("Authors"),
+        help_text=_("One a line: Family name, given name; ORCID iD; affiliation. Only the name is required."),
+    )
+    citation = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        label=_("Citation"),
+        help_text=_("BibTeX. If empty, it is made from the name, the authors and the version."),
+    )
+    limits = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        label=_("Limits"),
+        help_text=_("What the data doesn’t cover, and what it must not be used for."),
+    )
+    demographics = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        label=_("Annotators"),
+        help_text=_("Who reviewed the dialogues: languages, training, pay and so on. Name no person without consent."),
+    )
+    seen = forms.IntegerField(widget=forms.HiddenInput)
 
 
 class PredictionForm(ModeForm):

@@ -1,7 +1,9 @@
 """Pages of releases: list, form, details, download."""
 
+from dataclasses import asdict
 from typing import Any
 
+from django.contrib import messages
 from django.http import FileResponse, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -9,15 +11,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import DomainError
+from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Role, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.keyset import BY_KEY
-from annotator.views.pages import PageRequest, project_page, takes
+from annotator.views.pages import PageRequest, posted, project_page, takes
+from benchmark.core.archives.description import author_lines
 from benchmark.models import Release
 from benchmark.services.inference.baselines import list_open
-from benchmark.services.releases import differences, requests
-from benchmark.views.forms import ReleaseForm
+from benchmark.services.releases import building, differences, requests, settings
+from benchmark.views.forms import ReleaseForm, ReleaseSettingsForm
 from benchmark.views.paging import page_of, watches
 
 PAGE = 50
@@ -45,6 +48,7 @@ def release_list(request: PageRequest) -> HttpResponse:
         "project": project,
         "form": form,
         "page": page,
+        "unlicensed": is_admin and not settings.settings_of(project).licence,
         "is_admin": is_admin,
         "fitting": differences.suggest_next(actor=request.user, project=project) if is_admin else None,
         "baselines": list_open(person=request.user, project=project),
@@ -52,6 +56,39 @@ def release_list(request: PageRequest) -> HttpResponse:
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Releases"), "")],
     }
     return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def release_settings(request: PageRequest) -> HttpResponse:
+    """Show and change what the project says about its releases."""
+    project = request.project
+    require_administrator(actor=request.user, project=project)
+    found, number = settings.read_settings(project=project)
+    initial = asdict(found) | {"authors": author_lines(found.authors), "seen": number}
+    form = ReleaseSettingsForm(posted(request), initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            settings.change_settings(actor=request.user, project=project, **form.cleaned_data)
+        except Conflict as refusal:
+            # The next save starts from the current settings.
+            form = ReleaseSettingsForm(request.POST.dict() | {"seen": refusal.details["number"]})
+            form.add_error(None, refusal.sentence)
+        except Invalid as refusal:
+            form.add_error(refusal.details.get("field"), refusal.sentence)
+        else:
+            messages.success(request, _("Saved. The next release has it."))
+            return redirect("release-list", slug=project.slug)
+    context = {
+        "project": project,
+        "form": form,
+        "trail": [
+            (project.name, f"/p/{project.slug}/"),
+            (_("Releases"), f"/p/{project.slug}/releases/"),
+            (_("Licence and texts"), ""),
+        ],
+    }
+    return render(request, "benchmark/release_settings.html", context, status=422 if form.is_bound else 200)
 
 
 @project_page
@@ -70,6 +107,9 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "project": project,
         "release": release,
         "verify_line": f"manage.py verify_release {requests.archive_name(release)}",
+        "unlicensed": settings.lacks_licence(release),
+        "is_admin": Role.ADMINISTRATOR in request.roles,
+        "rebuilt": building.can_be_built(release),
         "runs": release.native_format == "async",
         "earlier": differences.find_earlier(actor=request.user, release=release),
         "counts": _counts(release, oversees),

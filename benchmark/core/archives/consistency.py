@@ -1,7 +1,8 @@
 """Check that the other files of a release agree with its neutral documents, which were verified.
 
-The documents are written again in the release's format and as a table, and compared with the stored records in
-parallel: of all these files, only the variants of one dialogue are in memory at a time.
+The documents are written again in the release's format, as messages and as tables, and compared with the stored
+records in parallel: of all these files, only the variants of one dialogue are in memory at a time (of a table, one row
+group).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +11,9 @@ from itertools import chain
 from typing import Any
 
 from annotator.core.schema.canonical import escape
-from annotator.core.schema.exact_json import dumps, load_stored, loads, same
+from annotator.core.schema.exact_json import dumps, load_stored, same
+from benchmark.core.archives.message_copies import as_messages
+from benchmark.core.archives.table import label_columns
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY, ReadDialogue
 
@@ -25,30 +28,21 @@ _PLACES = 10
 _SHOWN = 60
 
 
+#: Returns the expected records of the variants of one dialogue. Raises the errors of writers.
+Due = Callable[[Sequence[ReadDialogue]], Iterator[dict[str, Any]]]
+
+
 @dataclass(slots=True)
 class Follower:
-    """A file to compare with the documents. ``shown``: its name; ``native_format``: empty for the table.
-
-    ``files``: collects the expected files next to a record, by path.
+    """A file to compare with the documents. ``shown``: its name; ``due``: what it should have; ``unit``: what is
+    counted.
     """
 
     shown: str
-    native_format: str
     lines: Lines
-    canary: str = ""
-    files: Callable[[dict[str, bytes]], None] = lambda files: None
+    due: Due
+    unit: str = "line"
     ended: bool = False
-
-    def due(self, variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
-        """Return the records of the variants of one dialogue. Raises the errors of writers."""
-        if not self.native_format:
-            yield from map(_row, variants)
-            return
-        writer = FORMATS[self.native_format]
-        for items in writer.by_record(variants):
-            record = writer.write(items, full=True, canary=self.canary)
-            self.files(writer.take_files(record))
-            yield record
 
     def compare(self, variants: Sequence[ReadDialogue], say: Say) -> None:
         """Compare the next lines with the expected records."""
@@ -80,13 +74,11 @@ class Follower:
         number, record = found
         if record is None:
             return
-        where = f"{self.shown}, line {number}"
+        where = f"{self.shown}, {self.unit} {number}"
         if not same(record.get("id"), name):
             self.ended = True
             say(f"{where}: the record of {_quoted(name)} is expected here. What follows was not compared.")
             return
-        if not self.native_format:
-            record = {key: _read(value) if key in ("document", "tools") else value for key, value in record.items()}
         due, record = ({key: value for key, value in one.items() if key != CANARY} for one in (due, record))
         for told, (pointer, words) in enumerate(_differences(due, record, "")):
             if told == _PLACES:
@@ -132,23 +124,41 @@ def _read_dialogue(record: dict[str, Any]) -> ReadDialogue:
     return one
 
 
-def _row(one: ReadDialogue) -> dict[str, Any]:
-    return {
-        "id": one.external_id,
-        "language": one.language,
-        "variant_group": one.variant_group,
-        "kind": one.document["kind"],
-        "document": one.document,
-        "tools": one.tools,
-    }
+def native_records(native_format: str, canary: str, files: Callable[[dict[str, bytes]], None]) -> Due:
+    """Expect records of a format. ``files`` receives the expected files next to a record, by path."""
+
+    def due(variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
+        writer = FORMATS[native_format]
+        for items in writer.by_record(variants):
+            record = writer.write(items, full=True, canary=canary)
+            files(writer.take_files(record))
+            yield record
+
+    return due
 
 
-def _read(text: Any) -> Any:
-    """Return the value of a column's text; the text itself if it is not JSON."""
-    try:
-        return loads(text) if type(text) is str else text
-    except ValueError:
-        return text
+def message_records(variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
+    """Expect the messages of the dialogues that can be written so."""
+    yield from (record for one in variants if (record := as_messages(one)) is not None)
+
+
+def old_rows(variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
+    """Expect the rows of ``table.jsonl``, with the values of JSON texts."""
+    for one in variants:
+        yield {
+            "id": one.external_id,
+            "language": one.language,
+            "variant_group": one.variant_group,
+            "kind": one.document["kind"],
+            "document": one.document,
+            "tools": one.tools,
+        }
+
+
+def rows(variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
+    """Expect the rows of the default table, with the values of JSON texts."""
+    for row, one in zip(old_rows(variants), variants, strict=True):
+        yield row | label_columns(one.document)
 
 
 def _differences(due: Any, found: Any, pointer: str) -> Iterator[tuple[str, str]]:

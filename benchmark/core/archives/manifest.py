@@ -18,8 +18,8 @@ from benchmark.core.files.safe_paths import is_safe_path
 MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
 SUMS = "SHA256SUMS"
-#: Version of this layout.
-VERSION = 1
+#: Version of the layout of an archive, which a release keeps: 1 had ``table.jsonl`` instead of Parquet.
+VERSION = 2
 
 _Model = TypeVar("_Model", bound=BaseModel)
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

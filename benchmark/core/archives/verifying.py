@@ -7,10 +7,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from annotator.core.schema import SchemaProblem, canonical, content_hash
-from benchmark.core.archives.consistency import Follower, hold_against
+from benchmark.core.archives.consistency import (
+    Due,
+    Follower,
+    Lines,
+    hold_against,
+    message_records,
+    native_records,
+    old_rows,
+    rows,
+)
 from benchmark.core.archives.manifest import (
     ITEMS,
     MANIFEST,
@@ -21,7 +31,9 @@ from benchmark.core.archives.manifest import (
     read_manifest,
     sum_lines,
 )
-from benchmark.core.archives.table import TABLE
+from benchmark.core.archives.message_copies import COPY, MESSAGES
+from benchmark.core.archives.row_lines import parsed_lines, row_lines
+from benchmark.core.archives.table import DEFAULT, OLD_TABLE, read_table, table_path
 from benchmark.core.files.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
 from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.packing import Readable
@@ -49,9 +61,9 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
     """Check that an archive is a release of Assay, complete and unchanged.
 
     Every file must exist with the size and hash in the manifest, and no other file; every record must have the canary
-    and be readable; every document must have the hash of the verified revision; native records, their files and the
-    table must agree with the documents. All errors become problems in the report: nothing is raised, not even for a
-    missing file.
+    and be readable; every document must have the hash of the verified revision; native records, their files,
+    messages and tables must agree with the documents. All errors become problems in the report: nothing is raised, not
+    even for a missing file.
     """
     report = VerifyReport()
     try:
@@ -299,29 +311,53 @@ class _Verification:
                 self._say(f"{where}: the release does not have {name} in the revision that this composite refers to.")
 
     def _compare(self, manifest: Manifest) -> None:
-        """Check that native records, their files and the table agree with the documents."""
-        followers = {path: kind for path, kind in self.dialogues.items() if kind != "neutral"}
-        followers |= {TABLE: ""} if any(file.path == TABLE for file in manifest.files) else {}
+        """Check that native records, their files, messages and tables agree with the documents."""
         documents = [path for path, kind in self.dialogues.items() if kind == "neutral"]
         with ExitStack() as stack:
 
-            def lines(path: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
+            def opened(path: str) -> MemberStream:
                 # They are read in parallel, so each is counted separately.
-                source = stack.enter_context(open_member(self.archive, self.members[path], Budget(self.limits)))
-                return self._lines(path, source, again=True)
+                return stack.enter_context(open_member(self.archive, self.members[path], Budget(self.limits)))
 
-            records = (record for path in documents for _, record in lines(path) if record is not None)
+            def lines(path: str) -> Lines:
+                return self._lines(path, opened(path), again=True)
+
+            def table(path: str, config: str) -> Lines:
+                file = stack.enter_context(TemporaryFile())
+                source = opened(path)
+                while piece := source.read(_PIECE):
+                    file.write(piece)
+                return row_lines(
+                    config, read_table(config, file, self.limits), shown_name(path), manifest.canary, self._say
+                )
+
+            files = {file.path for file in manifest.files if self._is_whole(file.path)}
+            held: list[Follower] = []
             try:
-                held = [
-                    Follower(shown_name(path), kind, lines(path), manifest.canary, self._files)
-                    for path, kind in followers.items()
-                    if path in self.members and refusal(self.members[path]) is None
-                ]
+                for path, kind in self.dialogues.items():
+                    if kind != "neutral":
+                        held.append(Follower(shown_name(path), lines(path), self._due(path, kind, manifest)))
+                    if kind == manifest.format and (of_records := table_path(kind)) in files:
+                        due = native_records(kind, manifest.canary, lambda files: None)
+                        held.append(Follower(of_records, table(of_records, kind), due, "row"))
+                if OLD_TABLE in files:
+                    held.append(Follower(OLD_TABLE, parsed_lines(lines(OLD_TABLE)), old_rows))
+                if table_path(DEFAULT) in files:
+                    held.append(Follower(table_path(DEFAULT), table(table_path(DEFAULT), DEFAULT), rows, "row"))
+                records = (record for path in documents for _, record in lines(path) if record is not None)
                 hold_against(records, held, self._say)
             except (SourceError, SchemaProblem):
                 return  # Already reported, and the following records cannot be compared.
         for path in sorted(self.unclaimed):
             self._say(f"No document has the file {shown_name(path)}.")
+
+    def _is_whole(self, path: str) -> bool:
+        return path in self.members and refusal(self.members[path]) is None
+
+    def _due(self, path: str, kind: str, manifest: Manifest) -> Due:
+        if path == COPY and kind == MESSAGES != manifest.format:
+            return message_records
+        return native_records(kind, manifest.canary, self._files)
 
     def _files(self, files: dict[str, bytes]) -> None:
         """Check that the files next to a record are those of its document."""

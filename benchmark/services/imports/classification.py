@@ -345,8 +345,10 @@ class Sorter:
             "head__toolset_revision__content_hash", "variant_group", "language", "native_format",
         )  # fmt: skip
         known = {
-            name: _Known(pk, batch_id, published, archived_at is not None, (content_hash, toolset), *about)
-            for name, pk, batch_id, published, archived_at, content_hash, toolset, *about in rows
+            name: _Known(
+                pk, batch_id, published, archived_at is not None, (content_hash, toolset), group, language, source
+            )
+            for name, pk, batch_id, published, archived_at, content_hash, toolset, group, language, source in rows
         }
         by_key = {one.pk: one for one in known.values()}
         for one in known.values():

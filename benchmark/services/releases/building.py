@@ -1,11 +1,12 @@
 """Build the archive of a frozen release: the same bytes whenever it is built from the same data.
 
-Everything comes from what freezing stored: the items, their trails, the summary. It is streamed, so memory does not
-grow with the release. It does not list what was left out, because that would reveal gold answers.
+Everything comes from what freezing stored: the items, their trails, the summary, the settings. It is streamed, so
+memory does not grow with the release. It does not list what was left out, because that would reveal gold answers.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -20,16 +21,22 @@ from annotator.core.schema.layout import lay_out
 from annotator.core.text import Message, message
 from annotator.errors import Invalid
 from annotator.models import ToolsetRevision
-from benchmark.core.archives.archive import DeterministicZip, WrittenFile
+from benchmark.core.archives.archive import DeterministicZip, MemberWriter, WrittenFile
+from benchmark.core.archives.citation import CITATION, write_citation
+from benchmark.core.archives.croissant import CROISSANT, write_croissant
+from benchmark.core.archives.description import OWN_LICENCE
 from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
-from benchmark.core.archives.table import TABLE
+from benchmark.core.archives.message_copies import COPY, MESSAGES, as_messages
+from benchmark.core.archives.table import DEFAULT, TableWriter, table_path
 from benchmark.core.files.limits import Limits
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import Release, ReleaseItem
-from benchmark.services.releases.card import DRAWS, has_populations, write_card
+from benchmark.services.releases.card import DRAWS, ERRATA, LICENCE, Written, has_populations, languages_of, write_card
 from benchmark.services.releases.items import NOT_NATIVE, Item, line_of
+from benchmark.services.releases.responsibility import describe_work
+from benchmark.services.releases.settings import describe
 from reviews.models import Draw
 from reviews.services.sampling.draws import member_line, members_of
 
@@ -62,8 +69,41 @@ def native_file(release: Release) -> str:
 
 
 def build_archive(release: Release, path: Path, *, progress: Progress = lambda done: None) -> None:
-    """Write the archive of a frozen release to ``path``, where it appears complete or not at all."""
+    """Write the archive of a frozen release to ``path``, where it appears complete or not at all.
+
+    Raises Invalid if an earlier version of Assay froze it: its archive had other files.
+    """
+    if not can_be_built(release):
+        raise Invalid(
+            message(
+                "Release %(version)s was frozen by an earlier version of Assay, whose archives have other files. This "
+                "version can’t build it again. Restore its archive from a backup, or freeze the next version.",
+                version=release.version,
+            )
+        )
     _Building(release, progress).run(path)
+
+
+def can_be_built(release: Release) -> bool:
+    """Return whether this version of Assay writes the archive of a frozen release as it was."""
+    return bool(release.frozen.get("layout") == VERSION)
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table that is being written, and its member of the archive."""
+
+    writer: TableWriter
+    member: MemberWriter
+
+    @classmethod
+    def begin(cls, archive: DeterministicZip, root: str, config: str) -> "_Table":
+        member = archive.begin(f"{root}/{table_path(config)}")
+        return cls(TableWriter(config, member.write), member)
+
+    def end(self, archive: DeterministicZip) -> WrittenFile:
+        self.writer.close()
+        return archive.end(self.member)
 
 
 class _Building:
@@ -75,46 +115,83 @@ class _Building:
         #: Keys of the items in the archive's order: variants of one dialogue together, English first.
         self.order = self._order()
         self.files_beside = 0
+        #: File of dialogues → its format.
+        self.formats = {DIALOGUES: NEUTRAL}
         #: Number of dialogues with fields that no native record of the release has.
         self.not_native = 0
         self._aside: IO[bytes]
 
     def run(self, path: Path) -> None:
-        formats = {DIALOGUES: NEUTRAL}
         with TemporaryFile() as aside, DeterministicZip(path, level=self.release.frozen["compression"]) as archive:
             self._aside = aside
-            native = None
-            if self.release.native_format != NEUTRAL:
-                name = native_file(self.release)
-                formats[name] = self.release.native_format
-                native = archive.begin(f"{self.root}/{name}")
-            neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
-            table = archive.begin(f"{self.root}/{TABLE}")
-            for variants in self._variants():
-                left: dict[str, list[str]] = {}
-                if native is not None:
-                    native.write(self._native([item for item, _ in variants], left))
-                    self.not_native += len(left)
-                for item, line in variants:
-                    neutral.write(item.neutral(self.release.canary))
-                    places = left.get(item.external_id)
-                    line |= ({NOT_NATIVE: places} if places else {}) | {CANARY: self.release.canary}
-                    lines.write(_line(line))
-                    table.write(item.row(self.release.canary))
-            if native is not None:
-                archive.end(native)
-                self._add_files(archive)
-            archive.end(neutral)
-            archive.end(lines)
-            archive.end(table)
+            tables, copied = self._write_dialogues(archive)
             if has_populations(self.release):
                 with archive.member(f"{self.root}/{DRAWS}") as out:
                     for member in self._populations():
                         out.write(member)
-            archive.add(f"{self.root}/{CARD}", write_card(self.release, [*formats], self.not_native).encode())
+            self._describe(archive, tables, copied)
             sums = sum_lines((self._inside(file), file.sha256) for file in archive.files)
             archive.add(f"{self.root}/{SUMS}", sums)
-            archive.add(f"{self.root}/{MANIFEST}", self._manifest(archive.files, formats))
+            archive.add(f"{self.root}/{MANIFEST}", self._manifest(archive.files))
+
+    def _write_dialogues(self, archive: DeterministicZip) -> tuple[dict[str, WrittenFile], int | None]:
+        """Write the files of dialogues. Return the table of each config, and how many dialogues are also messages:
+        None if the native records are messages.
+        """
+        form, canary = self.release.native_format, self.release.canary
+        native = native_table = copy = None
+        if form != NEUTRAL:
+            name = native_file(self.release)
+            self.formats[name] = form
+            native, native_table = archive.begin(f"{self.root}/{name}"), _Table.begin(archive, self.root, form)
+        if form != MESSAGES:
+            copy = archive.begin(f"{self.root}/{COPY}")
+        copied = 0
+        neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
+        default = _Table.begin(archive, self.root, DEFAULT)
+        for variants in self._variants():
+            left: dict[str, list[str]] = {}
+            if native is not None and native_table is not None:
+                for external_id, record in self._native([item for item, _ in variants], left):
+                    native.write(record)
+                    native_table.writer.add({"id": external_id, "record": record[:-1].decode()})
+                self.not_native += len(left)
+            for item, line in variants:
+                neutral.write(item.neutral(canary))
+                places = left.get(item.external_id)
+                line |= ({NOT_NATIVE: places} if places else {}) | {CANARY: canary}
+                lines.write(_line(line))
+                default.writer.add(item.row(canary))
+                messages = None if copy is None else as_messages(item, canary)
+                if copy is not None and messages is not None:
+                    copy.write(_line(messages))
+                    copied += 1
+        tables: dict[str, WrittenFile] = {}
+        if native is not None and native_table is not None:
+            archive.end(native)
+            self._add_files(archive)
+            tables[form] = native_table.end(archive)
+        archive.end(neutral)
+        archive.end(lines)
+        if copy is not None and copied:
+            # After the documents: an import without a format looks at the first records of an archive.
+            self.formats[COPY] = MESSAGES
+            archive.end(copy)
+        return {DEFAULT: default.end(archive)} | tables, None if copy is None else copied
+
+    def _describe(self, archive: DeterministicZip, tables: dict[str, WrittenFile], copied: int | None) -> None:
+        """Write what people and loaders read about the release."""
+        description = describe(self.release)
+        if description.settings.licence == OWN_LICENCE:
+            archive.add(f"{self.root}/{LICENCE}", description.settings.licence_text.encode() + b"\n")
+        # For errors that are found after it was frozen; loaders do not read it.
+        archive.add(f"{self.root}/{ERRATA}", b"")
+        made = describe_work(self.release)
+        languages = languages_of(self.release)
+        archive.add(f"{self.root}/{CROISSANT}", write_croissant(description, languages, tables, made, self.root))
+        archive.add(f"{self.root}/{CITATION}", write_citation(description).encode())
+        written = Written([*self.formats], [*tables], copied, self.not_native)
+        archive.add(f"{self.root}/{CARD}", write_card(self.release, description, written).encode())
 
     def _order(self) -> list[tuple[str, int]]:
         rows = ReleaseItem.objects.filter(release=self.release).values_list(
@@ -126,12 +203,11 @@ class _Building:
         )
         return [(group, pk) for _, group, _, pk in keyed]
 
-    def _native(self, variants: Sequence[Item], left: dict[str, list[str]]) -> bytes:
-        """Return the native records of one dialogue, as lines. ``left`` collects, by id, its fields that
-        are in none.
+    def _native(self, variants: Sequence[Item], left: dict[str, list[str]]) -> Iterator[tuple[str, bytes]]:
+        """Yield the native records of one dialogue: the id and the line. ``left`` collects, by id, its fields that are
+        in none.
         """
         writer = FORMATS[self.release.native_format]
-        out = []
         for items in writer.by_record(variants):
             try:
                 record = writer.write(items, full=True, canary=self.release.canary)
@@ -149,8 +225,7 @@ class _Building:
             self._keep_files(writer.take_files(record))
             # With the layout of the line they came from; only the content comes from the record.
             line = next((item.line for item in items if item.line), "")
-            out.append(f"{lay_out(record, line)}\n".encode() if line else _line(record))
-        return b"".join(out)
+            yield str(record["id"]), f"{lay_out(record, line)}\n".encode() if line else _line(record)
 
     def _keep_files(self, files: dict[str, bytes]) -> None:
         """Put aside the files of a record, because no other member can be written at the same time as records."""
@@ -218,7 +293,7 @@ class _Building:
                 }
                 yield group, item, line
 
-    def _manifest(self, files: Sequence[WrittenFile], formats: dict[str, str]) -> bytes:
+    def _manifest(self, files: Sequence[WrittenFile]) -> bytes:
         frozen = self.release.frozen
         counts = frozen["counts"]
         protocols = frozen["protocols"]
@@ -235,6 +310,7 @@ class _Building:
             protocols=protocols,
             samples=frozen["draws"],
             figures=frozen["figures"],
+            licence=frozen["settings"]["licence"],
             **({"validators": frozen["validators"]} if "validators" in frozen else {}),
             files=[
                 {
@@ -242,7 +318,7 @@ class _Building:
                     "sha256": file.sha256,
                     "bytes": file.bytes,
                     "records": file.records,
-                    "format": formats.get(self._inside(file)),
+                    "format": self.formats.get(self._inside(file)),
                 }
                 for file in files
             ],

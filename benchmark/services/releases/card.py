@@ -1,10 +1,16 @@
 """The data card of a release: README.md with dataset front matter, from what was frozen."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.wording import counted
-from benchmark.core.archives.table import ROW_COLUMNS, TABLE
+from benchmark.core.archives.citation import CITATION
+from benchmark.core.archives.croissant import CROISSANT
+from benchmark.core.archives.description import LICENCES, ORCID_URL, OWN_LICENCE, Author, Description
+from benchmark.core.archives.message_copies import COPY
+from benchmark.core.archives.quoting import markdown_code, markdown_paragraphs, markdown_text, yaml_text
+from benchmark.core.archives.table import DEFAULT, SPLIT, table_path
 from benchmark.models import Release
 from benchmark.services.releases.items import NOT_NATIVE
 
@@ -23,56 +29,67 @@ _BREAKDOWNS = (
 )
 CHECK_FILES = "check_code/"
 DRAWS = "draws.jsonl"
+ERRATA = "errata.jsonl"
+LICENCE = "LICENSE"
 _FILES = {
     "dialogues.jsonl": "Assay's own documents, complete",
     CHECK_FILES: "for each dialogue, the files that check its constraints: parameters (.json) and code (.py)",
-    TABLE: (
-        "all dialogues again, one per row, with `document` and `tools` as JSON texts, so that "
-        "every column has one type: for `datasets.load_dataset`"
+    COPY: "the dialogues as messages of the OpenAI chat API, with their calls",
+    table_path(DEFAULT): (
+        "all dialogues, one per row, with their labels; `document` and `tools` are JSON texts, so that every column "
+        "has one type in every release"
     ),
     "items.jsonl": "for each dialogue, the hash of the verified revision and the stages it passed",
     DRAWS: (
         "for each draw whose items are all reviewed, the ids it was made from, in the order "
         "in which they were hashed, and which were drawn"
     ),
+    LICENCE: "the licence of the data",
+    ERRATA: "errors that were found later; empty when the release was frozen",
+    CROISSANT: "the tables, described in Croissant 1.1",
+    CITATION: "how to cite this release, for programs",
     "SHA256SUMS": "checksums for `sha256sum --check`",
     "manifest.json": "every file's checksum, the protocol, the draws, the counts",
 }
+_NO_LICENCE = (
+    "**No licence.** The project chose no licence for this release, so nothing says what others may do with the data. "
+    "Ask its authors before you use it."
+)
 
 
-def write_card(release: Release, data_files: Sequence[str], not_native: int = 0) -> str:
-    """Return the card, in Markdown. ``data_files``: the files of dialogues.
-
-    ``not_native``: how many dialogues have fields that no native record has.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the archive contains. ``data_files``: the files of dialogues; ``configs``: the tables; ``messages``: how
+    many dialogues are also messages, None if the native records are messages; ``not_native``: how many dialogues have
+    fields that no native record has.
     """
-    frozen = release.frozen
-    counts, project = frozen["counts"], frozen["project"]
-    size = next((name for limit, name in _SIZES if counts["dialogues"] < limit), "n>1M")
-    languages = [code for code in counts["by_language"] if code != "none"]
-    front = [
-        "---",
-        f"pretty_name: {_quoted(project['name'] + ' ' + release.version)}",
-        *(["language:", *(f"  - {code}" for code in languages)] if languages else []),
-        "tags:",
-        "  - tool-use",
-        "  - function-calling",
-        "  - benchmark",
-        "size_categories:",
-        f"  - {_quoted(size)}",
-        *_TABLE_CONFIG,
-        "---",
-    ]
+
+    data_files: Sequence[str]
+    configs: Sequence[str]
+    messages: int | None
+    not_native: int
+
+
+def write_card(release: Release, description: Description, written: Written) -> str:
+    """Return the card, in Markdown."""
+    frozen, settings = release.frozen, description.settings
+    counts = frozen["counts"]
     body = [
-        f"# {_plain(project['name'])}, release {release.version}",
-        *([_plain(project["description"])] if project["description"].strip() else []),
+        f"# {markdown_text(description.title)}",
+        *([] if settings.licence else [_NO_LICENCE]),
+        *([markdown_text(description.about)] if description.about.strip() else []),
         f"{counted(counts['dialogues'], 'verified tool-use dialogue')}, "
         f"{counted(counts['entries'], 'entry', 'entries')} (a dialogue up to and including one of its tasks), "
         f"{counted(counts['calls'], 'call')}. Frozen {frozen['frozen_at']}.",
-        *_not_native(not_native),
+        *_not_native(written.not_native),
+        *_not_messages(counts["dialogues"], written.messages),
+        "## Load it",
+        _loading(written.configs),
         "## Contents",
-        "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, data_files)),
+        "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, description, written)),
         "## How it was verified",
         _protocol(release),
+        *_agreement(frozen["figures"]),
         *_accuracy(frozen["figures"]),
         *_revisions(frozen["figures"]),
         *(
@@ -81,6 +98,12 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
             for name, title in _BREAKDOWNS
             if counts.get(name)
         ),
+        *_section("Limits", settings.limits),
+        *_section("Annotators", settings.demographics),
+        *_licence(description),
+        *(["## Authors", "\n".join(map(_author, settings.authors))] if settings.authors else []),
+        "## Citation",
+        markdown_code(description.citation),
         "## Verify this release",
         (
             "`manifest.json` and `SHA256SUMS` contain the SHA-256 of every file. With Assay, "
@@ -90,7 +113,49 @@ def write_card(release: Release, data_files: Sequence[str], not_native: int = 0)
         "Every record contains this canary; a model that can complete it has seen this data in training:",
         f"    {release.canary}",
     ]
-    return "\n".join(front) + "\n\n" + "\n\n".join(body) + "\n"
+    return "\n".join(_front_matter(release, description, written)) + "\n\n" + "\n\n".join(body) + "\n"
+
+
+def languages_of(release: Release) -> list[str]:
+    """Return the codes of the languages of a release."""
+    return [code for code in release.frozen["counts"]["by_language"] if code != "none"]
+
+
+def _front_matter(release: Release, description: Description, written: Written) -> list[str]:
+    """Return the lines that loaders and the Hugging Face Hub read."""
+    settings, languages = description.settings, languages_of(release)
+    dialogues = release.frozen["counts"]["dialogues"]
+    size = next((name for limit, name in _SIZES if dialogues < limit), "n>1M")
+    licence: list[str] = []
+    if settings.licence in LICENCES:
+        licence = [f"license: {LICENCES[settings.licence].hub}"]
+    elif settings.licence == OWN_LICENCE:
+        licence = ["license: other", f"license_name: {description.slug}", f"license_link: {LICENCE}"]
+    authors: list[str] = []
+    for author in settings.authors:
+        authors.append(f"  - name: {yaml_text(author.full)}")
+        authors += [f"    orcid: {author.orcid}"] if author.orcid else []
+        authors += [f"    affiliation: {yaml_text(author.affiliation)}"] if author.affiliation else []
+    return [
+        "---",
+        f"pretty_name: {yaml_text(f'{description.project} {description.version}')}",
+        *licence,
+        *(["language:", *(f"  - {yaml_text(code)}" for code in languages)] if languages else []),
+        *(["authors:", *authors] if authors else []),
+        f"citation: {yaml_text(description.citation)}",
+        "tags:",
+        "  - tool-use",
+        "  - function-calling",
+        "  - benchmark",
+        "size_categories:",
+        f"  - {yaml_text(size)}",
+        "configs:",
+        *(
+            f"  - config_name: {config}\n    data_files:\n      - split: {SPLIT}\n        path: {table_path(config)}"
+            for config in written.configs
+        ),
+        "---",
+    ]
 
 
 def has_populations(release: Release) -> bool:
@@ -111,29 +176,67 @@ def _not_native(dialogues: int) -> list[str]:
     ]
 
 
-#: One configuration, which loads without a name. Without the types, a loader reads texts that look like dates as times.
-_TABLE_CONFIG = [
-    "configs:",
-    "  - config_name: default",
-    "    data_files:",
-    "      - split: test",
-    f"        path: {TABLE}",
-    "dataset_info:",
-    "  features:",
-    *(f"    - name: {column}\n      dtype: string" for column in ROW_COLUMNS),
-]
+def _not_messages(dialogues: int, messages: int | None) -> list[str]:
+    if messages is None or messages == dialogues:
+        return []
+    left = counted(dialogues - messages, "dialogue")
+    return [f"{left} cannot be written as messages of the OpenAI chat API, so `{COPY}` {_lacks(messages)}."]
 
 
-def _listed(release: Release, data_files: Sequence[str]) -> list[str]:
+def _lacks(messages: int) -> str:
+    return f"has the other {messages:,}" if messages else "is not part of this release"
+
+
+def _loading(configs: Sequence[str]) -> str:
+    lines = [
+        f'- `load_dataset(FOLDER, split="{SPLIT}")` gives all dialogues with their labels. FOLDER is the unpacked '
+        "archive.",
+        *(
+            f'- `load_dataset(FOLDER, "{config}", split="{SPLIT}")` gives the records in the format {config}: each '
+            "row has an `id` and the `record` as a JSON text."
+            for config in configs
+            if config != DEFAULT
+        ),
+        f"- The tables are Parquet files. `{CROISSANT}` describes them for Croissant's loaders.",
+    ]
+    return "\n".join(lines)
+
+
+def _listed(release: Release, description: Description, written: Written) -> list[str]:
     beside = [CHECK_FILES] if release.native_format == "cctu" else []
-    unlisted = [] if has_populations(release) else [DRAWS]
-    return [*data_files, *beside, TABLE, *(name for name in list(_FILES)[3:] if name not in unlisted)]
+    unlisted = set() if has_populations(release) else {DRAWS}
+    unlisted |= set() if description.settings.licence == OWN_LICENCE else {LICENCE}
+    tables = [table_path(config) for config in written.configs]
+    rest = [name for name in list(_FILES)[4:] if name not in unlisted]
+    return [*written.data_files, *beside, *tables, *rest]
 
 
 def _described(name: str, release: Release) -> str:
-    if name in _FILES:
+    form = release.native_format
+    if name == table_path(form):
+        return f"the records in the format {form}, one per row: `id`, and the `record` as a JSON text"
+    if name in _FILES and not (name == COPY and form == "openai"):
         return _FILES[name]
-    return f"the dialogues in the format {release.native_format}, for its published evaluators"
+    return f"the dialogues in the format {form}, for its published evaluators"
+
+
+def _section(title: str, text: str) -> list[str]:
+    return [f"## {title}", markdown_paragraphs(text)] if text.strip() else []
+
+
+def _licence(description: Description) -> list[str]:
+    licence = description.settings.licence
+    if licence == OWN_LICENCE:
+        return ["## Licence", f"The project's own licence is in the file `{LICENCE}`."]
+    if licence in LICENCES:
+        return ["## Licence", f"[{licence}]({LICENCES[licence].url}): {LICENCES[licence].title}."]
+    return []
+
+
+def _author(author: Author) -> str:
+    parts = [markdown_text(author.full), markdown_text(author.affiliation)]
+    parts += [f"[ORCID {author.orcid}]({ORCID_URL}{author.orcid})"] if author.orcid else []
+    return f"- {', '.join(part for part in parts if part)}"
 
 
 def _protocol(release: Release) -> str:
@@ -143,7 +246,8 @@ def _protocol(release: Release) -> str:
         out.append(
             f"By {_named(protocol)}, SHA-256 `{protocol['hash']}`):\n\n"
             + "\n".join(
-                f"{n}. {_plain(str(stage.get('title') or stage.get('key')))}" for n, stage in enumerate(stages, 1)
+                f"{n}. {markdown_text(str(stage.get('title') or stage.get('key')))}"
+                for n, stage in enumerate(stages, 1)
             )
         )
     for draw in release.frozen["draws"]:
@@ -159,7 +263,28 @@ def _named(protocol: dict[str, Any]) -> str:
     """Return the protocol's name and number, up to the bracket's last part."""
     preset, number = protocol["preset"], protocol["number"]
     origin = f", based on the preset {preset}" if preset else ""
-    return f"the project's protocol “{_plain(protocol['name'])}” (version {number}{origin}"
+    return f"the project's protocol “{markdown_text(protocol['name'])}” (version {number}{origin}"
+
+
+def _agreement(figures: dict[str, Any]) -> list[str]:
+    """Return the agreement between independent reviewers, if there is any."""
+    rows = [
+        f"| {_cell(one['stage'])} | {_cell(one['label'])} | {_cell(figure['name'].replace('_', ' '))} | "
+        f"{figure['n']:,} | {_number(figure)} |"
+        for one in figures["agreement"]
+        for figure in one["figures"]
+        if figure["value"] is not None
+    ]
+    if not rows:
+        return []
+    table = "\n".join(["| stage | label | figure | items | value (95 % interval) |", "|---|---|---|---|---|", *rows])
+    return ["### Agreement", f"{figures['notes']['agreement']} {figures['notes']['f1']}", table]
+
+
+def _number(figure: dict[str, Any]) -> str:
+    if figure["low"] is None or figure["high"] is None:
+        return f"{figure['value']:.3f}"
+    return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
 
 
 def _accuracy(figures: dict[str, Any]) -> list[str]:
@@ -207,16 +332,5 @@ def _share(figure: dict[str, Any]) -> str:
     return f"{value:.1f} % ({low:.1f} to {high:.1f})"
 
 
-def _plain(text: str) -> str:
-    """Return a text on one line, escaped for Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in " ".join(text.split()))
-
-
 def _cell(text: str) -> str:
-    return _plain(text) or "–"
-
-
-def _quoted(text: str) -> str:
-    """Return a YAML string in double quotes."""
-    escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return markdown_text(text) or "–"

@@ -27,10 +27,12 @@ from annotator.services.dialogues.trials import facts_of
 from annotator.services.dialogues.variants import Variant, read_variants
 from annotator.services.jobs.jobs import Running
 from benchmark.core.archives.executing import execution_facts
+from benchmark.core.archives.manifest import VERSION
 from benchmark.core.formats import FORMATS
 from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
+from benchmark.services.releases.settings import settings_of
 from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
 from reviews.services.protocols.versions import stage_titles
@@ -206,7 +208,9 @@ class _Freezing:
         """Return the current facts for the manifest."""
         return {
             "frozen_at": self.now.isoformat(timespec="seconds"),
+            "layout": VERSION,
             "compression": COMPRESSION,
+            "settings": settings_of(self.project).stored(),
             "populations": self._populations(),
             "project": {
                 "slug": self.project.slug, "name": self.project.name, "description": self.project.description,

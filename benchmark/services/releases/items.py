@@ -12,10 +12,11 @@ from annotator.core.schema import SchemaProblem, content_hash, load_text
 from annotator.core.schema.exact_json import dumps, escape, load_stored, loads, same
 from annotator.core.schema.layout import lay_out
 from annotator.models import Dialogue, Revision
-from benchmark.core.archives.table import write_row
+from benchmark.core.archives.table import label_columns
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.cctu_writing import LOOSE, numbered
+from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.native_remainder import NATIVE, native, unknown
 from benchmark.models import NativeLine
 
@@ -80,10 +81,16 @@ class Item(ReadDialogue):
         record |= {"document": orjson.Fragment(self.text), "tools": orjson.Fragment(self.tools_text)}
         return dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
-    def row(self, canary: str) -> bytes:
-        """Return the dialogue as a line of the table."""
-        values = (self.external_id, self.language, self.variant_group, self.document["kind"], self.text)
-        return write_row(*values, self.tools_text.decode(), canary)
+    def row(self, canary: str) -> dict[str, Any]:
+        """Return the dialogue as a row of the default table."""
+        return label_columns(self.document) | {
+            "id": self.external_id,
+            "language": self.language,
+            "variant_group": self.variant_group,
+            "document": self.text,
+            "tools": self.tools_text.decode(),
+            CANARY: canary,
+        }
 
 
 def line_of(native_format: str, *, dialogue: str, number: str) -> Subquery:

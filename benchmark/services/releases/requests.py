@@ -16,6 +16,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
 from benchmark.core.formats import WRITTEN
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
+from benchmark.services.releases.building import can_be_built
 from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
 
 _LOG = logging.getLogger(__name__)
@@ -133,13 +134,18 @@ def archive_path(release: Release) -> Path:
     damage = archive_damage(release, sha256_as_stored)
     if damage:
         _LOG.error("The archive of release %s of %s %s.", release.version, release.project.slug, damage)
-        raise Conflict(
+        sentence = (
             _(
                 "The archive of release %(version)s %(damage)s. An operator can build it again with manage.py "
                 "freeze_release --again, from the same data and with the same checksum."
             )
-            % {"version": release.version, "damage": damage}
+            if can_be_built(release)
+            else _(
+                "The archive of release %(version)s %(damage)s. An earlier version of Assay froze it, so it can’t be "
+                "built again. An operator must restore it from a backup."
+            )
         )
+        raise Conflict(sentence % {"version": release.version, "damage": damage})
     return full_path(release.archive)
 
 

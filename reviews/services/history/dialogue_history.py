@@ -96,6 +96,7 @@ _SENTENCES = {
     "toolset.imported": gettext_noop("New toolsets imported: %(count)s"),
     "composites.drawn": gettext_noop("Composites drawn: %(composites)s of %(size)s tasks, seed %(seed)s"),
     "release.frozen": gettext_noop("Release %(version)s frozen"),
+    "release_settings.changed": gettext_noop("Licence, authors or texts of releases changed"),
     "endpoint.added": gettext_noop("Endpoint added: %(name)s"),
     "endpoint.key_replaced": gettext_noop("Key of the endpoint %(name)s replaced"),
     "endpoint.removed": gettext_noop("Endpoint removed: %(name)s"),

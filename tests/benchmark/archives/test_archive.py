@@ -27,7 +27,8 @@ from benchmark.core.archives.manifest import (
     read_manifest,
     sum_lines,
 )
-from benchmark.core.archives.table import TABLE, write_row
+from benchmark.core.archives.message_copies import COPY, as_messages
+from benchmark.core.archives.table import OLD_TABLE, TableWriter, label_columns, read_table, table_path
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.files.limits import Limits
 from benchmark.core.files.safe_paths import is_safe_path
@@ -36,6 +37,16 @@ from tests.benchmark.formats.format_records import read, wild_record
 
 CANARY = "assay-canary-0123456789"
 Members = dict[str, bytes]
+TABLE, WILD_TABLE = table_path("default"), table_path("wild")
+
+
+def table(config: str, rows: list[dict[str, Any]]) -> bytes:
+    pieces: list[bytes] = []
+    writer = TableWriter(config, pieces.append)
+    for row in rows:
+        writer.add(row)
+    writer.close()
+    return b"".join(pieces)
 
 
 def dialogues() -> list[Any]:
@@ -50,6 +61,14 @@ def release_members(root: str = "") -> Members:
     def lines(records: list[Any]) -> bytes:
         return b"".join(orjson.dumps(record) + b"\n" for record in records)
 
+    wild = [FORMATS["wild"].write([item], full=True, canary=CANARY) for item in items]
+    rows = [
+        {
+            "id": item.external_id, "language": item.language, "variant_group": item.variant_group,
+            "kind": "multi_turn", "document": item.text, "tools": orjson.dumps(item.tools).decode(), "canary": CANARY,
+        }
+        for item in items
+    ]  # fmt: skip
     listed = [
         {
             "id": item.external_id,
@@ -65,15 +84,13 @@ def release_members(root: str = "") -> Members:
         "README.md": f"# Data card\n\n{CANARY}\n".encode(),
         "dialogues.jsonl": lines([FORMATS["neutral"].write([item], canary=CANARY) for item in items]),
         ITEMS: lines(listed),
-        "wild.jsonl": lines([FORMATS["wild"].write([item], full=True, canary=CANARY) for item in items]),
-        TABLE: b"".join(
-            write_row(
-                item.external_id, item.language, item.variant_group, "multi_turn", item.text,
-                orjson.dumps(item.tools).decode(), CANARY,
-            )
-            for item in items
-        ),
-    }  # fmt: skip
+        "wild.jsonl": lines(wild),
+        COPY: lines([as_messages(item, CANARY) for item in items]),
+        # Earlier releases have this one only, later ones only the other two.
+        OLD_TABLE: lines(rows),
+        TABLE: table("default", [row | label_columns(item.document) for row, item in zip(rows, items, strict=True)]),
+        WILD_TABLE: table("wild", [{"id": one["id"], "record": orjson.dumps(one).decode()} for one in wild]),
+    }
     manifest = manifest_of(members)
     return {f"{root}{name}": content for name, content in {**members, MANIFEST: manifest}.items()}
 
@@ -81,7 +98,7 @@ def release_members(root: str = "") -> Members:
 def manifest_of(members: Members) -> bytes:
     """The manifest of these files; their checksums are written again."""
     members[SUMS] = sum_lines((name, hashlib.sha256(members[name]).hexdigest()) for name in members if name != SUMS)
-    formats = {"dialogues.jsonl": "neutral", "wild.jsonl": "wild"}
+    formats = {"dialogues.jsonl": "neutral", "wild.jsonl": "wild", COPY: "openai"}
     return build_manifest(
         version="1.0",
         project="demo",
@@ -120,7 +137,7 @@ def good() -> Members:
 @pytest.mark.parametrize("root", ["", "release-1.0/"])
 def test_a_whole_release_is_found_whole(tmp_path: Path, root: str) -> None:
     report = verify_archive(write(tmp_path / "a.zip", release_members(root)))
-    assert (report.ok, report.files, report.items, report.problems) == (True, 6, 3, [])
+    assert (report.ok, report.files, report.items, report.problems) == (True, 9, 3, [])
 
 
 def test_the_same_data_gives_the_same_bytes(tmp_path: Path, good: Members, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,6 +248,20 @@ def replaced(name: str, old: bytes, new: bytes, *, covered: bool = True) -> Call
     return change
 
 
+def in_row(path: str, number: int, column: str, change: Callable[[Any], Any]) -> Callable[[Members], Members]:
+    """Change a cell of a table; rows count from 1."""
+    config = path.split("/")[1]
+
+    def alter(members: Members) -> Members:
+        rows = list(read_table(config, io.BytesIO(members[path]), Limits()))
+        new = change(rows[number - 1][column])
+        assert new != rows[number - 1][column]
+        rows[number - 1][column] = new
+        return again({**members, path: table(config, rows)})
+
+    return alter
+
+
 def without(name: str, *, covered: bool = False) -> Callable[[Members], Members]:
     def change(members: Members) -> Members:
         members = {key: value for key, value in members.items() if key != name}
@@ -275,13 +306,29 @@ ALTERED: list[tuple[Callable[[Members], Members], str]] = [
     (lines_of("wild.jsonl", lambda lines: lines + lines[-1:]), "wild.jsonl has more records than there are documents"),
     (lines_of("wild.jsonl", lambda lines: lines[:-1]), "wild.jsonl ends before the record of “d2”"),
     (with_manifest(format="c3"), "names the format c3, but no file has records of it"),
-    (replaced(TABLE, b"It is clear.", b"It is cloudy."), "table.jsonl, line 1 at /document/tasks/0/steps/"),
     (
-        replaced(TABLE, b'"language":"en"', b'"language":"zh"'),
+        in_row(TABLE, 2, "document", lambda text: text.replace("It is clear.", "It is cloudy.")),
+        "data/default/verified.parquet, row 2 at /document/tasks/0/steps/",
+    ),
+    (in_row(TABLE, 1, "calls", lambda count: count + 1), "verified.parquet, row 1 at /calls differs from the document"),
+    (in_row(TABLE, 3, "policies", lambda words: [*words, None]), "verified.parquet, row 3 at /policies"),
+    (in_row(TABLE, 1, "canary", lambda text: "x"), "verified.parquet, row 1: the row does not contain the release's"),
+    (in_row(TABLE, 1, "tools", lambda text: f"[{text}"), "verified.parquet, row 1 at /tools differs"),
+    (in_row(TABLE, 2, "id", lambda text: "x"), "verified.parquet, row 2: the record of “d1” is expected here"),
+    (in_row(WILD_TABLE, 1, "record", lambda text: text.replace("Kyoto", "Osaka")), "row 1 at /english_tasks/0 differs"),
+    (in_row(WILD_TABLE, 2, "id", lambda text: "x"), "row 2: its text is not the record with its id"),
+    (in_row(WILD_TABLE, 2, "record", lambda text: text.replace(CANARY, "x")), "row 2: the record does not contain the"),
+    (lambda members: again({**members, TABLE: members[WILD_TABLE]}), "Its columns or their types are not those"),
+    (lambda members: again({**members, TABLE: members[TABLE][:-9]}), "It cannot be read as a Parquet table"),
+    (replaced(COPY, b"Kyoto", b"Osaka"), "openai.jsonl, line 1 at /messages/"),
+    (lines_of(COPY, lambda lines: lines[1:]), "openai.jsonl, line 1: the record of “d0” is expected here"),
+    (replaced(OLD_TABLE, b"It is clear.", b"It is cloudy."), "table.jsonl, line 1 at /document/tasks/0/steps/"),
+    (
+        replaced(OLD_TABLE, b'"language":"en"', b'"language":"zh"'),
         "table.jsonl, line 1 at /language differs from the document of “d0”: it has “zh”",
     ),
-    (replaced(TABLE, b"description", b"descriptio"), "table.jsonl, line 1 at /tools/0"),
-    (lines_of(TABLE, lambda lines: lines[:-1]), "table.jsonl ends before the record of “d2”"),
+    (replaced(OLD_TABLE, b"description", b"descriptio"), "table.jsonl, line 1 at /tools/0"),
+    (lines_of(OLD_TABLE, lambda lines: lines[:-1]), "table.jsonl ends before the record of “d2”"),
     (replaced(ITEMS, b'"language":"en"', b'"language":"zh"'), "the language of d0 differs from items.jsonl"),
     (
         lambda members: again({**members, SUMS: members[SUMS].replace(b"wild", b"tame")}, keep=True),

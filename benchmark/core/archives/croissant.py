@@ -1,0 +1,161 @@
+"""croissant.json of a release: the tables for loaders, in Croissant 1.1 and its vocabulary for responsible AI (RAI)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmark.core.archives.archive import WrittenFile
+from benchmark.core.archives.description import LICENCES, ORCID_URL, OWN_LICENCE, Author, Description
+from benchmark.core.archives.manifest import dump
+from benchmark.core.archives.table import DEFAULT, NUMBER, SPLIT, TEXTS, columns_of
+
+CROISSANT = "croissant.json"
+_CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+_OWN = (
+    "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileProperty",
+    "fileObject", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5", "parentField",
+    "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate", "separator", "source",
+    "subField", "transform",
+)  # fmt: skip
+#: The context that the specification recommends.
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+} | {name: f"cr:{name}" for name in _OWN}
+_SEMANTIC = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)(\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?)?)?")
+_UNLICENSED = "No licence was chosen. Ask the authors before you use the data."
+
+
+@dataclass(frozen=True, slots=True)
+class Responsibility:
+    """How the data was made, for RAI: sentences."""
+
+    collection: str
+    protocol: Sequence[str]
+    analysis: Sequence[str]
+    per_item: str
+
+
+def write_croissant(
+    description: Description, languages: Sequence[str], tables: dict[str, WrittenFile], made: Responsibility, root: str
+) -> bytes:
+    """Return the file. ``tables``: the written file of each config; their paths begin with the folder ``root``."""
+    settings = description.settings
+    content = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": _CONFORMS,
+        "name": description.title,
+        "description": f"{' '.join(description.about.split()) or description.title} {description.canary}",
+        "license": _licence(description),
+        "creator": [_person(author) for author in settings.authors]
+        or [{"@type": "sc:Organization", "name": description.project}],
+        "datePublished": description.day,
+        "version": semantic_version(description.version),
+        "citeAs": description.citation,
+        "keywords": ["tool use", "function calling", "benchmark"],
+        **({"inLanguage": list(languages)} if languages else {}),
+        "rai:dataCollection": made.collection,
+        "rai:dataAnnotationProtocol": list(made.protocol),
+        "rai:dataAnnotationPlatform": ["Assay"],
+        "rai:dataAnnotationAnalysis": list(made.analysis),
+        "rai:annotationsPerItem": made.per_item,
+        **({"rai:annotatorDemographics": [settings.demographics]} if settings.demographics.strip() else {}),
+        **({"rai:dataLimitations": [settings.limits]} if settings.limits.strip() else {}),
+        "rai:dataUseCases": ["Evaluation of models that use tools. Not for training."],
+        "rai:dataReleaseMaintenancePlan": (
+            "A release never changes. Errors that are found later are listed in errata.jsonl of later releases."
+        ),
+        "distribution": [_file(config, file, root) for config, file in tables.items()],
+        "recordSet": [_records(config) for config in tables],
+    }
+    return dump({key: value for key, value in content.items() if value not in ([], "")})
+
+
+def semantic_version(version: str) -> str:
+    """Return the version as MAJOR.MINOR.PATCH, or its beginning; a version of another form becomes the build of
+    0.0.0.
+    """
+    if _SEMANTIC.fullmatch(version):
+        return version
+    return "0.0.0+" + ".".join(part for part in re.sub(r"[^0-9A-Za-z.-]", "-", version).split(".") if part)
+
+
+def _licence(description: Description) -> str:
+    settings = description.settings
+    if settings.licence == OWN_LICENCE:
+        return settings.licence_text
+    return LICENCES[settings.licence].url if settings.licence in LICENCES else _UNLICENSED
+
+
+def _person(author: Author) -> dict[str, Any]:
+    return {
+        "@type": "sc:Person",
+        "name": author.full,
+        **({"url": ORCID_URL + author.orcid} if author.orcid else {}),
+        **({"affiliation": author.affiliation} if author.affiliation else {}),
+    }
+
+
+def _file(config: str, file: WrittenFile, root: str) -> dict[str, Any]:
+    path = file.path.removeprefix(f"{root}/")
+    return {
+        "@type": "cr:FileObject",
+        "@id": f"{config}-file",
+        "name": path,
+        "contentUrl": path,
+        "contentSize": f"{file.bytes} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": file.sha256,
+    }
+
+
+def _records(config: str) -> dict[str, Any]:
+    what = "The verified dialogues" if config == DEFAULT else f"Their native records in the format {config}"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": config,
+        "name": config,
+        "description": f"{what}, split {SPLIT}.",
+        "key": {"@id": f"{config}/id"},
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{config}/{column}",
+                "name": column,
+                "description": _COLUMNS[column],
+                "dataType": "sc:Integer" if kind == NUMBER else "sc:Text",
+                **({"isArray": True, "arrayShape": "-1"} if kind == TEXTS else {}),
+                "source": {"fileObject": {"@id": f"{config}-file"}, "extract": {"column": column}},
+            }
+            for column, kind in columns_of(config).items()
+        ],
+    }
+
+
+_COLUMNS = {
+    "id": "The dialogue’s id.",
+    "language": "The language’s code; blank if it is not known.",
+    "variant_group": "The same text for the language variants of one dialogue; blank if there is only one.",
+    "kind": "The kind of document.",
+    "tasks": "The number of tasks.",
+    "calls": "The number of calls.",
+    "policies": "The policy of each task; null without a label.",
+    "topologies": "The topology of each task’s calls; null without one.",
+    "information": "How each task hides what it needs; null without a label.",
+    "document": "The document, as JSON.",
+    "tools": "The list of tools, as JSON.",
+    "record": "The native record, as JSON.",
+    "canary": "The marker by which models trained on the data can be found.",
+}

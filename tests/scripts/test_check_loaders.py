@@ -1,0 +1,78 @@
+"""``make loaders``: what a library read is compared with the files of the release."""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from scripts import check_loaders
+from scripts.check_loaders import LOADERS, Row, Stop
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """A release of two dialogues, with what the check reads of it."""
+    files = {
+        "items.jsonl": [{"id": name, "revision_sha256": sha256(name)} for name in "ab"],
+        "wild.jsonl": [{"id": name, "text": "one\u2028two"} for name in "ab"],
+    }
+    manifest = {
+        "project": "p", "version": "1", "format": "wild",
+        "files": [{"path": "wild.jsonl", "format": "wild"}, {"path": "items.jsonl", "format": None}],
+    }  # fmt: skip
+    path = tmp_path / "release.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        for name, rows in files.items():
+            out.writestr(f"r/{name}", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        out.writestr("r/manifest.json", json.dumps(manifest))
+        out.writestr("r/data/default/verified.parquet", b"")
+    return path
+
+
+def test_every_row_is_compared(archive: Path, tmp_path: Path) -> None:
+    (release,) = check_loaders.unpack([archive], tmp_path / "out")
+    manifest = json.loads((release / "manifest.json").read_text())
+    records = [json.dumps({"id": name, "text": "one\u2028two"}, ensure_ascii=False) for name in "ab"]
+    default = [[name, sha256(name)] for name in "ab"]
+    wild = [[name, sha256(record)] for name, record in zip("ab", records, strict=True)]
+
+    def differs(**tables: list[list[str]]) -> str:
+        return check_loaders._compare(tables, release, manifest, LOADERS[0])
+
+    assert differs(default=default, wild=wild) == ""
+    assert differs(default=default) == "has the tables ['default'] instead of ['default', 'wild']"
+    assert differs(default=default[:1], wild=wild) == "default: 1 rows instead of 2"
+    changed = [wild[0], ["b", sha256("x")]]
+    assert differs(default=default, wild=changed).startswith("wild: row 2 has b, with other content")
+
+
+def test_a_problem_is_shown_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [Row("polars", "1.0", "p 1", 4, ""), Row("pandas", "", "p 1", 0, "KeyError: 'id'")]
+    assert check_loaders.report(rows) == 1
+    last, failed = capsys.readouterr().out.splitlines()[1:]
+    assert (last.split()[-1], failed.endswith("KeyError: 'id'")) == ("ok", True)
+
+
+def test_without_a_network_or_a_release_the_check_says_so(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\necho 'error: Failed to fetch: https://registry.example/polars' >&2\nexit 2\n")
+    uv.chmod(0o755)
+    monkeypatch.setattr(check_loaders.sys, "executable", str(uv.with_name("python")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(Stop, match=r"could not be installed\. There is no network"):
+        check_loaders.install(LOADERS[0])
+    with pytest.raises(Stop, match=r"Can't read .*: No such file"):
+        check_loaders.unpack([tmp_path / "gone.zip"], tmp_path / "out")
+    with zipfile.ZipFile(archive, "w") as out:
+        out.writestr("manifest.json", "{}")
+    with pytest.raises(Stop, match="is not a release with tables"):
+        check_loaders.unpack([archive], tmp_path / "old")
