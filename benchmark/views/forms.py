@@ -63,15 +63,16 @@ class ImportForm(forms.Form):
         required=False,
         label=_("Revise known dialogues"),
         help_text=_(
-            "A record with a known ID and new content becomes a new revision. If this is off, the record is rejected."
+            "A record with a known ID and new content is merged with what people have done. If this is off, the "
+            "record is rejected."
         ),
     )
     reopen = forms.BooleanField(
         required=False,
-        label=_("Reopen dialogues that people have worked on"),
+        label=_("Reopen reviewed and verified dialogues"),
         help_text=_(
-            "Also revises dialogues that are verified or reviewed, if a dry run of this file has listed them. What "
-            "people entered stays wherever the record didn’t change, and their review starts again."
+            "Only those that a dry run of this file has listed. What people entered stays wherever the record didn’t "
+            "change, and their review starts again."
         ),
     )
     at_conflicts = forms.ChoiceField(

@@ -27,7 +27,7 @@ from benchmark.core.files.record_lines import BOM, Found, LineError, parse_recor
 from benchmark.core.files.release_files import release_files
 from benchmark.core.files.span_groups import group_spans
 from benchmark.core.files.toolset_files import ToolsetFiles
-from benchmark.core.files.zips import open_member, open_zip, refusal, shown_name
+from benchmark.core.files.zips import IN_ARCHIVE, open_member, open_zip, refusal, shown_name
 
 __all__ = ["Limits", "RawLine", "RawRecord", "RecordError", "parse_line", "read_lines"]
 
@@ -179,6 +179,8 @@ class _File:
                     f"The archive is a release of Assay without records in the format {self.format_name}. "
                     "Choose neutral, which every release contains, or the format of the release."
                 )
+            if not readable and any(refusal(info) == IN_ARCHIVE for info in infos):
+                raise SourceError(f"The archive has no {SHOWN_KINDS} file, only other archives. Unpack these first.")
             if not readable:
                 raise SourceError(f"The archive has no {SHOWN_KINDS} file.")
 

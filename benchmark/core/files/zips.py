@@ -30,6 +30,8 @@ _ENTRY_BYTES_BESIDE = 512
 #: A compression method that the library does not know.
 _ZSTD = 93
 
+#: Why an archive in an archive is not opened.
+IN_ARCHIVE = "Assay does not open archives inside archives. Unpack it first."
 #: The errors of reading a damaged archive, in addition to SourceError.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
@@ -102,7 +104,7 @@ def refusal(info: zipfile.ZipInfo) -> str | None:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD):
         return "The file uses an unsupported compression method. Use deflate."
     if info.filename.lower().endswith((".zip", ".7z", ".tar", ".tgz")):
-        return "Assay does not open archives inside archives. Unpack it first."
+        return IN_ARCHIVE
     return None
 
 

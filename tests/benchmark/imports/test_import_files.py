@@ -93,6 +93,7 @@ _BOMB = gzip.compress(_BLANK, mtime=0)
         pytest.param(_BOMB, "a.jsonl.gz", "zip bomb", marks=pytest.mark.any_database),
         pytest.param(as_zip({"a.jsonl": _BLANK}), "a.zip", "zip bomb", marks=pytest.mark.any_database),
         (as_zip({"a.txt": b"hello"}), "a.zip", "has no .jsonl"),
+        (as_zip({"b.zip": as_zip({"a.jsonl": b"{}"})}), "a.zip", "only other archives"),
         (json.dumps(candidates(2)).encode(), "a.jsonl", "one JSON list"),
         (json.dumps(candidates(2)).encode()[:-60], "a.json", "not JSON"),
     ],
