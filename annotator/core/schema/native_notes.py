@@ -8,7 +8,8 @@ NATIVE = "@native"
 
 def native_notes(part: dict[str, Any]) -> dict[str, Any]:
     """Return Assay's own notes in the ``extra`` of a document, task or step; empty if there are none."""
-    notes = part["extra"].get(NATIVE)
+    extra = part.get("extra")
+    notes = extra.get(NATIVE) if isinstance(extra, dict) else None
     return notes if isinstance(notes, dict) else {}
 
 

@@ -99,8 +99,8 @@ _BOMB = gzip.compress(_BLANK, mtime=0)
     ],
     ids=[
         "truncated gzip", "damaged gzip", "truncated last line", "truncated zip", "empty", "plain under .gz",
-        "packed under .jsonl", "PDF", "gzip bomb", "zip bomb", "zip of something else", "list under .jsonl",
-        "truncated list",
+        "packed under .jsonl", "PDF", "gzip bomb", "zip bomb", "zip of something else", "zip of zips",
+        "list under .jsonl", "truncated list",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("chunk", [2, 500])

@@ -269,7 +269,7 @@ class TestImport:
         (empty / ".hidden.jsonl").write_bytes(as_lines(candidates(1)))
         assert_refused(manage_here("import_dialogues", empty, *options), "has no files")
         assert_refused(manage_here("import_dialogues", file, *options, "--reverse"), "--reverse")
-        assert_refused(manage_here("import_dialogues", file, "--project", "p"), "--format")
+        assert_refused(manage_here("import_dialogues", file, "--format", "neutral"), "--project")
         assert_refused(manage_here("import_dialogues", file, "--project", "p", "--format", "csv"), "csv")
         assert_refused(
             manage_here("import_dialogues", file, "--project", "no", "--format", "neutral"), "--create-project"
@@ -443,7 +443,7 @@ class TestRelease:
 
         verified = manage("verify_release", archive)
         assert (verified.returncode, last_line(verified)) == (
-            0, {"ok": True, "files": 6, "items": 2, "problems": []},
+            0, {"ok": True, "files": 11, "items": 2, "problems": []},
         )  # fmt: skip
 
         again = self.freeze(manage, tmp_path / "again")
