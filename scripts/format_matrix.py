@@ -45,7 +45,7 @@ def cells(name: str, kind: str) -> tuple[str, str, str]:
         return imported, NOT, NOT
     back = _compare(wanted, _read(name, _converted(name, name, lines, kind), f"a{kind}"))
     source = _FROM.get(name, "openai" if name != "openai" else "sharegpt")
-    # Only Assay's own documents have constraints, besides cctu.
+    # Only cctu and Assay's own documents have constraints.
     other = _converted("cctu", "neutral", lines, ".jsonl") if name == "cctu" else example_file(source)
     direct = _read(name, _converted(source, name, other, ".jsonl"), "a.jsonl")
     return imported, back, _compare(direct, _read(name, _converted(source, name, other, kind), f"a{kind}"))

@@ -193,7 +193,7 @@ class ReleaseSettingsForm(forms.Form):
             *((name, f"{name}: {licence.title}") for name, licence in LICENCES.items()),
             (OWN_LICENCE, _("Own text")),
         ],
-        help_text=_("Without a licence, nobody may use the data."),
+        help_text=_("Without a licence, others may not use the data."),
     )
     licence_text = forms.CharField(
         required=False,

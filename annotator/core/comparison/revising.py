@@ -109,7 +109,7 @@ def _whole(task: Part) -> Hashable:
     return task.get("user_message"), _steps(task)
 
 
-#: What makes two steps the same, besides their dependencies.
+#: The fields that make two steps the same; their dependencies do not.
 _SAID = ("type", "name", "arguments", "observation", "text", "question", "user_reply")
 
 

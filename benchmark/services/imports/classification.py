@@ -131,12 +131,13 @@ class _WorkedOn:
     batch: ImportBatch
     named: bool
 
-    @property
-    def refusal(self) -> str:
+    def refusal(self, merged: Merged | None) -> str:
+        """Return why the dialogue is not changed, with what the record would change; blank if it may be."""
+        changes = f" The record changes {', '.join(merged.places)}." if merged is not None else ""
         if not self.batch.reopen:
             return (
-                f"{self.external_id} {self.what}, so it was not changed. To change and reopen it, import with “reopen” "
-                "as well."
+                f"{self.external_id} {self.what}, so it was not changed.{changes} To change and reopen it, import with "
+                "“reopen” as well."
             )
         if not (self.named or self.batch.dry_run):
             return (
@@ -315,8 +316,8 @@ class Sorter:
         else:
             work, chosen = found.worked_on, (merged and merged.dialogue) or dialogue
             needs_consent = work is not None and (work.settled or merged is None)
-            if work is not None and needs_consent and work.refusal:
-                outcome.reject(record, dialogue, WORKED_ON, work.refusal)
+            if work is not None and needs_consent and (refusal := work.refusal(merged)):
+                outcome.reject(record, dialogue, WORKED_ON, refusal)
                 return
             if work is not None and needs_consent:
                 outcome.note(record, "/id", REOPENED, "warning", work.reopened(merged), dialogue=dialogue)
@@ -326,7 +327,7 @@ class Sorter:
                 )
                 outcome.note(record, "/id", MERGED, "info", sentence, dialogue=dialogue)
             elif self._batch.dry_run:
-                sentence = f"{dialogue.external_id} would be replaced by the record. Nobody has worked on it."
+                sentence = f"{dialogue.external_id} would be replaced by the record. No one has worked on it."
                 outcome.note(record, "/id", REPLACED, "info", sentence, dialogue=dialogue)
             if found.native_format not in ("", self._batch.native_format):
                 sentence = (

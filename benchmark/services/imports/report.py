@@ -30,7 +30,7 @@ NOTES_PER_RECORD = 200
 WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
 #: Results of merging a record with what people have entered: nothing to change, merged, or both changed one place.
 KEPT, MERGED, CONFLICT = "import.kept", "import.merged", "import.merge_conflict"
-#: Nobody has worked on a dialogue, so the record replaces it; its last record was of another format.
+#: No one has worked on a dialogue, so the record replaces it; its last record was of another format.
 REPLACED, OTHER_FORMAT = "import.replaced", "import.other_format"
 #: The notes that say what becomes of a known dialogue, by a name for lists.
 OUTCOMES = {

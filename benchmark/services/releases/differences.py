@@ -39,7 +39,7 @@ MAX_CHARACTERS = 50_000_000
 _NEXT = 50
 #: Dialogues in memory at a time.
 _SLICE = 100
-#: What a list of dialogues can show, besides the changed dialogues with a category.
+#: What a list of dialogues can show. Changed dialogues can also be listed by category.
 CHANGED, ADDED, REMOVED = SHOWN = ("changed", "added", "removed")
 
 

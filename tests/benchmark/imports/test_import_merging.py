@@ -68,7 +68,10 @@ def test_a_change_elsewhere_reopens_a_verified_dialogue_only_with_a_tick_and_kee
     record = candidate("v", document=answered("It is clear, with some wind."))
     refused = run_import([record], revise=True)
     assert counters(refused) == (1, 0, 0, 0, 1, 0)
-    assert "v is verified, so it was not changed." in checks(refused)["import.worked_on"]
+    assert checks(refused)["import.worked_on"] == (
+        "v is verified, so it was not changed. The record changes task 1, answer s1, text. To change and reopen it, "
+        "import with “reopen” as well."
+    )
 
     dry, done = run_twice(run_import, record)
     assert counters(dry)[4] == 1
