@@ -8,6 +8,8 @@ from reviews.models import Cycle, Slot, StageRun
 
 #: Dialogues that one step deletes, with everything that belongs to them.
 SLICE = 1000
+#: The tables with rows for each record of an import.
+WRITTEN_IN_BULK = (Dialogue, Revision, NativeLine, Cycle, StageRun, Slot, Finding, Event)
 
 
 def discard_all(job: Job) -> None:

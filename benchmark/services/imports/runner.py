@@ -12,6 +12,7 @@ from django.db import IntegrityError
 
 from annotator.core.text import counted_message, gettext_noop, message
 from annotator.errors import DomainError, Invalid
+from annotator.services.database.bulk_insert import update_statistics
 from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Lost, Running, job_kind, start_job
@@ -20,7 +21,7 @@ from benchmark.core.files.reading import RawLine, RecordError, read_lines
 from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch
 from benchmark.services.imports.classification import Sorter
-from benchmark.services.imports.discarding import discard_all, discard_slice
+from benchmark.services.imports.discarding import WRITTEN_IN_BULK, discard_all, discard_slice
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
@@ -194,6 +195,7 @@ class ImportRun:
 
     def _publish(self) -> None:
         """Publish everything in one transaction, or nothing."""
+        update_statistics(*WRITTEN_IN_BULK)
         with self.running.chunk() as commit:
             counters, late = self.counters, []
             if not self.batch.dry_run:
@@ -260,6 +262,7 @@ class ImportRun:
         self._discard()
 
     def _discard(self) -> None:
+        update_statistics(*WRITTEN_IN_BULK)
         more = True
         while more:
             with self.running.chunk(even_if_cancelled=True):
