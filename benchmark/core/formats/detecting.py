@@ -12,7 +12,7 @@ from annotator.core.schema.exact_json import dumps
 from benchmark.core.files.reading import RawRecord, RecordError, parse_line, read_lines
 from benchmark.core.formats import FORMATS, ReadDialogue, guess_format
 from benchmark.core.formats.format_guess import guess_messages
-from benchmark.core.formats.mapping import EXCHANGE, apply_mapping
+from benchmark.core.formats.mapping import EXCHANGE, apply_mapping, pointer_in_file
 from benchmark.core.formats.native_remainder import unknown
 
 #: Records that are looked at, and fields of these.
@@ -120,7 +120,9 @@ def sample(
                 read = reader.read(apply_mapping(found.data, mapping, format_name))
         except SchemaProblem as problem:
             out.refused += 1
-            out.problems += [(found.line, found.member, one.pointer, one.message) for one in problem.problems[:1]]
+            first = problem.problems[0]
+            pointer = found.place + pointer_in_file(first.pointer, found.data, mapping, format_name)
+            out.problems.append((found.line, found.member, pointer, first.message))
             continue
         if len(out.dialogues) < SHOWN:
             out.dialogues.append(read[0])

@@ -20,7 +20,7 @@ from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format
-from benchmark.core.formats.mapping import apply_mapping
+from benchmark.core.formats.mapping import apply_mapping, pointer_in_file
 
 #: Seconds of computing time allowed for one record. Published records take a hundredth of a second.
 MAX_SECONDS = 5.0
@@ -141,7 +141,10 @@ class Preparer:
             record.problems = [Problem("", TOO_LONG.format(self._seconds))]
         except SchemaProblem as problem:
             record.external_id = self._id_of(item.data)
-            record.problems = list(problem.problems)
+            record.problems = [
+                Problem(item.place + pointer_in_file(one.pointer, item.data, self._mapping, self._format), one.message)
+                for one in problem.problems
+            ]
             record.guess = guess_format(item.data)
         return record
 
