@@ -18,8 +18,9 @@ from annotator.services.database.filters import one_of
 from benchmark.api.views import CONFLICT, DENIED, FILE, INVALID, MALFORMED
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
 from benchmark.models import ErratumReport, Release, ReportState
-from benchmark.services.errata import decisions, log, reports
+from benchmark.services.releases import errata as reports
 from benchmark.services.releases.requests import load_release
+from benchmark.services.runs import errata as decisions
 
 SEVERITIES = [one.value for one in Severity]
 OVERSEERS = OpenApiResponse(ErrorSerializer, "Administrators and senior reviewers only.")
@@ -173,7 +174,7 @@ class ErrataLog(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> StreamingHttpResponse:
         release = _release(request, slug, public_id)
         return StreamingHttpResponse(
-            log.read_log(actor=actor(request), release=release), content_type="application/jsonl"
+            reports.read_log(actor=actor(request), release=release), content_type="application/jsonl"
         )
 
 

@@ -6,8 +6,8 @@ from annotator.models import User
 from annotator.services.jobs import jobs
 from benchmark.demo import slip
 from benchmark.models import Recount, Release
-from benchmark.services.errata.decisions import confirm_report
-from benchmark.services.errata.reports import report_item
+from benchmark.services.releases.errata import report_item
+from benchmark.services.runs.errata import confirm_report
 
 #: A dialogue in which the user writes a time as a program does.
 NAME = "home-energy-02"

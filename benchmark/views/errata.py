@@ -18,9 +18,10 @@ from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.core.archives.errata import ERRATA
 from benchmark.models import ErrataLink, Erratum, ErratumReport, Release, ReportState
-from benchmark.services.errata import decisions, log, reports
+from benchmark.services.releases import errata as reports
 from benchmark.services.releases.requests import load_release
 from benchmark.services.runs import boards, suspects
+from benchmark.services.runs import errata as decisions
 from benchmark.views.errata_forms import DeclineForm, ErratumForm, ErrorReportForm
 from benchmark.views.evidence import describe_evidence
 from benchmark.views.paging import page_of
@@ -174,7 +175,7 @@ def erratum_add(request: PageRequest, public_id: str) -> HttpResponse:
 def errata_download(request: PageRequest, public_id: str) -> StreamingHttpResponse:
     """Download the errata log."""
     release = load_release(actor=request.user, project=request.project, public_id=public_id)
-    lines = log.read_log(actor=request.user, release=release)
+    lines = reports.read_log(actor=request.user, release=release)
     response = StreamingHttpResponse(lines, content_type="application/jsonl")
     name = f"{request.project.slug}-{release.version}-{ERRATA}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
-from benchmark.services.errata.reports import MAX_TEXT
+from benchmark.services.releases.errata import MAX_TEXT
 
 SEVERITIES = [
     (Severity.MINOR.value, _("Minor: scores stay the same, for example a typing error")),

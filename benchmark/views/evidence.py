@@ -29,7 +29,7 @@ def describe_evidence(statistic: EntryStatistic, key: str = "") -> str:
 
 def _name(score: Score) -> str:
     run = score.score_set.run
-    return f"run {run.model} #{run.attempt}"
+    return f"run “{run.model}” #{run.attempt}"
 
 
 def _outcome(score: Score) -> str:

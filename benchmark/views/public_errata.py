@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address
 from annotator.views.pages import PageRequest, posted, project_page
-from benchmark.services.errata import reports
+from benchmark.services.releases import errata as reports
 from benchmark.services.releases.requests import load_release
 from benchmark.views.errata import receive
 from benchmark.views.errata_forms import ErrorReportForm

@@ -33,7 +33,7 @@ def withdrawn_items(release: Release) -> list[int]:
     confirmed erratum.
     """
     changed = ~Q(dialogue__status=DialogueStatus.VERIFIED) | Q(dialogue__archived_at__isnull=False)
-    changed |= ~Q(dialogue__head=F("revision")) | Exists(Erratum.objects.filter(item=OuterRef("pk")))
+    changed |= ~Q(dialogue__head=F("revision")) | Q(Exists(Erratum.objects.filter(item=OuterRef("pk"))))
     items = ReleaseItem.objects.filter(release=release).filter(changed)
     return sorted(items.values_list("pk", flat=True))
 

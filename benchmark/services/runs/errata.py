@@ -12,7 +12,7 @@ from annotator.services.history.events import append_event
 from benchmark.core.archives import errata
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
 from benchmark.models import EntryStatistic, Erratum, ErratumReport, Release, ReportState
-from benchmark.services.errata.reports import checked_text, report_item
+from benchmark.services.releases.errata import checked_text, report_item
 from benchmark.services.runs.suspects import record_sent_back
 from benchmark.services.runs.withdrawn import reopen_item, start_recount
 

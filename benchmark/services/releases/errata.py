@@ -1,4 +1,9 @@
-"""Reports of mistakes in released items: by members, and by everyone who knows a public link."""
+"""Errata of releases: reports by members and by everyone who knows a public link, and reading the log.
+
+``benchmark.services.runs.errata`` decides reports.
+"""
+
+from collections.abc import Iterator
 
 from django.db import transaction
 from django.db.models import Count, QuerySet
@@ -12,6 +17,7 @@ from benchmark.core.archives.errata import MAX_PLACE, MAX_REASON
 from benchmark.models import (
     EntryStatistic,
     ErrataLink,
+    Erratum,
     ErratumReport,
     Release,
     ReleaseItem,
@@ -19,6 +25,8 @@ from benchmark.models import (
     ReportState,
 )
 from benchmark.services.releases.requests import oversees
+from reviews.models import Cycle, CycleState
+from reviews.services.cycles.sending_back import may_be_sent_back
 
 MAX_TEXT = MAX_REASON
 #: Open reports of a release by one member, and by all who use the public link.
@@ -139,6 +147,36 @@ def load_report(*, actor: User, release: Release, public_id: str) -> ErratumRepo
         raise Hidden(_("There is no such report about the release."))
     found.release = release
     return found
+
+
+# --- the log ---------------------------------------------------------------------------------------------------------
+
+
+def may_read_log(*, actor: User, release: Release) -> bool:
+    """Return whether the actor may read the log: people who oversee the project at any time, others while none of its
+    items is in review and no open audit can send one back. Otherwise reviewers would read what they must find.
+    """
+    if oversees(actor=actor, project=release.project):
+        return True
+    dialogues = set(Erratum.objects.filter(release=release).values_list("item__dialogue", flat=True))
+    in_review = Cycle.objects.filter(dialogue__in=dialogues, state=CycleState.ACTIVE)
+    return not (dialogues and (in_review.exists() or may_be_sent_back(*dialogues)))
+
+
+def read_log(*, actor: User, release: Release) -> Iterator[bytes]:
+    """Return the lines of ``errata.jsonl``. Raises Conflict while the actor may not read them."""
+    if not may_read_log(actor=actor, release=release):
+        raise Conflict(
+            _(
+                "An item of this errata log is in review again. Its reviewers must not know what was reported, so only "
+                "administrators and senior reviewers can read the log now. Try again when the review is over."
+            )
+        )
+    lines = Erratum.objects.filter(release=release).order_by("number").values_list("line", flat=True)
+    return (f"{line}\n".encode() for line in lines.iterator(chunk_size=500))
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
 
 
 def checked_text(text: str, *, most: int, field: str, required: bool = True) -> str:
