@@ -12,6 +12,7 @@ page.
 """
 
 import hashlib
+from collections.abc import Iterable, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -88,7 +89,7 @@ def verify_errata(log: Path, archive: Path, *, head: str = "", limits: Limits | 
     ``head``: the hash that the last line should have; without it, a log that was cut off is not noticed. All errors
     become problems in the report: nothing is raised.
     """
-    check = _Check(shown_name(str(log)))
+    name = shown_name(str(log))
     try:
         with ExitStack() as stack:
             with archive.open("rb") as stream:
@@ -96,52 +97,73 @@ def verify_errata(log: Path, archive: Path, *, head: str = "", limits: Limits | 
             release = ReleaseFile(archive, limits or Limits(), stack)
             known = {name for name, _hashes, _record in release.items()}
             source = stack.enter_context(log.open("rb"))
-            for number, (line, _length, _ended) in enumerate(split_lines(source, MAX_LINE), 1):
-                check.line(number, line, release.manifest.version, sha256, known)
+            lines = (line for line, _length, _ended in split_lines(source, MAX_LINE))
+            return check_lines(name, lines, version=release.manifest.version, sha256=sha256, known=known, head=head)
     except SourceError as error:
-        check.say(str(error))
+        problem = str(error)
     except OSError as error:
-        check.say(f"Can't read {shown_name(str(error.filename))}: {error.strerror or error}. Check the path.")
+        problem = f"Can't read {shown_name(str(error.filename))}: {error.strerror or error}. Check the path."
+    return ErrataReport(problems=[problem])
+
+
+def check_lines(
+    name: str,
+    lines: Iterable[bytes | None],
+    *,
+    version: str,
+    sha256: str,
+    known: Set[str],
+    head: str = "",
+    remedy: str = AGAIN,
+) -> ErrataReport:
+    """Check the lines of a log, None for one that is too long, as ``verify_errata`` does.
+
+    ``name`` and ``remedy`` are parts of the problems' sentences. ``known``: the ids of the release's items.
+    """
+    check = _Check(name, remedy)
+    for number, line in enumerate(lines, 1):
+        check.line(number, line, version, sha256, known)
     return check.end(head)
 
 
 class _Check:
     """One check of one log: what the next line must continue."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, remedy: str) -> None:
         self.name = name
+        self.remedy = remedy
         self.report = ErrataReport()
         self.affected: set[str] = set()
         #: None after a line that could not be read.
         self.previous: str | None = ""
         self.unsaid = 0
 
-    def line(self, number: int, line: bytes | None, version: str, sha256: str, known: set[str]) -> None:
+    def line(self, number: int, line: bytes | None, version: str, sha256: str, known: Set[str]) -> None:
         where = f"{self.name}, line {number}"
         previous, self.previous = self.previous, None
         self.report.errata += 1
         if line is None:
-            self.say(f"{where} has more than {MAX_LINE:,} bytes, so it is no erratum. {AGAIN}")
+            self.say(f"{where} has more than {MAX_LINE:,} bytes, so it is no erratum. {self.remedy}")
             return
         try:
             record = parse_record(line)
             stated = record.pop("sha256", None)
             erratum = Erratum.model_validate(record)
         except LineError as error:
-            self.say(f"{where}: {error} {AGAIN}")
+            self.say(f"{where}: {error} {self.remedy}")
             return
         except ValidationError as error:
             found: SchemaProblem = problems_of(error)
             first = found.problems[0]
-            self.say(f"{where} is no erratum, at {first.pointer or '/'}: {first.message} {AGAIN}")
+            self.say(f"{where} is no erratum, at {first.pointer or '/'}: {first.message} {self.remedy}")
             return
         self.previous = stated if isinstance(stated, str) else None
         if stated != erratum.sha256 or line != erratum.line():
-            self.say(f"{where} was changed: its text differs from its sha256. {AGAIN}")
+            self.say(f"{where} was changed: its text differs from its sha256. {self.remedy}")
         if erratum.number != number:
-            self.say(f"{where} has the number {erratum.number}: lines were removed, added or swapped. {AGAIN}")
+            self.say(f"{where} has the number {erratum.number}: lines were removed, added or swapped. {self.remedy}")
         if previous is not None and erratum.previous_sha256 != previous:
-            self.say(f"{where} does not continue the line before it: one of the two was replaced. {AGAIN}")
+            self.say(f"{where} does not continue the line before it: one of the two was replaced. {self.remedy}")
         if (erratum.release, erratum.archive_sha256) != (version, sha256):
             self.say(
                 f"{where} is about release {shown_name(erratum.release)} with the SHA-256 {erratum.archive_sha256}, "
@@ -158,7 +180,7 @@ class _Check:
         if head and head != report.head and not report.problems:
             self.say(
                 f"{self.name} ends with the hash {report.head or 'of an empty log'}, not with {head}: lines are "
-                f"missing at its end, or were added. {AGAIN}"
+                f"missing at its end, or were added. {self.remedy}"
             )
         if self.unsaid:
             report.problems.append(f"And {self.unsaid} more.")

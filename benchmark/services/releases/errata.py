@@ -10,10 +10,10 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import User
+from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
-from benchmark.core.archives.errata import MAX_PLACE, MAX_REASON
+from benchmark.core.archives.errata import MAX_PLACE, MAX_REASON, check_lines
 from benchmark.models import (
     EntryStatistic,
     ErrataLink,
@@ -174,6 +174,24 @@ def read_log(*, actor: User, release: Release) -> Iterator[bytes]:
         )
     lines = Erratum.objects.filter(release=release).order_by("number").values_list("line", flat=True)
     return (f"{line}\n".encode() for line in lines.iterator(chunk_size=500))
+
+
+def errata_problems(project: Project) -> Iterator[str]:
+    """Yield sentences for the project's errata logs that were changed in the database."""
+    for release in Release.objects.filter(project=project, state=ReleaseState.FROZEN).order_by("pk"):
+        rows = Erratum.objects.filter(release=release).select_related("item__dialogue").order_by("number")
+        known = set(rows.values_list("item__dialogue__external_id", flat=True))
+        lines = (line.encode() for line in rows.values_list("line", flat=True).iterator(chunk_size=500))
+        found = check_lines(
+            f"errata log of release {release.version}", lines, version=release.version, sha256=release.sha256,
+            known=known, remedy="Restore it from a backup.",
+        )  # fmt: skip
+        yield from found.problems
+        if (found.errata, found.head) != (release.errata_count, release.errata_head):
+            yield (
+                f"errata log of release {release.version} has {found.errata} of {release.errata_count} lines, or ends "
+                "with another hash than the release. Restore it from a backup."
+            )
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import json
 from unittest.mock import patch
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -146,6 +146,19 @@ def test_the_database_refuses_to_change_the_log(team, report):
     erratum = confirm(team, report)
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
         Erratum.objects.filter(pk=erratum.pk).update(line="{}")
+
+
+def test_history_checks_notice_a_log_that_was_changed_all_the_same(team, release, report):
+    confirm(team, report)
+    assert list(reports.errata_problems(team.project)) == []
+    Release.objects.filter(pk=release.pk).update(errata_head="0" * 64)
+    (problem,) = reports.errata_problems(team.project)
+    assert "ends with another hash" in problem
+    with connection.cursor() as cursor:
+        on = " ON benchmark_erratum" if connection.vendor == "postgresql" else ""
+        cursor.execute(f"DROP TRIGGER benchmark_erratum_append_only{on}")
+    Erratum.objects.update(line=Erratum.objects.get().line.replace("major", "minor"))
+    assert "line 1 was changed" in next(reports.errata_problems(team.project))
 
 
 @pytest.mark.postgres
