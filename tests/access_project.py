@@ -21,11 +21,14 @@ from benchmark.models import (
     BaselineEntry,
     Endpoint,
     EntryStatistic,
+    ErrataLink,
+    ErratumReport,
     ImportBatch,
     Inference,
     Prediction,
     PredictionFile,
     Release,
+    ReleaseItem,
     Run,
     Score,
     ScoreSet,
@@ -139,6 +142,7 @@ def make_access_project() -> AccessProject:
         "replay": _replay(held, annotator).public_id,
         "trial": _trial(held, annotator).public_id,
         **_scores(release, annotator),
+        **_errata(release, done),
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
@@ -321,6 +325,15 @@ def _scores(release: Release, person: User) -> dict[str, str]:
         "endpoint": endpoint.public_id, "inference": inference.public_id, "baseline": _baseline(release, person),
         "predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "entry": str(entry.pk),
         "form": "csv",
+    }  # fmt: skip
+
+
+def _errata(release: Release, dialogue: Dialogue) -> dict[str, str]:
+    """A public link, and an open report of the release's only item."""
+    item = ReleaseItem.objects.create(release=release, dialogue=dialogue, revision=dialogue.head)
+    report = ErratumReport.objects.create(release=release, item=item, text="The city is wrong.")
+    return {
+        "shared_errata": ErrataLink.objects.create(release=release).token, "erratum_report": report.public_id,
     }  # fmt: skip
 
 

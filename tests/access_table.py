@@ -17,6 +17,11 @@ api-compose                           401 405 405 405 405 405 405   401 404 404 
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-errata-log                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-erratum-confirm                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-erratum-decline                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-erratum-report                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-erratum-report-list               401 404 404 403 403 200 200   401 404 404 422 422 422 422
 api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
@@ -72,6 +77,12 @@ dialogue-replay                       in  404 404 404 404 404 404   in  404 404 
 dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-run                          in  404 404 404 404 404 404   in  404 404 404 404 404 404
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
+errata-download                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
+errata-list                           in  404 404 403 403 200 200   in  404 404 405 405 405 405
+errata-share                          in  404 404 405 405 405 405   in  404 404 403 403 403 302
+error-report                          in  404 404 200 200 200 200   in  404 404 422 422 422 422
+erratum-add                           in  404 404 403 403 403 200   in  404 404 403 403 403 422
+erratum-decide                        in  404 404 403 403 200 200   in  404 404 403 403 403 302
 example                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-mark                          in  404 404 403 403 409 409   in  404 404 403 403 409 409
@@ -138,6 +149,7 @@ run-entry                             in  404 404 403 403 200 200   in  404 404 
 score-board                           in  404 404 403 403 200 200   in  404 404 403 403 403 422
 score-board-share                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 shared-badge                          200 200 200 200 200 200 200   405 405 405 405 405 405 405
+shared-errata                         200 200 200 200 200 200 200   422 422 422 422 422 422 422
 shared-scores                         200 200 200 200 200 200 200   405 405 405 405 405 405 405
 shared-table                          200 200 200 200 200 200 200   405 405 405 405 405 405 405
 score-board-file                      in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -192,7 +204,7 @@ account_signup                        200 302 302 302 302 302 302   200 302 302 
 """
 
 #: Links whose token is a secret, not an id: everyone who has one may read what it leads to.
-SECRET_LINKS = frozenset(("shared-badge", "shared-scores", "shared-table"))
+SECRET_LINKS = frozenset(("shared-badge", "shared-errata", "shared-scores", "shared-table"))
 #: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
 OPEN_TO_ALL = {
     "api-docs",
@@ -217,6 +229,11 @@ OPEN_TO_ALL = {
 PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan": {"public_id": "plan"},
     "api-dialogue": {"public_id": "dialogue"},
+    "api-errata-log": {"public_id": "release"},
+    "api-erratum-confirm": {"public_id": "release", "report": "erratum_report"},
+    "api-erratum-decline": {"public_id": "release", "report": "erratum_report"},
+    "api-erratum-report": {"public_id": "release", "report": "erratum_report"},
+    "api-erratum-report-list": {"public_id": "release"},
     "api-import": {"public_id": "import"},
     "api-import-cancel": {"public_id": "import"},
     "api-import-confirm": {"public_id": "import_preview"},
@@ -261,6 +278,12 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "inference-start": {"public_id": "release"},
     "entry-detail": {"public_id": "release", "key": "entry"},
     "entry-list": {"public_id": "release"},
+    "errata-download": {"public_id": "release"},
+    "errata-list": {"public_id": "release"},
+    "errata-share": {"public_id": "release"},
+    "error-report": {"public_id": "release"},
+    "erratum-add": {"public_id": "release"},
+    "erratum-decide": {"public_id": "release", "report": "erratum_report"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
@@ -283,6 +306,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "score-board-file": {"public_id": "release"},
     "score-board-share": {"public_id": "release"},
     "shared-badge": {"token": "shared"},
+    "shared-errata": {"token": "shared_errata"},
     "shared-scores": {"token": "shared"},
     "shared-table": {"token": "shared"},
     "revision-diff": {"public_id": "dialogue"},
@@ -294,6 +318,10 @@ PARAMETERS: dict[str, dict[str, str]] = {
 #: What is posted, so that only permission decides; ``$name`` means an id of the project.
 BODIES: dict[str, dict[str, Any]] = {
     "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
+    "api-erratum-confirm": {"severity": "minor", "reason": "The city is wrong."},
+    "api-erratum-decline": {"reason": "The city is right."},
+    "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
+    "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
     "api-pause-list": {"stage": "cross_check"},
     "api-release-list": {"version": "2.0", "format": "wild"},
     "api-work-heartbeat": {"token": "$claim"},

@@ -152,7 +152,7 @@ class ReleaseSerializer(serializers.ModelSerializer[Release]):
         model = Release
         fields = [
             "public_id", "version", "format", "state", "require_all", "item_count", "left_out_count", "archive_bytes",
-            "sha256", "created_at", "frozen_at", "job",
+            "sha256", "errata_count", "errata_head", "created_at", "frozen_at", "job",
         ]  # fmt: skip
 
     def get_left_out_count(self, release: Release) -> int | None:

@@ -177,6 +177,9 @@ class Release(models.Model):
     frozen = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     frozen_at = models.DateTimeField(null=True)
+    #: Lines of its errata log, and the hash of the last one.
+    errata_count = models.PositiveIntegerField(default=0)
+    errata_head = models.CharField(max_length=64, blank=True)
 
     objects = ReleaseQuerySet.as_manager()
 

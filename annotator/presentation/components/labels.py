@@ -109,6 +109,16 @@ LABELS: dict[str, dict[str, Label]] = {
         "frozen": Label(_("Frozen"), "good", "verified"),
         "failed": Label(_("Failed"), "bad", "error"),
     },
+    "erratum_report": {
+        "open": Label(_("Open"), "info", "inbox"),
+        "confirmed": Label(_("Confirmed"), "warn", "check"),
+        "declined": Label(_("Declined"), "neutral", "cross"),
+    },
+    "erratum_severity": {
+        "minor": Label(_("Minor"), "neutral", "info"),
+        "major": Label(_("Major"), "warn", "warning"),
+        "critical": Label(_("Critical"), "bad", "error"),
+    },
     "release_change": {
         "user_message": Label(_("User message")),
         "label": Label(_("Label")),

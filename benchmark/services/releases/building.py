@@ -25,6 +25,7 @@ from benchmark.core.archives.archive import DeterministicZip, MemberWriter, Writ
 from benchmark.core.archives.citation import CITATION, write_citation
 from benchmark.core.archives.croissant import CROISSANT, write_croissant
 from benchmark.core.archives.description import OWN_LICENCE
+from benchmark.core.archives.errata import ERRATA
 from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
 from benchmark.core.archives.message_copies import COPY, MESSAGES, as_messages
 from benchmark.core.archives.table import DEFAULT, TableWriter, table_path
@@ -33,7 +34,7 @@ from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import Release, ReleaseItem
-from benchmark.services.releases.card import DRAWS, ERRATA, LICENCE, Written, has_populations, languages_of, write_card
+from benchmark.services.releases.card import DRAWS, LICENCE, Written, has_populations, languages_of, write_card
 from benchmark.services.releases.items import NOT_NATIVE, Item, line_of
 from benchmark.services.releases.responsibility import describe_work
 from benchmark.services.releases.settings import describe

@@ -8,6 +8,7 @@ from annotator.core.wording import counted
 from benchmark.core.archives.citation import CITATION
 from benchmark.core.archives.croissant import CROISSANT
 from benchmark.core.archives.description import LICENCES, ORCID_URL, OWN_LICENCE, Author, Description
+from benchmark.core.archives.errata import ERRATA
 from benchmark.core.archives.message_copies import COPY
 from benchmark.core.archives.quoting import markdown_code, markdown_paragraphs, markdown_text, yaml_text
 from benchmark.core.archives.table import DEFAULT, SPLIT, table_path
@@ -29,7 +30,6 @@ _BREAKDOWNS = (
 )
 CHECK_FILES = "check_code/"
 DRAWS = "draws.jsonl"
-ERRATA = "errata.jsonl"
 LICENCE = "LICENSE"
 _FILES = {
     "dialogues.jsonl": "Assay's own documents, complete",

@@ -103,6 +103,11 @@ _SENTENCES = {
     "predictions.scored": gettext_noop("Predictions for release %(version)s scored"),
     "scores.shared": gettext_noop("Scores of release %(version)s made public"),
     "scores.unshared": gettext_noop("Scores of release %(version)s no longer public"),
+    "errata.shared": gettext_noop("Public link for error reports of release %(version)s switched on"),
+    "errata.unshared": gettext_noop("Public link for error reports of release %(version)s switched off"),
+    "erratum.reported": gettext_noop("Error reported in %(item)s of release %(version)s"),
+    "erratum.confirmed": gettext_noop("Erratum %(number)s of release %(version)s confirmed: %(item)s"),
+    "erratum.declined": gettext_noop("Report about %(item)s of release %(version)s declined"),
     "draw.closed": gettext_noop("Sample drawn: %(sample)s of %(population)s"),
     "round.ended": gettext_noop(
         "Round %(round)s of %(round_stage)s ended: %(seen)s reviewed, %(errors)s with errors, "
