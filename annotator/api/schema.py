@@ -6,6 +6,7 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input
+from annotator.core.schema.openapi import DOCUMENT, document_schemas
 
 #: A text with visible characters and without NUL.
 _WORDS = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
@@ -29,6 +30,8 @@ _WITH_BODY = {
     "415": "The body format is not supported.",
 }
 _OF_PAGES = {"422": "The size or the cursor is not valid; the message gives the reason."}
+#: For ``extend_schema_field``: a whole document.
+DOCUMENT_SCHEMA = {"$ref": f"#/components/schemas/{DOCUMENT}"}
 
 
 class StrictSchema(AutoSchema):
@@ -53,7 +56,10 @@ class StrictSchema(AutoSchema):
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the refusals of the framework to every operation."""
+    """Add the refusals of the framework to every operation, and the schema of documents."""
+    schemas = result["components"]["schemas"]
+    schemas |= document_schemas()
+    result["components"]["schemas"] = dict(sorted(schemas.items()))
     for methods in result["paths"].values():
         for operation in methods.values():
             in_pages = any(one["name"] == "cursor" for one in operation.get("parameters", ()))
