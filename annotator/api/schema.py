@@ -6,6 +6,7 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input
+from annotator.api.scopes import scope_of
 from annotator.core.schema.openapi import DOCUMENT, document_schemas
 
 #: A text with visible characters and without NUL.
@@ -35,7 +36,17 @@ DOCUMENT_SCHEMA = {"$ref": f"#/components/schemas/{DOCUMENT}"}
 
 
 class StrictSchema(AutoSchema):
-    """Adds the rules of serializers to request schemas."""
+    """Adds the rules of serializers to request schemas, and the scope that each operation needs."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        operation = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            operation["x-scope"] = scope_of(self.view, self.method).value
+        return operation
+
+    def get_description(self) -> str:
+        scope = scope_of(self.view, self.method).value
+        return f"{super().get_description()}\n\nNeeds a token with the scope “{scope}”."
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
         schema = super()._map_serializer(serializer, direction, bypass_extensions)

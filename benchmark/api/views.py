@@ -17,6 +17,7 @@ from annotator.api.inputs import read_fields
 from annotator.api.pagination import KeyPagination, KeysetPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
 from benchmark.api import serializers as shapes
@@ -39,6 +40,7 @@ FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
 class ImportList(APIView):
     """The project's imports, oldest first; POST a file to start one. For administrators."""
 
+    scope = Scope.IMPORT
     pagination_class = KeysetPagination
     parser_classes = [MultiPartParser]
 
@@ -91,6 +93,8 @@ class ImportDetail(APIView):
 class ImportConfirm(APIView):
     """Import the file of a preview."""
 
+    scope = Scope.IMPORT
+
     @extend_schema(
         request=shapes.ConfirmInputSerializer,
         responses={
@@ -114,6 +118,8 @@ class ImportConfirm(APIView):
 
 class ImportCancel(APIView):
     """Stop an import and roll back what it has written."""
+
+    scope = Scope.IMPORT
 
     @extend_schema(
         request=None,
@@ -140,6 +146,8 @@ class ImportReport(APIView):
 
 class Compose(APIView):
     """Draw composites from verified single tasks. For administrators."""
+
+    scope = Scope.IMPORT
 
     @extend_schema(
         request=shapes.ComposeInputSerializer,
@@ -172,6 +180,7 @@ class Compose(APIView):
 class ReleaseList(APIView):
     """The project's releases, oldest first; POST to freeze one (administrators)."""
 
+    scope = Scope.ADMINISTER
     pagination_class = KeysetPagination
 
     @extend_schema(

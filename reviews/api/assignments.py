@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.errors import Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import load_project, require_administrator
@@ -142,6 +143,8 @@ class Assignments(APIView):
 class Plans(APIView):
     """Preview a change of assignments. Nothing changes yet."""
 
+    scope = Scope.ADMINISTER
+
     @extend_schema(
         request=PlanInputSerializer, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan"
     )
@@ -164,6 +167,8 @@ class Plans(APIView):
 class PlanDetail(APIView):
     """Read a previewed change, or carry it out exactly as previewed."""
 
+    scope = Scope.ADMINISTER
+
     @extend_schema(responses={200: PlanSerializer, 404: NOT_FOUND}, operation_id="assignments_plan_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
@@ -184,6 +189,8 @@ class PlanDetail(APIView):
 
 class Pauses(APIView):
     """List the pauses; pause a person, a stage or the project."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(responses={200: PauseSerializer(many=True), **REFUSALS}, operation_id="pauses_list")
     def get(self, request: Request, slug: str) -> Response:
@@ -210,6 +217,8 @@ class Pauses(APIView):
 
 class PauseEnd(APIView):
     """End a pause."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(request=None, responses={200: PauseSerializer, **REFUSALS}, operation_id="pauses_end")
     def post(self, request: Request, slug: str, public_id: str) -> Response:

@@ -15,6 +15,7 @@ from annotator.api.inputs import Input, read_fields
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
+from annotator.core.scopes import Scope
 from annotator.errors import Invalid
 from annotator.models import User
 from annotator.services.access.blindness import is_blind
@@ -50,6 +51,8 @@ class ProjectStatus(APIView):
 class ClaimNext(APIView):
     """Claim your next item, in one stage or the most urgent of all."""
 
+    scope = Scope.ANNOTATE
+
     @extend_schema(
         request=shapes.ClaimInputSerializer,
         responses={
@@ -70,6 +73,8 @@ class ClaimNext(APIView):
 
 class Submit(APIView):
     """Submit your review of a claimed item, with the whole dialogue if you changed it."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=shapes.SubmissionSerializer,
@@ -108,6 +113,8 @@ class Submit(APIView):
 class Heartbeat(APIView):
     """Keep a claim alive."""
 
+    scope = Scope.ANNOTATE
+
     @extend_schema(
         request=shapes.HeartbeatInputSerializer,
         responses={200: shapes.HeartbeatSerializer, **REFUSALS},
@@ -121,6 +128,8 @@ class Heartbeat(APIView):
 
 class Waive(APIView):
     """Waive a warning that blocks your submission of a claimed item."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=shapes.WaiverInputSerializer,
@@ -141,6 +150,8 @@ class Waive(APIView):
 class Release(APIView):
     """Release an item; it keeps its place in the queue."""
 
+    scope = Scope.ANNOTATE
+
     @extend_schema(
         request=shapes.TokenSerializer,
         responses={204: OpenApiResponse(description="Released."), **REFUSALS},
@@ -154,6 +165,8 @@ class Release(APIView):
 
 class Skip(APIView):
     """Skip an item; it moves to the end of its queue."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=shapes.TokenSerializer,
