@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, read_fields
+from annotator.api.pagination import KeysetPagination
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
@@ -20,6 +21,7 @@ from annotator.errors import Invalid
 from annotator.models import User
 from annotator.services.access.blindness import is_blind
 from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.dialogues.changes_since import parts_changed_since
 from reviews.api import serializers as shapes
 from reviews.core.protocols import Stage, offered_verdicts
 from reviews.models import Claim, ClaimState, Review
@@ -182,6 +184,9 @@ class Skip(APIView):
 class DialogueReviews(APIView):
     """List the reviews of a dialogue that you may see, oldest first; in a blind stage only yours until it ends."""
 
+    pagination_class = KeysetPagination
+    since_meaning = "Reviews: all of them if the dialogue has changed, because they may have become visible by that."
+
     @extend_schema(
         responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
     )
@@ -193,11 +198,12 @@ class DialogueReviews(APIView):
             .select_related("person", "stage_run", "seen_revision", "made_revision")
             .defer("seen_revision__content", "made_revision__content")
             .prefetch_related("errors", "rulings")
-            .order_by("pk")
         )
         if is_blind(actor=actor(request), dialogue=dialogue):
             rows = rows.filter(person=actor(request))
-        return Response(shapes.ReviewSerializer(rows, many=True).data)
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self, since=parts_changed_since(dialogue))
+        return paginator.get_paginated_response(shapes.ReviewSerializer(page, many=True).data)
 
 
 def _read_for_claim(shape: type[Input], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:

@@ -21,13 +21,13 @@ def test_a_token_lists_only_its_projects_and_keeps_none_if_none_is_left() -> Non
     first, second = make_team(), make_team()
     give_role(second.project, first.annotator, Role.ANNOTATOR)
     limited = ApiClient(first.annotator, projects=[second.project.public_id])
-    assert [one["slug"] for one in limited.get("/api/projects/").json()] == [second.project.slug]
+    assert [one["slug"] for one in limited.get("/api/projects/").json()["results"]] == [second.project.slug]
     token = ApiToken.objects.get()
     assert token.scopes == "administer"
     token.projects.clear()
-    assert limited.get("/api/projects/").json() == []
+    assert limited.get("/api/projects/").json()["results"] == []
     # The limit is the token's, not its owner's.
-    assert len(ApiClient(first.annotator).get("/api/projects/").json()) == 2
+    assert len(ApiClient(first.annotator).get("/api/projects/").json()["results"]) == 2
 
 
 def test_the_scopes_of_a_token_do_not_widen_the_role_of_its_owner(team: Team) -> None:

@@ -37,7 +37,7 @@ def submit(person: Any, work: dict[str, Any], **body: Any) -> Any:
 def reviews_of(person: Any, dialogue: Dialogue) -> list[dict[str, Any]]:
     """The dialogue's reviews that the person may see."""
     path = f"/api/projects/{dialogue.project.slug}/dialogues/{dialogue.public_id}/reviews/"
-    found: list[dict[str, Any]] = ApiClient(person).get(path).json()
+    found: list[dict[str, Any]] = ApiClient(person).get(path).json()["results"]
     return found
 
 
@@ -394,13 +394,13 @@ def test_blind_means_blind(team: Team, dialogue: Dialogue) -> None:
             for secret in (review["public_id"], review["made_revision"], first.public_id, "Mine."):
                 assert secret not in text, address
         assert client.get(f"{path}revisions/{review['made_revision']}/").status_code == 404
-    own = ApiClient(first).get(path + "reviews/").json()
+    own = ApiClient(first).get(path + "reviews/").json()["results"]
     assert [one["stage"] for one in own] == ["cross_check"]
     other = claim(team, second, stage="cross_check")
     assert other["slot"] != work["slot"]
     assert "Mine." not in str(other)
     assert submit(second, other).status_code == 201
-    settled = ApiClient(author).get(path + "reviews/").json()
+    settled = ApiClient(author).get(path + "reviews/").json()["results"]
     assert [one["verdict"] for one in settled] == ["approve", "approve", "fix", "approve"]
     assert ApiClient(author).get(f"{path}revisions/{review['made_revision']}/").status_code == 200
 
