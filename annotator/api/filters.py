@@ -37,7 +37,8 @@ class KnownParameters(BasePermission):
             refuse_unknown_names(request.query_params, known)
             for name in request.query_params:
                 _refuse_value(request, name, known.get(name, ()))
-        if method not in ("get", "options") and not has_body(type(view), method) and request.data:
+        kind: Any = type(view)
+        if method not in ("get", "options") and not has_body(kind, method) and request.data:
             names = sorted(map(str, request.data))
             sentence = _("Unknown field: %(names)s. This address takes no fields.")
             shown = ", ".join(f"“{name[:40]}”" for name in names[:10])

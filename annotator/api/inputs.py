@@ -17,7 +17,8 @@ class Input(serializers.Serializer[Any]):
     def get_fields(self) -> dict[str, Any]:
         """Return the fields; those with choices list them when they refuse a value."""
         fields = super().get_fields()
-        for field in fields.values():
+        for outer in fields.values():
+            field: Any = outer
             while field is not None:
                 if isinstance(field, serializers.ChoiceField):
                     known = ", ".join(f"“{value}”" for value in field.choices)

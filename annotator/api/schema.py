@@ -44,7 +44,7 @@ class StrictSchema(AutoSchema):
             operation["x-scope"] = scope_of(self.view, self.method).value
         return operation
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # as in the class above
         scope = scope_of(self.view, self.method).value
         return f"{super().get_description()}\n\nNeeds a token with the scope “{scope}”."
 
