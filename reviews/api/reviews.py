@@ -74,7 +74,10 @@ class ClaimNext(APIView):
 
 
 class Submit(APIView):
-    """Submit your review of a claimed item, with the whole dialogue if you changed it."""
+    """Submit your review of a claimed item, with the whole dialogue if you changed it.
+
+    The same body again, after a lost answer for example, returns the first answer. Any other body is refused (409).
+    """
 
     scope = Scope.ANNOTATE
 

@@ -186,6 +186,29 @@ def test_what_differs_from_the_review_that_is_stored_is_never_dropped_in_silence
     assert (page.status_code, "with the verdict “Approve”" in page.content.decode()) == (409, True)
 
 
+def test_a_repeated_fix_is_the_same_only_with_the_same_document(team: Team, dialogue: Dialogue) -> None:
+    """The order of fields means nothing; the kind of a number and every character do."""
+    work = claim(team, team.annotator)
+    document = changed(work["document"], "Clear, 18 degrees.")
+    document["extra"] = {"a": 1, "b": 0.1}
+    first = submit(team.annotator, work, verdict="fix", document=document)
+    assert first.status_code == 201, first.content
+    turned = dict(reversed(document.items())) | {"extra": {"b": 0.1, "a": 1}}
+    again = submit(team.annotator, work, verdict="fix", document=turned)
+    assert (again.status_code, again.json()) == (201, first.json())
+    for other in (
+        document | {"extra": {"a": 1.0, "b": 0.1}},
+        document | {"extra": {"a": True, "b": 0.1}},
+        document | {"extra": {"a": 1, "b": 0.10000000000000002}},
+        changed(document, "Clear, 19 degrees."),
+        {"kind": "multi_turn"},
+    ):
+        assert refusal(submit(team.annotator, work, verdict="fix", document=other)) == (409, "conflict")
+    assert refusal(submit(team.annotator, work, verdict="fix")) == (409, "conflict")
+    assert Review.objects.count() == 1
+    assert Revision.objects.filter(dialogue=dialogue).count() == 2
+
+
 def test_errors_block_an_approval_and_are_listed(team: Team) -> None:
     begin(team.project, [make_dialogue(team.project, broken(make_document()))])
     work = claim(team, team.annotator)
