@@ -72,9 +72,9 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     schemas |= document_schemas()
     result["components"]["schemas"] = dict(sorted(schemas.items()))
     for methods in result["paths"].values():
-        for operation in methods.values():
+        for method, operation in methods.items():
             in_pages = any(one["name"] == "cursor" for one in operation.get("parameters", ()))
-            refusals = _ANYWHERE | (_WITH_BODY if "requestBody" in operation else {}) | (_OF_PAGES if in_pages else {})
+            refusals = _ANYWHERE | ({} if method == "get" else _WITH_BODY) | (_OF_PAGES if in_pages else {})
             answers = operation["responses"]
             for status, words in refusals.items():
                 answers.setdefault(status, {"description": words, "content": _REFUSAL})

@@ -141,6 +141,15 @@ def choice_of(field: Any) -> Any:
     return ["x"] if isinstance(field, serializers.ListField) else "x"
 
 
+def test_every_operation_names_its_scope_and_what_a_body_may_be_refused_for(schema: dict[str, Any]) -> None:
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            assert f"the scope “{operation['x-scope']}”" in operation["description"]
+            assert (operation["x-scope"] == "read") == (method == "get"), path
+            # Also where there is no body: one that is sent is read, to refuse it.
+            assert ({"413", "415"} <= set(operation["responses"])) == (method != "get"), path
+
+
 def test_files_are_sent_and_got_as_bytes(schema: dict[str, Any]) -> None:
     binary = {"type": "string", "format": "binary"}
     sent = schema["components"]["schemas"]["ImportInputRequest"]["properties"]["file"]
