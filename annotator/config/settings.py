@@ -403,6 +403,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
+        "annotator.api.scopes.HasScope",
         "annotator.api.filters.KnownParameters",
     ],
     "DEFAULT_PARSER_CLASSES": ["annotator.api.parsing.StrictJSONParser"],

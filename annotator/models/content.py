@@ -197,6 +197,8 @@ class Dialogue(models.Model):
                     "dialogue_by_language": ["language"],
                 }.items()
             ),
+            # Programs ask for what has changed since they asked last.
+            models.Index(fields=["project", "updated_at"], condition=Q(published=True), name="dialogue_by_update"),
             # Few dialogues have an error or a warning, so these are indexed separately.
             *(
                 models.Index(

@@ -137,6 +137,12 @@ LABELS: dict[str, dict[str, Label]] = {
         "expired": Label(_("Expired"), "neutral", "clock"),
         "revoked": Label(_("Revoked"), "neutral", "stop"),
     },
+    "scope": {
+        "read": Label(_("Read")),
+        "import": Label(_("Import files and compose dialogues")),
+        "annotate": Label(_("Claim, submit and run")),
+        "administer": Label(_("Everything that you may do")),
+    },
     "notice": {
         "mention": Label(_("Mention"), "info", "person"),
         "reply": Label(_("Reply"), "info", "chat"),

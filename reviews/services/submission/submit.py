@@ -252,7 +252,8 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     if outcome is not None:
         update(dialogue, "owner", "status", "stage", "updated_at")
     elif taken:
-        update(dialogue, "owner")
+        dialogue.updated_at = now
+        update(dialogue, "owner", "updated_at")
     journal.write()
     return review
 
