@@ -127,6 +127,15 @@ LABELS: dict[str, dict[str, Label]] = {
         "expired": Label(_("Expired"), "neutral", "clock"),
         "revoked": Label(_("Revoked"), "neutral", "stop"),
     },
+    "delivery": {
+        "waiting": Label(_("Waiting"), "info", "clock"),
+        "delivered": Label(_("Delivered"), "good", "check"),
+        "given_up": Label(_("Given up"), "bad", "error"),
+    },
+    "webhook": {
+        "on": Label(_("On"), "good", "check"),
+        "off": Label(_("Off"), "neutral", "stop"),
+    },
     "notice": {
         "mention": Label(_("Mention"), "info", "person"),
         "reply": Label(_("Reply"), "info", "chat"),
