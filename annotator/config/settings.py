@@ -431,6 +431,7 @@ SPECTACULAR_SETTINGS = {
     # Names of values that several fields have.
     "ENUM_NAME_OVERRIDES": {
         "ChangeKindEnum": ["added", "removed", "changed", "moved"],
+        "DeliveryStateEnum": "annotator.models.DeliveryState",
         "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
         "ReadFormatEnum": "benchmark.core.formats.READ",
         "WrittenFormatEnum": "benchmark.core.formats.WRITTEN",
