@@ -138,7 +138,8 @@ def _rows(
 
 
 def _shown(project: Project, keys: Iterable[int]) -> dict[int, dict[str, Any]]:
-    found, rest = {}, iter(sorted(keys))
+    found: dict[int, dict[str, Any]] = {}
+    rest = iter(sorted(keys))
     while portion := list(islice(rest, _PORTION)):
         rows = Dialogue.objects.filter(pk__in=portion).counted().only("public_id", "external_id")
         found |= {one.pk: _dialogue_data(project, one) for one in rows}

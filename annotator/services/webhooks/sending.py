@@ -115,12 +115,10 @@ def record(delivery: WebhookDelivery, answer: Answer, *, now: datetime | None = 
         "leased_until": None, "status": answer.status, "milliseconds": answer.milliseconds, "reply": answer.reply,
         "error_message": answer.error,
     }  # fmt: skip
-    pause = 0.0
     if answer.error is None or given_up:
         changes |= {"state": DeliveryState.GIVEN_UP if answer.error else DeliveryState.DELIVERED, "next_try_at": None}
     else:
-        pause = max(_pause(delivery), answer.wait)
-        changes["next_try_at"] = now + timedelta(seconds=pause)
+        changes["next_try_at"] = now + timedelta(seconds=max(_pause(delivery), answer.wait))
     with transaction.atomic():
         webhook = Webhook.objects.select_for_update(no_key=True).select_related("project").get(pk=delivery.webhook_id)
         mine = WebhookDelivery.objects.filter(pk=delivery.pk, fence=delivery.fence, state=DeliveryState.WAITING)
@@ -129,8 +127,8 @@ def record(delivery: WebhookDelivery, answer: Answer, *, now: datetime | None = 
         if answer.error is None:
             Webhook.objects.filter(pk=webhook.pk).update(failures=0, given_up=0, hold_until=None)
             return True
-        hold = BACK_OFF[min(webhook.failures, len(BACK_OFF) - 1)]
-        hold = max(min(hold, _LONGEST_HOLD), answer.wait)
+        pause = BACK_OFF[min(webhook.failures, len(BACK_OFF) - 1)]
+        hold = max(min(pause, _LONGEST_HOLD), answer.wait)
         webhook.failures, webhook.given_up = webhook.failures + 1, webhook.given_up + given_up
         webhook.hold_until = now + timedelta(seconds=hold)
         webhook.save(update_fields=["failures", "given_up", "hold_until"])
