@@ -126,6 +126,7 @@ class WebhookDelivery(models.Model):
     next_try_at = models.DateTimeField(null=True)
     #: Until then, a worker is sending it.
     leased_until = models.DateTimeField(null=True)
+    #: When the last attempt began: its timestamp.
     tried_at = models.DateTimeField(null=True)
     #: The status, duration and first 2 kB of the last response; null if there was none.
     status = models.PositiveIntegerField(null=True)

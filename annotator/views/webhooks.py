@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotator.errors import DomainError, Invalid
-from annotator.models import DeliveryState, Webhook
+from annotator.models import DeliveryState, Webhook, WebhookDelivery
 from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY, read_page
 from annotator.services.webhooks import deliveries, hooks
@@ -115,9 +115,24 @@ def webhook_delivery(request: PageRequest, public_id: str, delivery: str) -> Htt
         "project": project,
         "webhook": webhook,
         "delivery": found,
+        "headers": _headers(found),
         "trail": _trail(request, (str(webhook), webhook.get_absolute_url()), (found.message_id, "")),
     }
     return render(request, "annotator/webhook_delivery.html", context)
+
+
+def _headers(delivery: WebhookDelivery) -> str:
+    """Return the headers of the last attempt; what each attempt makes is left out."""
+    stamp = "…" if delivery.tried_at is None else str(int(delivery.tried_at.timestamp()))
+    return "\n".join(
+        [
+            f"POST {delivery.webhook.url}",
+            "content-type: application/json",
+            f"webhook-id: {delivery.message_id}",
+            f"webhook-timestamp: {stamp}",
+            "webhook-signature: v1,…",
+        ]
+    )
 
 
 def _act(request: PageRequest, webhook: Webhook) -> HttpResponse:

@@ -95,7 +95,7 @@ def attempt(client: httpx2.Client, delivery: WebhookDelivery) -> Answer:
     """Send a claimed message once."""
     webhook = delivery.webhook
     try:
-        headers = signed_headers(webhook, delivery.message_id, delivery.body, now=database_time())
+        headers = signed_headers(webhook, delivery.message_id, delivery.body, now=delivery.tried_at or database_time())
     except SecretKeyChanged:
         return Answer(
             None,

@@ -54,8 +54,15 @@ def test_from_the_form_to_a_message_sent_again(team: Team, admin: Client) -> Non
         one = f"{page}{delivery.public_id}/"
         assert one in shown
         shown = text(admin.get(one))
-        for words in (delivery.message_id, "&quot;type&quot;:&quot;ping&quot;", "thanks", "status 500", receiver.url):
+        for words in (
+            delivery.message_id,
+            "&quot;type&quot;:&quot;ping&quot;",
+            "thanks",
+            "status 500",
+            f"POST {receiver.url}",
+        ):
             assert words in shown
+        assert f"webhook-timestamp: {receiver.got[0][0]['webhook-timestamp']}" in shown
         assert admin.post(one).status_code == 302
         send_due()
         assert "Delivered" in text(admin.get(one))
