@@ -101,7 +101,7 @@ _SENTENCES = {
     "webhook.changed": gettext_noop("Webhook changed"),
     "webhook.secret_rotated": gettext_noop("Secret of a webhook rotated"),
     "webhook.removed": gettext_noop("Webhook removed"),
-    "webhook.switched_off": gettext_noop("Webhook switched off: its receiver can’t be reached"),
+    "webhook.switched_off": gettext_noop("Webhook switched off because its messages weren’t delivered"),
     "webhook.tested": gettext_noop("Webhook tested"),
     "webhook.sent_again": gettext_noop("Message to a webhook sent again"),
     "endpoint.added": gettext_noop("Endpoint added: %(name)s"),
