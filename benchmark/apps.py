@@ -5,11 +5,11 @@ class BenchmarkConfig(AppConfig):
     name = "benchmark"
 
     def ready(self) -> None:
-        # Importing these modules registers their kinds of jobs.
+        # Importing these modules registers their kinds of jobs and messages.
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
         from benchmark.core.formats.outdated_remainder import forget_outdated
-        from benchmark.services import plays  # noqa: F401
+        from benchmark.services import plays, webhook_messages  # noqa: F401
         from benchmark.services.composing import where_composed
         from benchmark.services.imports import near_duplicates, recognising, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.inference import baselines  # noqa: F401

@@ -14,9 +14,10 @@ from django.utils import timezone
 
 from annotator.core.schema import canonical, content_hash
 from annotator.core.text import Message
-from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
+from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User, WebhookDelivery
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
+from annotator.services.webhooks.hooks import add_webhook
 from benchmark.models import (
     BaselineEntry,
     Endpoint,
@@ -141,6 +142,7 @@ def make_access_project() -> AccessProject:
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
         "trial": _trial(held, annotator).public_id,
+        **_webhook(team),
         **_scores(release, annotator),
         **_errata(release, done),
         "round": "cross_check-1",
@@ -212,6 +214,16 @@ def _trial(dialogue: Dialogue, person: User) -> Job:
         ended_at=timezone.now(),
         parameters={"dialogue": dialogue.public_id, "subjects": [], "texts": []},
     )
+
+
+def _webhook(team: Team) -> dict[str, str]:
+    webhook, _secret = add_webhook(
+        actor=team.administrator, project=team.project, url="https://hooks.example.org/", events=["erratum.confirmed"]
+    )
+    delivery = WebhookDelivery.objects.create(
+        webhook=webhook, event="erratum.confirmed", body="{}", state="delivered", status=204, tried_at=timezone.now()
+    )
+    return {"webhook": webhook.public_id, "delivery": delivery.public_id}
 
 
 def _gold(team: Team) -> GoldItem:

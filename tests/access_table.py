@@ -53,6 +53,13 @@ api-statistics-revisions              401 404 404 200 200 200 200   401 405 405 
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
+api-webhook                           401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-webhook-again                     401 405 405 405 405 405 405   401 404 404 403 403 403 202
+api-webhook-delivery                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-webhook-delivery-list             401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-webhook-list                      401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-webhook-rotate                    401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-webhook-test                      401 405 405 405 405 405 405   401 404 404 403 403 403 202
 api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
@@ -168,6 +175,9 @@ theme                                 405 405 405 405 405 405 405   302 302 302 
 token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
 token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404
 validator                             in  404 404 404 404 404 404   in  404 404 405 405 405 405
+webhook                               in  404 404 403 403 403 200   in  404 404 403 403 403 302
+webhook-delivery                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
+webhook-list                          in  404 404 403 403 403 200   in  404 404 403 403 403 200
 work-next                             in  404 404 405 405 405 405   in  404 404 302 302 302 302
 workspace                             in  404 404 200 404 404 404   in  405 405 405 405 405 405
 workspace-comment                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
@@ -253,6 +263,12 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-trial": {"public_id": "dialogue"},
     "api-trial-list": {"public_id": "dialogue"},
     "api-validator": {"public_id": "dialogue", "constraint": "task"},
+    "api-webhook": {"public_id": "webhook"},
+    "api-webhook-again": {"public_id": "webhook"},
+    "api-webhook-delivery": {"public_id": "webhook"},
+    "api-webhook-delivery-list": {"public_id": "webhook"},
+    "api-webhook-rotate": {"public_id": "webhook"},
+    "api-webhook-test": {"public_id": "webhook"},
     "assignment-plan-detail": {"public_id": "plan"},
     "assignment-resume": {"public_id": "pause"},
     "comment-resolve": {"public_id": "dialogue"},
@@ -313,6 +329,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
+    "webhook": {"public_id": "webhook"},
+    "webhook-delivery": {"public_id": "webhook"},
 }
 
 #: What is posted, so that only permission decides; ``$name`` means an id of the project.
@@ -324,6 +342,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
     "api-pause-list": {"stage": "cross_check"},
     "api-release-list": {"version": "2.0", "format": "wild"},
+    "api-webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
@@ -352,6 +371,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "release-settings": {"licence": "CC-BY-4.0", "seen": "0"},
     "release-list": {"version": "2.0", "native_format": "wild"},
     "token-list": {"name": "nightly"},
+    "webhook": {"test": "1"},
+    "webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "workspace-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "workspace-edit": {"op": "set", "anchor": "/tasks/t1/user_message", "value": "How is the weather in Ghent?"},
     "workspace-submit": {"verdict": "approve"},

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from annotator.api import replays, runs, trials, views
+from annotator.api import replays, runs, trials, views, webhooks
 from annotator.api.schema_view import SchemaView
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
+_WEBHOOK = "projects/<slug:slug>/webhooks/<str:public_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="api-schema"),
@@ -26,4 +27,13 @@ urlpatterns = [
     path(_DIALOGUE + "trials/", trials.TrialStart.as_view(), name="api-trial-list"),
     path(_DIALOGUE + "trials/<str:trial>/", trials.TrialDetail.as_view(), name="api-trial"),
     path(_DIALOGUE + "validators/<str:constraint>/", trials.ValidatorDetail.as_view(), name="api-validator"),
+    path("projects/<slug:slug>/webhooks/", webhooks.WebhookList.as_view(), name="api-webhook-list"),
+    path(_WEBHOOK, webhooks.WebhookDetail.as_view(), name="api-webhook"),
+    path(_WEBHOOK + "rotate/", webhooks.WebhookRotate.as_view(), name="api-webhook-rotate"),
+    path(_WEBHOOK + "test/", webhooks.WebhookTest.as_view(), name="api-webhook-test"),
+    path(_WEBHOOK + "deliveries/", webhooks.DeliveryList.as_view(), name="api-webhook-delivery-list"),
+    path(_WEBHOOK + "deliveries/<str:delivery>/", webhooks.DeliveryDetail.as_view(), name="api-webhook-delivery"),
+    path(
+        _WEBHOOK + "deliveries/<str:delivery>/send-again/", webhooks.DeliveryAgain.as_view(), name="api-webhook-again"
+    ),
 ]

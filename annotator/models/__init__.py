@@ -24,3 +24,4 @@ from annotator.models.people import ApiToken, Guideline, Invitation, Membership,
 from annotator.models.replays import Replay
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
+from annotator.models.webhooks import CHOSEN_EVENTS, DeliveryState, Webhook, WebhookDelivery, WebhookEvent

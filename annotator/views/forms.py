@@ -16,12 +16,13 @@ from annotator.core.schema.exact_json import loads
 from annotator.core.scopes import Scope
 from annotator.core.wording import has_unseen
 from annotator.errors import Conflict
-from annotator.models import NoticeKind, Project, Role, User
+from annotator.models import CHOSEN_EVENTS, NoticeKind, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
+from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
 
 
 class SignInForm(LoginForm):
@@ -216,6 +217,24 @@ class TokenForm(forms.Form):
         self.fields["projects"].choices = [  # type: ignore[attr-defined]
             (project.public_id, project.name) for project in projects
         ]
+
+
+class WebhookForm(forms.Form):
+    url = forms.CharField(
+        max_length=MAX_URL,
+        label=_("Address"),
+        widget=forms.URLInput(attrs={"placeholder": "https://hooks.example.com/assay"}),
+        help_text=_("Messages are posted to this address."),
+    )
+    description = forms.CharField(
+        max_length=MAX_DESCRIPTION, required=False, label=_("Description"), help_text=_("What receives the messages.")
+    )
+    events = forms.MultipleChoiceField(
+        choices=CHOSEN_EVENTS,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Events"),
+        error_messages={"required": _("Choose at least one event.")},
+    )
 
 
 class NoticeSettingsForm(forms.Form):

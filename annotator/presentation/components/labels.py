@@ -143,6 +143,15 @@ LABELS: dict[str, dict[str, Label]] = {
         "annotate": Label(_("Claim, submit and run")),
         "administer": Label(_("Everything that you may do")),
     },
+    "delivery": {
+        "waiting": Label(_("Waiting"), "info", "clock"),
+        "delivered": Label(_("Delivered"), "good", "check"),
+        "given_up": Label(_("Given up"), "bad", "error"),
+    },
+    "webhook": {
+        "on": Label(_("On"), "good", "check"),
+        "off": Label(_("Off"), "neutral", "stop"),
+    },
     "notice": {
         "mention": Label(_("Mention"), "info", "person"),
         "reply": Label(_("Reply"), "info", "chat"),
