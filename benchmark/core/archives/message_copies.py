@@ -1,10 +1,13 @@
 """The dialogues of a release as messages of the OpenAI chat API, next to records in another format."""
 
+from itertools import accumulate
 from typing import Any
 
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads
 from benchmark.core.formats import FORMATS, ReadDialogue
+from benchmark.core.formats.native_remainder import native
+from benchmark.core.formats.openai_writing import write_messages
 
 #: The format, and the file in a release.
 MESSAGES = "openai"
@@ -22,3 +25,20 @@ def as_messages(one: ReadDialogue, canary: str | None = None) -> dict[str, Any] 
     except (SchemaProblem, ValueError, KeyError):
         return None
     return record
+
+
+def message_places(one: ReadDialogue) -> list[tuple[int, int]]:
+    """Return, for each task, how many messages come before its request: all, and those that are no calls or results.
+
+    The first number is the request's place among the messages of the dialogue's record.
+    """
+    written = list(write_messages(one.document))
+    messages = [each.message for each in written]
+    if native(one.document).get("format") == MESSAGES:
+        # Its record has messages that the document does not have; those of the user are the same.
+        messages = FORMATS[MESSAGES].write([one], full=True)["messages"]
+    of_user = [place for place, message in enumerate(messages) if message["role"] == "user"]
+    keys = [each.key for each in written if each.message["role"] == "user"]
+    told = [0, *accumulate(int(message["role"] != "tool" and not message.get("tool_calls")) for message in messages)]
+    # The key of a request is the task's id alone.
+    return [(place, told[place]) for place, key in zip(of_user, keys, strict=True) if len(key) == 1]

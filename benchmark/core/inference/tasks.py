@@ -16,10 +16,10 @@ from annotator.core.schema.exact_json import loads
 from benchmark.core.formats.interface import ReadDialogue
 from benchmark.core.formats.openai_writing import write_messages
 from benchmark.core.inference.asking import UNREADABLE, Ask, Conversation, Unit, as_tools, tool_message
-from benchmark.core.scoring import c3
+from benchmark.core.scoring.challenges import CALLS
 from benchmark.core.scoring.legal import follow
 from benchmark.core.scoring.predictions import PredictedCall, Round, rounds_json
-from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask, UnusableReference
+from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask, UnusableReference, entry_name
 from benchmark.core.scoring.transcripts import calls_of, text_of
 from benchmark.core.scoring.walk import walk
 
@@ -32,7 +32,7 @@ def units(dialogues: Iterable[tuple[ReadDialogue, ReferenceDialogue]], *, histor
     """Yield a unit for each task. ``history``: whether the model sees the calls of earlier tasks, or only answers."""
     for dialogue, reference in dialogues:
         for index in range(len(reference.tasks)):
-            yield Unit(f"{reference.id}#{index}", partial(converse, dialogue, reference, index, history))
+            yield Unit(entry_name(reference.id, index), partial(converse, dialogue, reference, index, history))
 
 
 def converse(dialogue: ReadDialogue, reference: ReferenceDialogue, index: int, history: str) -> Conversation:
@@ -60,7 +60,7 @@ def opening(document: Mapping[str, Any], index: int, history: str) -> list[Mappi
         messages.append({"role": "system", "content": _DATE.get(language, "Current date: {}").format(date)})
     for written in write_messages(before):
         is_call = len(written.key) > 1 and written.key[1] in ("calls", "result")
-        if history == c3.CALLS or not is_call:
+        if history == CALLS or not is_call:
             message = written.message
             messages.append(message if message.get("tool_calls") else {**message, "content": message["content"] or ""})
     messages.append({"role": "user", "content": tasks[index]["user_message"]})
