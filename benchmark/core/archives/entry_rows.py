@@ -18,7 +18,7 @@ from benchmark.core.archives.table import CHALLENGES, ENTRIES, SPLIT, Table
 from benchmark.core.formats.answer_nodes import write_nodes
 from benchmark.core.formats.interface import CANARY, ReadDialogue
 from benchmark.core.inference.asking import as_tools
-from benchmark.core.inference.tasks import opening
+from benchmark.core.inference.tasks import Openings
 from benchmark.core.scoring.cctu_cases import ReferenceCase
 from benchmark.core.scoring.challenges import Challenge, challenge_id, challenges_of
 from benchmark.core.scoring.references import (
@@ -130,7 +130,8 @@ class EntryRows:
         """Yield the row of each task, with its rows in challenges."""
         document, dialogue = one.document, one.variant_group or one.external_id
         policies = [task["policy"] for task in document["tasks"]]
-        tools = Part(as_tools(one.tools)) if self.challenges and not problem else None
+        asked = bool(self.challenges) and not problem
+        tools, openings = (Part(as_tools(one.tools)), Openings(document)) if asked else (None, None)
         for index, (task, (whole, told)) in enumerate(zip(document["tasks"], message_places(one), strict=True)):
             entry = entry_name(dialogue, index)
             nodes = write_nodes(task, full=True)
@@ -155,7 +156,7 @@ class EntryRows:
                 scored[challenge.name].add(dialogue)
                 history = challenge.history
                 if history not in messages:
-                    messages[history] = Part(opening(document, index, history))
+                    messages[history] = Part(openings.of(index, history))
                 head = {"id": challenge_id(entry, challenge), "entry": entry}
                 row = head | place | {"challenge": challenge.name, "history": history} | labels
                 row |= {"messages": messages[history], "tools": tools, "reference": reference}
