@@ -102,7 +102,7 @@ class MultiTurnScorer(Scorer):
         require_libraries()
         self.family = family
         self.language, self.history, self.strip_think = language, history, strip_think
-        self.runs = runs or {}
+        self.runs = {run: dict(told) for run, told in (runs or {}).items()}
         self.references: dict[str, dict[str, ReferenceDialogue]] = defaultdict(dict)
         for reference in references:
             self.references[reference.language][reference.id] = reference
@@ -135,13 +135,32 @@ class MultiTurnScorer(Scorer):
         """Return whether a run saw the calls of earlier tasks, or only the answers."""
         return self.history or str(self.runs.get(run, {}).get("history", CALLS))
 
+    def _settle(self, record: Mapping[str, Any], run: str) -> None:
+        """Take the language and history of a run from its first record that states them, as those of a release do.
+
+        Raises NotAPrediction for a record that was made for another language or history than its run.
+        """
+        chosen = {"language": self.language, "history": self.history}
+        known: dict[str, Sequence[str]] = {"language": tuple(self.references), "history": (ANSWERS, CALLS)}
+        for fact, values in known.items():
+            stated = record.get(fact)
+            if not stated or stated not in values:
+                continue
+            due = chosen[fact] or self.runs.setdefault(run, {}).setdefault(fact, stated)
+            if due != stated:
+                raise NotAPrediction(
+                    f"/{fact} is {stated}, but {run} is scored with the {fact} {due}. Give each {fact} as a run of its "
+                    "own."
+                )
+
     def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         try:
-            predictions = list(
-                read_tasks(record, run, self._universe(str(record.get("run", run))))
-                if is_messages(record)
-                else read_predictions(record, run)
-            )
+            if is_messages(record):
+                named = str(record.get("run", run))
+                self._settle(record, named)
+                predictions = list(read_tasks(record, run, self._universe(named)))
+            else:
+                predictions = list(read_predictions(record, run))
         except NotAPrediction as error:
             yield Refused("problem", str(error))
             return

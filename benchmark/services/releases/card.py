@@ -209,8 +209,8 @@ def _entries(written: Written) -> list[str]:
         return []
     found = [
         "## Entries",
-        f"{counted(written.entries['entries'], 'entry', 'entries')} in all languages. "
-        f"{_not_scored(written.entries['not_scored'])}",
+        f"`{ENTRIES_FILE}` has {counted(written.entries['entries'], 'row')}: one for each task in each language, case, "
+        f"single task and composite. {_not_scored(written.entries['not_scored'])}",
     ]
     if not any(table.config == CHALLENGES for table in written.tables):
         return found
