@@ -127,14 +127,11 @@ class EntryRows:
     def _tasks(
         self, one: ReadDialogue, problem: str, scored: dict[str, set[str]]
     ) -> Iterator[tuple[Row, list[tuple[Challenge, Row]]]]:
-        """Yield the row of each task, with its rows in challenges."""
+        """Yield the row of each task, with its rows in challenges. ``scored`` collects the dialogues of each."""
         document, dialogue = one.document, one.variant_group or one.external_id
         policies = [task["policy"] for task in document["tasks"]]
-        asked = bool(self.challenges) and not problem
-        tools, openings = (Part(as_tools(one.tools)), Openings(document)) if asked else (None, None)
+        openings, tools = Openings(document), Part(as_tools(one.tools))
         for index, (task, (whole, told)) in enumerate(zip(document["tasks"], message_places(one), strict=True)):
-            entry = entry_name(dialogue, index)
-            nodes = write_nodes(task, full=True)
             topology = derive_topology(task["steps"])
             labels = {
                 "policy": task["policy"] or "",
@@ -143,22 +140,18 @@ class EntryRows:
                 "information": task["information"] or "",
                 "switches": switches(policies[: index + 1]),
             }
+            entry = entry_name(dialogue, index)
             place = {"dialogue": dialogue, "item": one.external_id, "task": index, "language": _language(one)}
-            reference = Part(nodes)
+            reference = Part(write_nodes(task, full=True))
             parts: list[tuple[Challenge, Row]] = []
             messages: dict[str, Part] = {}
-            for challenge in self.challenges:
-                outside = NOT_SCORED if problem else challenge.outside(task["policy"], index)
-                if outside:
-                    self._left_out[challenge.name][outside] += 1
-                    continue
-                self._within[challenge.name]["entries"] += 1
+            for challenge in self._containing(task["policy"], index, problem):
                 scored[challenge.name].add(dialogue)
                 history = challenge.history
                 if history not in messages:
                     messages[history] = Part(openings.of(index, history))
-                head = {"id": challenge_id(entry, challenge), "entry": entry}
-                row = head | place | {"challenge": challenge.name, "history": history} | labels
+                row: Row = {"id": challenge_id(entry, challenge), "entry": entry} | place
+                row |= {"challenge": challenge.name, "history": history} | labels
                 row |= {"messages": messages[history], "tools": tools, "reference": reference}
                 parts.append((challenge, row))
             row = {"id": entry} | place | {"kind": document["kind"], "history_messages": whole, "history_answers": told}
@@ -168,11 +161,24 @@ class EntryRows:
             }
             yield self._finished(one, row, problem, task["user_message"], reference), parts
 
+    def _containing(self, policy: str | None, index: int, problem: str) -> list[Challenge]:
+        """Return the challenges that have the entry of a task, and count the others."""
+        found = []
+        for challenge in self.challenges:
+            outside = NOT_SCORED if problem else challenge.outside(policy, index)
+            if outside:
+                self._left_out[challenge.name][outside] += 1
+            else:
+                self._within[challenge.name]["entries"] += 1
+                found.append(challenge)
+        return found
+
     def _whole(self, one: ReadDialogue) -> Row:
         """Return the row of a case, single task or composite, which is one entry."""
         for challenge in self.challenges:
             self._left_out[challenge.name][OTHER_KIND] += 1
         document, problem, before = one.document, "", 0
+        reference: Any
         if document["kind"] == "constrained":
             before, request = int(bool(document["system_prompt"])), document["user_query"]
             trajectory = document["reference_trajectory"]

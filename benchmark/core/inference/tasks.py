@@ -6,7 +6,7 @@ answer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -54,24 +54,33 @@ class Openings:
     """The messages before the first reply to each task of a dialogue. ``of`` returns those of one task."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self._tasks, self._language = document["tasks"], document["language"] or "en"
-        self._date = document["env_info"]
-        #: The messages of the context, then of each task: the request is the only one whose key is the task's id.
+        self._document = document
+
+    @cached_property
+    def _parts(self) -> list[list[Written]]:
+        """The messages of the context, then of each task: the request is the only one whose key is the task's id."""
         parts: list[list[Written]] = [[]]
-        for written in write_messages({**document, "env_info": None}):
+        for written in write_messages({**self._document, "env_info": None}):
             if len(written.key) == 1:
                 parts.append([])
             parts[-1].append(written)
-        self._whole = [list(_with_results([_message(one) for one in part])) for part in parts]
-        self._told = [[_message(one) for one in part if not _is_call(one)] for part in parts]
+        return parts
+
+    @cached_property
+    def _whole(self) -> list[list[Mapping[str, Any]]]:
+        return [list(_with_results([_message(one) for one in part])) for part in self._parts]
+
+    @cached_property
+    def _told(self) -> list[list[Mapping[str, Any]]]:
+        return [[_message(one) for one in part if not _is_call(one)] for part in self._parts]
 
     def of(self, index: int, history: str) -> list[Mapping[str, Any]]:
         """Return the messages of a task (from 0). ``history``: see ``Options``."""
-        task = self._tasks[index]
-        date = task["env_info"] or self._date
+        task, language = self._document["tasks"][index], self._document["language"] or "en"
+        date = task["env_info"] or self._document["env_info"]
         messages: list[Mapping[str, Any]] = []
         if date is not None:
-            content = _DATE.get(self._language, "Current date: {}").format(date)
+            content = _DATE.get(language, "Current date: {}").format(date)
             messages.append({"role": "system", "content": content})
         messages += chain.from_iterable((self._whole if history == CALLS else self._told)[: index + 1])
         return [*messages, {"role": "user", "content": task["user_message"]}]

@@ -149,8 +149,8 @@ class MultiTurnScorer(Scorer):
             due = chosen[fact] or self.runs.setdefault(run, {}).setdefault(fact, stated)
             if due != stated:
                 raise NotAPrediction(
-                    f"/{fact} is {stated}, but {run} is scored with the {fact} {due}. Give each {fact} as a run of its "
-                    "own."
+                    f"/{fact} is {stated}, but {run} is scored with the {fact} {due}. Make a run of its own of these "
+                    f"records, and choose the {fact} {stated} for it."
                 )
 
     def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:

@@ -141,6 +141,17 @@ def test_languages_share_an_entry_and_the_wild_format_has_two_histories() -> Non
         ]
 
 
+def test_a_run_has_the_language_and_history_of_its_first_record() -> None:
+    """Both languages have the same entries, so records of the other one need a run of their own."""
+    both = read("wild", bilingual_wild_record())
+    rows = [as_record(row) for row in entry_rows("wild").of(both)["history_answers"]]
+    scorer = MultiTurnScorer("wild", map(ReferenceDialogue, both))
+    found = [one for row in (rows[4], rows[5], rows[1]) for one in scorer.add(row, "m")]
+    assert (scorer.language_of("m"), scorer.history_of("m")) == ("zh", "answers")
+    assert [isinstance(one, Refused) for one in found] == [False, False, True]
+    assert "/language is en, but m is scored with the language zh." in str(found[2])
+
+
 def test_what_is_left_out_is_counted_with_a_reason() -> None:
     _, counts = rows_of(wild_record(tasks=TASKS * 2))
     assert counts["challenges"]["challenge_1"]["left_out"] == {"more_than_four_tasks": 2, "not_multi_tool": 3}

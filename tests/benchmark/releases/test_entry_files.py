@@ -125,6 +125,7 @@ def test_a_corrected_value_is_in_no_file(team: Team, run_import: Callable[..., A
     )
     run_import(content=json.dumps(FORMATS["wild"].write([read], full=True)).encode(), native_format="wild")
     dialogue = Dialogue.objects.get(project=team.project)
+    assert dialogue.head is not None
     corrected = json.loads(json.dumps(dialogue.head.document()).replace("Zwolle", "Utrecht"))
     claim_and_submit(team.annotator, dialogue, "fix", document=corrected)
     claim_and_submit(team.annotator, dialogue)
