@@ -1,5 +1,6 @@
 """The dialogues of a release as messages of the OpenAI chat API, next to records in another format."""
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -7,7 +8,8 @@ from annotator.core.schema import SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads
 from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.native_remainder import native
-from benchmark.core.formats.openai_writing import write_messages
+from benchmark.core.formats.openai_remainder import places_in_record, with_record_content
+from benchmark.core.formats.openai_writing import Written, write_messages
 
 #: The format, and the file in a release.
 MESSAGES = "openai"
@@ -33,12 +35,17 @@ def message_places(one: ReadDialogue) -> list[tuple[int, int]]:
     The first number is the request's place among the messages of the dialogue's record.
     """
     written = list(write_messages(one.document))
-    messages = [each.message for each in written]
-    if native(one.document).get("format") == MESSAGES:
-        # Its record has messages that the document does not have; those of the user are the same.
-        messages = FORMATS[MESSAGES].write([one], full=True)["messages"]
-    of_user = [place for place, message in enumerate(messages) if message["role"] == "user"]
-    keys = [each.key for each in written if each.message["role"] == "user"]
+    messages = plain = [each.message for each in written]
+    places: Sequence[int] = range(len(plain))
+    residue = native(one.document)
+    if residue.get("format") == MESSAGES:
+        # Its record has messages that the document does not have.
+        messages, places = with_record_content(plain, residue), places_in_record(plain, residue)
     told = [0, *accumulate(int(message["role"] != "tool" and not message.get("tool_calls")) for message in messages)]
     # The key of a request is the task's id alone.
-    return [(place, told[place]) for place, key in zip(of_user, keys, strict=True) if len(key) == 1]
+    asked = [place for place, each in zip(places, written, strict=True) if _is_request(each)]
+    return [(place, told[place]) for place in asked]
+
+
+def _is_request(written: Written) -> bool:
+    return len(written.key) == 1 and written.message["role"] == "user"

@@ -13,6 +13,7 @@ from benchmark.core.archives.message_copies import as_messages
 from benchmark.core.archives.table import CHALLENGE_COLUMNS, ENTRY_COLUMNS, SPLIT
 from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.interface import CANARY
+from benchmark.core.formats.native_remainder import native
 from benchmark.core.scoring.references import ReferenceDialogue
 from benchmark.core.scoring.scorers import MultiTurnScorer, Refused
 from tests.benchmark.formats.cctu_records import whole as case_record
@@ -113,6 +114,13 @@ def test_places_count_messages_that_only_the_record_has() -> None:
     assert [messages["messages"][row["history_messages"]]["content"] for row in found] == [
         row["request"] for row in found
     ]
+    # Notes may come from anywhere, with a request that the document does not have.
+    kept = {"role": "user", "content": "Are you there?"}
+    native(one.document)["kept"]["messages"][0].insert(8, kept)
+    found = entry_rows("openai").of([one])[SPLIT]
+    written = FORMATS["openai"].write([one], full=True)["messages"]
+    assert kept in written
+    assert [written[row["history_messages"]]["content"] for row in found] == [row["request"] for row in found]
 
 
 def test_ids_are_those_of_scores() -> None:
