@@ -19,6 +19,7 @@ from benchmark.services.imports.report import (
     OTHER_FORMAT,
     REOPENED,
     REPLACED,
+    SUGGESTION,
     WORKED_ON,
     Note,
 )
@@ -40,7 +41,14 @@ class Outcome:
     unchanged: int = 0
     rejected: int = 0
     with_errors: int = 0
+    #: Pairs (key of a known dialogue, its record's dialogue): whose suggestions are stored. New dialogues have theirs.
+    suggested: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def suggestions(self) -> int:
+        """The number of suggestions to store."""
+        return sum(len(one.suggestions) for one in (*self.new, *(dialogue for _, dialogue in self.suggested)))
 
     def note(
         self,
@@ -197,6 +205,7 @@ def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[s
         dry_run=True,
         revise=True,
         mapping=batch.mapping,
+        suggest_dependencies=batch.suggest_dependencies,
         at_conflicts=batch.at_conflicts,
         job__state=JobState.DONE,
     )
@@ -259,6 +268,8 @@ class Sorter:
             outcome.rejected += bool(record.problems)
             for problem in record.problems:
                 outcome.note(record, problem.pointer, "import.unreadable", "error", problem.message, rejects=True)
+            for problem in record.suggestion_problems[:NOTES_PER_RECORD]:
+                outcome.note(record, problem.pointer, SUGGESTION, "warning", problem.message)
             other_language = _other_language(record, known)
             for dialogue in record.dialogues:
                 name, content = dialogue.external_id, dialogue.hashes
@@ -287,6 +298,7 @@ class Sorter:
         elif found.published and content in (found.content, found.last, (found.released, found.content[1])):
             # Another import may still roll back what it has written, so that does not count yet.
             outcome.unchanged += 1
+            outcome.suggested.append((found.pk, dialogue))
             if self._batch.revise and self._batch.dry_run:
                 outcome.note(record, "/id", KEPT, "info", f"{dialogue.external_id} is unchanged.", dialogue=dialogue)
             outcome.group_stays(record, dialogue, found)
@@ -307,6 +319,7 @@ class Sorter:
             outcome.reject(record, dialogue, CONFLICT, sentence)
         elif merged is not None and merged.dialogue is None:
             outcome.unchanged += 1
+            outcome.suggested.append((found.pk, dialogue))
             sentence = (
                 f"{dialogue.external_id} stays as it is: people have made the record’s changes, or replaced them."
             )
@@ -336,6 +349,7 @@ class Sorter:
                 )
                 outcome.note(record, "/id", OTHER_FORMAT, "warning", sentence, dialogue=dialogue)
             outcome.revised.append((found.pk, chosen))
+            outcome.suggested.append((found.pk, dialogue))
             outcome.group_stays(record, dialogue, found)
             outcome.accept(record, chosen)
 
