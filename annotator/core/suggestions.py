@@ -54,7 +54,7 @@ class SuggestionProblem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A suggestion. ``source``: the name of the model or script; ``score``: its certainty from 0 to 1, if it has one."""
+    """A suggestion. ``source``: the name of the model or script; ``score``: its certainty from 0 to 1, or None."""
 
     place: str
     value: Any

@@ -215,7 +215,7 @@ def copy_suggestions(*, source: Dialogue, copy: Dialogue) -> None:
     )  # fmt: skip
 
 
-# --- imports ------------------------------------------------------------------------------------------------------------
+# --- imports ----------------------------------------------------------------------------------------------------------
 
 
 def hold_suggestions(*, project: Project, batch: Job, given: Sequence[tuple[int, str, Sequence[Suggested]]]) -> None:
@@ -259,7 +259,7 @@ def publish_suggestions(*, batch: Job) -> None:
     held.update(published=True)
 
 
-# --- decisions ----------------------------------------------------------------------------------------------------------
+# --- decisions --------------------------------------------------------------------------------------------------------
 
 
 def ghosts_of(*, draft: Draft, document: dict[str, Any]) -> list[Ghost]:

@@ -62,23 +62,33 @@ def read_suggestions(given: Any, dialogues: Sequence[ReadDialogue]) -> tuple[lis
             field = f"/{problem.field}" if problem.field else ""
             problems.append(Problem(where + field, f"{problem.message} The suggestion was left out."))
             continue
-        if (one.place, one.source) in seen:
+        kinds, refused = _kinds(dialogues, tools, one)
+        if refused is not None and not any(kinds):
+            problems.append(Problem(f"{where}/{refused.field}", f"{refused.message} The suggestion was left out."))
+        elif (one.place, one.source) in seen:
             sentence = f"{one.source} suggests two values for {one.place[:80]}. The second one was left out."
             problems.append(Problem(where, sentence))
-            continue
-        seen.add((one.place, one.source))
-        refused = None
-        fits = False
-        for dialogue, names, own in zip(dialogues, tools, found, strict=True):
-            try:
-                kind = kind_of(dialogue.document, one, names)
-                own.append(Suggested(one.place, one.value, one.source, one.score, kind))
-                fits = True
-            except SuggestionProblem as problem:
-                refused = problem
-        if refused is not None and not fits:
-            problems.append(Problem(f"{where}/{refused.field}", f"{refused.message} The suggestion was left out."))
+        else:
+            seen.add((one.place, one.source))
+            for kind, own in zip(kinds, found, strict=True):
+                if kind:
+                    own.append(Suggested(one.place, one.value, one.source, one.score, kind))
     return found, problems
+
+
+def _kinds(
+    dialogues: Sequence[ReadDialogue], tools: Sequence[set[str] | None], one: Suggested
+) -> tuple[list[str], SuggestionProblem | None]:
+    """Return the kind of a suggestion's place in each dialogue, blank where it does not fit, and the last reason."""
+    kinds: list[str] = []
+    refused = None
+    for dialogue, names in zip(dialogues, tools, strict=True):
+        try:
+            kinds.append(kind_of(dialogue.document, one, names))
+        except SuggestionProblem as problem:
+            kinds.append("")
+            refused = problem
+    return kinds, refused
 
 
 def suggest_dependencies(dialogue: ReadDialogue) -> list[Suggested]:

@@ -12,7 +12,7 @@ __all__ = ["proposals_of", "suggested_context"]
 
 
 def suggested_context(bench: Workbench, ghosts: Sequence[Ghost], anchor: str, work_url: str) -> dict[str, Any]:
-    """Return the suggestions for the part at ``anchor`` (blank: the dialogue's own), by field, and the way to others."""
+    """Return the suggestions for the part at ``anchor`` (blank: the dialogue's own) by field, and a link to others."""
     views = [view_ghost(ghost) for ghost in ghosts]
     order = [""]
     for task in bench.document.get("tasks", ()) if ghosts else ():

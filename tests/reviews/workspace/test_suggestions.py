@@ -144,7 +144,7 @@ def test_decisions_count_when_the_review_is_submitted_by_what_was_submitted(team
     page = Client()
     page.force_login(team.administrator)
     shown = one_line(page.get(f"/p/{team.project.slug}/statistics/suggestions/"))
-    assert "model-a" in shown and "33.3" in shown
+    assert "33.3" in shown
     rows = page.get(f"/p/{team.project.slug}/statistics/suggestions/?csv=acceptance").content.decode().splitlines()
     assert rows[1].startswith("model-a,All places,1,1,1,0.333")
     answer = ApiClient(team.administrator).get(f"/api/projects/{team.project.slug}/statistics/suggestions/").json()
