@@ -34,20 +34,14 @@ class SuggestionInputSerializer(serializers.Serializer[Any]):
 
 
 @extend_schema_field(SuggestionInputSerializer(many=True))
-class _SuggestionsField(serializers.Field[Any, Any, Any, Any]):
+class _SuggestionsField(serializers.ListField):
     """A list; each of its items is read by the service, so that a bad one does not stop the others."""
 
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            raise serializers.ValidationError("This must be a list.")
-        return data
-
-    def to_representation(self, value: Any) -> Any:
-        return value
+    child = serializers.JSONField(allow_null=True)
 
 
 class SuggestionsInputSerializer(Input):
-    suggestions = _SuggestionsField(help_text=f"1 to {MAX_AT_ONCE:,} suggestions.")
+    suggestions = _SuggestionsField(max_length=MAX_AT_ONCE, help_text=f"1 to {MAX_AT_ONCE:,} suggestions.")
 
 
 class PostedSuggestionSerializer(serializers.Serializer[Any]):

@@ -23,7 +23,7 @@ from annotator.services.access.blindness import veil
 from annotator.services.dialogues.composites import COMPOSITE
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
-from annotator.services.dialogues.suggestions import ghosts_of
+from annotator.services.dialogues.suggestion_decisions import ghosts_of
 from annotator.views.pages import PageRequest
 from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments

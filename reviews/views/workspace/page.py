@@ -21,7 +21,8 @@ from annotator.errors import Conflict, DomainError
 from annotator.models import Draft
 from annotator.presentation.dialogue import pretty
 from annotator.services.database.filters import one_of
-from annotator.services.dialogues import drafts, suggestions
+from annotator.services.dialogues import drafts
+from annotator.services.dialogues.suggestion_decisions import accept_suggestion, refuse_suggestion
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
@@ -205,7 +206,7 @@ def suggestion(request: PageRequest, slot: str, public_id: str, action: str) -> 
     draft, at = bench.draft, request.POST.get("at")
     try:
         if action == "accept":
-            draft = suggestions.accept_suggestion(
+            draft = accept_suggestion(
                 actor=request.user,
                 draft=draft,
                 public_id=public_id,
@@ -213,7 +214,7 @@ def suggestion(request: PageRequest, slot: str, public_id: str, action: str) -> 
                 edit_id=request.POST.get("edit", ""),
             ).draft
         else:
-            suggestions.refuse_suggestion(actor=request.user, draft=draft, public_id=public_id)
+            refuse_suggestion(actor=request.user, draft=draft, public_id=public_id)
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from annotator.presentation.suggestions import by_field, open_elsewhere, proposals_of, view_ghost
-from annotator.services.dialogues.suggestions import Ghost
+from annotator.services.dialogues.suggestion_decisions import Ghost
 from reviews.services.submission.workbench import Workbench
 
 __all__ = ["proposals_of", "suggested_context"]

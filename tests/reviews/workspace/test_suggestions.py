@@ -176,7 +176,7 @@ def test_the_api_says_for_each_suggestion_what_happened(team: Team):
     assert refusal(ApiClient(team.annotator).send(path, {"suggestions": [good]})) == (403, "denied")
     assert refusal(ApiClient(team.outsider).send(path, {"suggestions": [good]})) == (404, "not_found")
     assert ApiClient(team.administrator).send(path, {"suggestions": []}).status_code == 422
-    assert ApiClient(team.administrator).send(path, {"suggestions": [good] * 1001}).status_code == 422
+    assert ApiClient(team.administrator).send(path, {"suggestions": [good] * 1001}).status_code == 400
 
 
 def test_in_a_blind_stage_nobody_learns_what_a_colleague_decided(team: Team):
