@@ -262,7 +262,8 @@ def view_graph(
         view.circle = next((problem.ids for problem in reading.problems if problem.kind is GraphProblemKind.CYCLE), ())
     suggestions: dict[Pair, Suggestion | Proposal] = {}
     drawn = {(step["id"], edge["id"]) for step in steps for edge in step["depends_on"] or ()}
-    for one in (*proposals, *(trace.suggestions if trace else ())):
+    found: list[Suggestion | Proposal] = [*proposals, *(trace.suggestions if trace else ())]
+    for one in found:
         if (one.step, one.needs) not in drawn:
             suggestions.setdefault((one.step, one.needs), one)
     extra: dict[Pair, str] = dict.fromkeys(suggestions, "suggested")

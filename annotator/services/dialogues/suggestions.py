@@ -105,7 +105,8 @@ def _store_posted(actor: User, project: Project, wanted: dict[str, list[tuple[Po
     blind = blind_to(actor=actor, dialogues=[one.pk for one in known.values()])
     for name, given in wanted.items():
         dialogue = known.get(name)
-        if dialogue is None or dialogue.head_id is None:
+        head = dialogue.head_id if dialogue is not None else None
+        if dialogue is None or head is None:
             sentence = _("The project has no dialogue “%(id)s”. Import it first.") % {"id": name[:80]}
             refusal = "dialogue", sentence
         elif dialogue.pk in blind:
@@ -113,7 +114,7 @@ def _store_posted(actor: User, project: Project, wanted: dict[str, list[tuple[Po
             sentence = _("You review %(id)s in a blind stage. Post its suggestions when the stage has ended.")
             refusal = "dialogue", sentence % {"id": name[:80]}
         else:
-            allowed = _allowed(dialogue, given)
+            allowed = _allowed(head, given)
             _write(dialogue, allowed)
             for copy in copies.get(name, ()):
                 changed = [one for posted, one in allowed if posted.result in (STORED, REPLACED)]
@@ -132,9 +133,9 @@ def _copies(project: Project, names: Iterable[str]) -> dict[str, list[Dialogue]]
     return found
 
 
-def _allowed(dialogue: Dialogue, given: list[tuple[Posted, Suggested]]) -> list[tuple[Posted, Suggested]]:
-    """Return the suggestions whose place the newest revision has, with the kind of their place."""
-    head = Revision.objects.select_related("toolset_revision").get(pk=dialogue.head_id)
+def _allowed(head_id: int, given: list[tuple[Posted, Suggested]]) -> list[tuple[Posted, Suggested]]:
+    """Return the suggestions whose place this revision has, with the kind of their place."""
+    head = Revision.objects.select_related("toolset_revision").get(pk=head_id)
     document, tools = head.document(), CompiledToolset.of(head.toolset_revision.content).tools
     out = []
     for posted, one in given:
