@@ -8,6 +8,7 @@ from django.db.models.functions import Coalesce, Now
 
 from annotator.models import Dialogue, Draft, Job, JobState, Revision
 from annotator.models.content import DialogueStatus
+from annotator.services.access.blindness import blind_to
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.merging import Merged, Merger
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
@@ -298,12 +299,26 @@ class Sorter:
         elif found.published and content in (found.content, found.last, (found.released, found.content[1])):
             # Another import may still roll back what it has written, so that does not count yet.
             outcome.unchanged += 1
-            outcome.suggested.append((found.pk, dialogue))
+            self._suggest(outcome, record, dialogue, found)
             if self._batch.revise and self._batch.dry_run:
                 outcome.note(record, "/id", KEPT, "info", f"{dialogue.external_id} is unchanged.", dialogue=dialogue)
             outcome.group_stays(record, dialogue, found)
         else:
             self._revise(outcome, record, dialogue, found)
+
+    def _suggest(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
+        """Store the suggestions of a known dialogue, unless the requester could learn from them what others decided."""
+        if not dialogue.suggestions:
+            return
+        actor = self._batch.requester
+        if actor is not None and blind_to(actor=actor, dialogues=[found.pk]):
+            sentence = (
+                f"You review {dialogue.external_id} in a blind stage, so its suggestions were left out. Import them "
+                "when the stage has ended."
+            )
+            outcome.note(record, "/suggestions", SUGGESTION, "warning", sentence, dialogue=dialogue)
+            return
+        outcome.suggested.append((found.pk, dialogue))
 
     def _revise(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
         """Decide what happens to a known dialogue whose record has changed."""
@@ -319,7 +334,7 @@ class Sorter:
             outcome.reject(record, dialogue, CONFLICT, sentence)
         elif merged is not None and merged.dialogue is None:
             outcome.unchanged += 1
-            outcome.suggested.append((found.pk, dialogue))
+            self._suggest(outcome, record, dialogue, found)
             sentence = (
                 f"{dialogue.external_id} stays as it is: people have made the record’s changes, or replaced them."
             )
@@ -349,7 +364,7 @@ class Sorter:
                 )
                 outcome.note(record, "/id", OTHER_FORMAT, "warning", sentence, dialogue=dialogue)
             outcome.revised.append((found.pk, chosen))
-            outcome.suggested.append((found.pk, dialogue))
+            self._suggest(outcome, record, dialogue, found)
             outcome.group_stays(record, dialogue, found)
             outcome.accept(record, chosen)
 

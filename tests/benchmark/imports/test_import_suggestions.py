@@ -72,6 +72,16 @@ def test_importing_again_keeps_what_was_decided(team: Team, run_import: RunImpor
     assert StoredSuggestion.objects.filter(published=False).count() == 0
 
 
+def test_who_reviews_a_dialogue_blind_cannot_import_suggestions_for_it(
+    team: Team, run_import: RunImport, monkeypatch: Any
+) -> None:
+    run_import([candidate("a", suggestions=[suggestion()])])
+    monkeypatch.setattr("benchmark.services.imports.classification.blind_to", lambda actor, dialogues: set(dialogues))
+    batch = run_import([candidate("a", suggestions=[suggestion(value="clarify")])])
+    assert (batch.suggestions, {row[2] for row in stored()}) == (0, {"chat"})
+    assert any("in a blind stage" in entry["message"] for entry in report_of(batch))
+
+
 def test_an_import_that_ends_early_leaves_no_suggestions(team: Team, run_import: RunImport, monkeypatch: Any) -> None:
     def fail(**_: Any) -> None:
         raise Invalid("Stop.")
