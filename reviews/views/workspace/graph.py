@@ -75,7 +75,7 @@ def rows_of(bench: Workbench, traced: TaskTrace | None, step: StepView | None) -
 def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | None, tuple[str, ...]]:
     """Return the dependency that an operation would have added, and the cycle it would have closed."""
     circle = tuple(error.details.get("circle", ())) if isinstance(error, Invalid) else ()
-    parts = split(operation["anchor"]) if circle else ()
+    parts = split(operation.get("anchor", "")) if circle else ()
     needs = operation.get("id")
     edge = (parts[3], needs) if len(parts) > 3 and isinstance(needs, str) else None
     return edge, circle

@@ -14,7 +14,7 @@ from benchmark.services.imports.recognising import confirm_preview
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, fresh, report_of
 from tests.factories import Team, changed, make_document
 
-pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+pytestmark = pytest.mark.django_db
 
 RunImport = Callable[..., ImportBatch]
 POLICY, ANSWER = "/tasks/t1/policy", "/tasks/t1/steps/s1/text"

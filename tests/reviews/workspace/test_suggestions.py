@@ -14,7 +14,18 @@ from reviews.services.queue.claims import claim_slot
 from reviews.services.statistics.suggestions import read_acceptance
 from reviews.services.submission.submit import submit_review
 from tests.api_client import ApiClient, refusal
-from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_item, make_team, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    depends,
+    make_dialogue,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
+from tests.journeys.graph_tasks import coast
 from tests.pages import one_line
 from tests.reviews.gold.gold_team import gold_team, make_gold, verified
 
@@ -111,6 +122,19 @@ def test_a_suggested_dependency_is_drawn_and_accepted_in_the_graph(team: Team, d
     desk.decide(EDGE, "accept")
     assert desk.draft().document()["tasks"][0]["steps"][1]["depends_on"] == [{"id": "s0", "kind": "logical"}]
     assert "data-refuse" not in desk.show(panel="graph")
+
+
+def test_a_suggested_dependency_that_would_close_a_cycle_is_refused_with_the_cycle(team: Team):
+    document = coast()
+    document["tasks"][0]["steps"][1]["depends_on"] = depends("s0")
+    [item] = begin(team.project, [make_dialogue(team.project, document, external_id="coast")])
+    place = "/tasks/t1/steps/s0/depends_on/s1"
+    assert [one.result for one in suggest(team, (place, "parameter"), dialogue="coast")] == ["stored"]
+    desk = Desk(team, team.annotator, item)
+    answer = desk.decide(place, "accept")
+    assert answer.status_code == 422
+    assert "would form a cycle" in one_line(answer)
+    assert not SuggestionDecision.objects.exists()
 
 
 def test_decisions_count_when_the_review_is_submitted_by_what_was_submitted(team: Team, desk: Desk):
