@@ -91,7 +91,7 @@ def half() -> Half:
 def say(half: Half, verdict: str) -> list[str]:
     """The first reviewer's whole work: edits, a decision, comment, waiver, finding, verdict.
 
-    Returns what nobody else may read.
+    Returns what no one else may read.
     """
     slot = Slot.objects.get(dialogue=half.item, holder=half.first, stage="cross_check")
     work = load_slot_work(actor=half.first, public_id=slot.public_id)

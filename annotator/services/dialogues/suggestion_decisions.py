@@ -1,4 +1,4 @@
-"""What people decide about suggestions, each in their own draft: nobody who works on the same item sees it."""
+"""What people decide about suggestions, each in their own draft, which only they see."""
 
 from dataclasses import dataclass
 from typing import Any

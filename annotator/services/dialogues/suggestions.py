@@ -151,7 +151,7 @@ def _allowed(head_id: int, given: list[tuple[Posted, Suggested]]) -> list[tuple[
 def _write(dialogue: Dialogue, given: Sequence[tuple[Posted, Suggested]]) -> None:
     """Store suggestions of one dialogue; the caller has locked it, or its original."""
     stored = StoredSuggestion.objects.filter(dialogue=dialogue, published=True)
-    # Locked, so that nobody decides one of them while it is replaced.
+    # Locked, so that no decision is made on one of them while it is replaced.
     held = {(one.place, one.source): one for one in stored.select_for_update(of=("self",), no_key=True)}
     decided = set(SuggestionDecision.objects.filter(dialogue=dialogue).values_list("suggestion_id", flat=True))
     new: list[StoredSuggestion] = []
@@ -229,7 +229,7 @@ def publish_suggestions(*, batch: Job) -> None:
     lock_dialogues(Dialogue.objects.filter(Exists(held.filter(dialogue=OuterRef("pk"))), published=True))
     same = {"dialogue": OuterRef("dialogue"), "place": OuterRef("place"), "source": OuterRef("source")}
     before = StoredSuggestion.objects.filter(Exists(held.filter(**same)), published=True)
-    # Locked before their decisions are looked up: nobody decides one of them while it is replaced.
+    # Locked before their decisions are looked up, so that none is made while they are replaced.
     list(before.select_for_update(no_key=True, of=("self",)).order_by("pk").values_list("pk", flat=True))
     decisions = SuggestionDecision.objects.filter(suggestion=OuterRef("pk"))
     kept = StoredSuggestion.objects.filter(Exists(decisions), published=True, **same)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from django.db.models.functions import Coalesce, Now
 
-from annotator.models import Dialogue, Draft, Job, JobState, Revision
+from annotator.models import Dialogue, Draft, Job, JobState, Revision, StoredSuggestion
 from annotator.models.content import DialogueStatus
 from annotator.services.access.blindness import blind_to
+from annotator.services.dialogues.suggestions import MAX_OF_DIALOGUE
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.merging import Merged, Merger
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
@@ -246,6 +247,9 @@ class Sorter:
         self._job = job
         self._merger = Merger(batch, tools_of)
         self._seen = FirstSeen() if batch.dry_run else None
+        #: Of the current chunk: dialogues (by key) that the requester reviews blind, and the suggestions there are.
+        self._blind: set[int] = set()
+        self._suggested: dict[int, set[tuple[str, str]]] = {}
 
     def close(self) -> None:
         """Close the resources of this run."""
@@ -259,6 +263,7 @@ class Sorter:
         if self._batch.revise:
             self._look_for_people({one.pk: (name, one) for name, one in known.items() if one.pending is None})
         self._look_for_releases(read, known)
+        self._look_for_suggestions(read, known)
         outcome = Outcome()
         here: dict[str, tuple[str, str]] = {}
         for record in records:
@@ -310,15 +315,38 @@ class Sorter:
         """Store the suggestions of a known dialogue, unless the requester could learn from them what others decided."""
         if not dialogue.suggestions:
             return
-        actor = self._batch.requester
-        if actor is not None and blind_to(actor=actor, dialogues=[found.pk]):
+        name, sentence = dialogue.external_id, ""
+        held = self._suggested.get(found.pk, set())
+        if found.pk in self._blind:
             sentence = (
-                f"You review {dialogue.external_id} in a blind stage, so its suggestions were left out. Import them "
-                "when the stage has ended."
+                f"You review {name} in a blind stage, so its suggestions were left out. Import them when the stage has "
+                "ended."
             )
+        elif len(held | {(one.place, one.source) for one in dialogue.suggestions}) > MAX_OF_DIALOGUE:
+            sentence = (
+                f"{name} would have more than {MAX_OF_DIALOGUE:,} suggestions. Those of the record were left out."
+            )
+        if sentence:
             outcome.note(record, "/suggestions", SUGGESTION, "warning", sentence, dialogue=dialogue)
-            return
-        outcome.suggested.append((found.pk, dialogue))
+        else:
+            outcome.suggested.append((found.pk, dialogue))
+
+    def _look_for_suggestions(self, records: Sequence[PreparedRecord], known: dict[str, _Known]) -> None:
+        """Note which suggestions the known dialogues of these records have, and which of them the requester reviews
+        blind.
+        """
+        keys = [
+            known[one.external_id].pk
+            for record in records
+            for one in record.dialogues
+            if one.suggestions and one.external_id in known
+        ]
+        actor = self._batch.requester
+        self._blind = blind_to(actor=actor, dialogues=keys) if actor is not None else set()
+        self._suggested = {}
+        there = StoredSuggestion.objects.filter(dialogue__in=keys, published=True)
+        for pk, place, source in there.values_list("dialogue_id", "place", "source") if keys else ():
+            self._suggested.setdefault(pk, set()).add((place, source))
 
     def _revise(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
         """Decide what happens to a known dialogue whose record has changed."""

@@ -82,6 +82,15 @@ def test_who_reviews_a_dialogue_blind_cannot_import_suggestions_for_it(
     assert any("in a blind stage" in entry["message"] for entry in report_of(batch))
 
 
+def test_a_dialogue_has_a_limited_number_of_suggestions(team: Team, run_import: RunImport, monkeypatch: Any) -> None:
+    monkeypatch.setattr("benchmark.services.imports.classification.MAX_OF_DIALOGUE", 2)
+    run_import([candidate("a", suggestions=[suggestion(), suggestion(ANSWER, "A")])])
+    again = run_import([candidate("a", suggestions=[suggestion(value="clarify")])])
+    more = run_import([candidate("a", suggestions=[suggestion("/language", "zh")])])
+    assert (again.suggestions, more.suggestions) == (1, 0)
+    assert any("more than 2 suggestions" in entry["message"] for entry in report_of(more))
+
+
 def test_an_import_that_ends_early_leaves_no_suggestions(team: Team, run_import: RunImport, monkeypatch: Any) -> None:
     def fail(**_: Any) -> None:
         raise Invalid("Stop.")

@@ -18,6 +18,8 @@ from tests.factories import (
     Team,
     adopt_c3,
     begin,
+    changed,
+    current,
     depends,
     make_dialogue,
     make_document,
@@ -178,7 +180,7 @@ def test_decisions_count_when_the_review_is_submitted_by_what_was_submitted(team
     )  # fmt: skip
 
 
-def test_posting_again_replaces_what_nobody_decided(team: Team, desk: Desk):
+def test_posting_again_replaces_only_undecided_suggestions(team: Team, desk: Desk):
     assert [one.result for one in suggest(team, (POLICY, "chat"), (ANSWER, "A"))] == ["stored", "stored"]
     assert [one.result for one in suggest(team, (POLICY, "chat"), (ANSWER, "B"))] == ["unchanged", "replaced"]
     desk.decide(ANSWER, "refuse")
@@ -203,7 +205,7 @@ def test_the_api_says_for_each_suggestion_what_happened(team: Team):
     assert ApiClient(team.administrator).send(path, {"suggestions": [good] * 1001}).status_code == 400
 
 
-def test_in_a_blind_stage_nobody_learns_what_a_colleague_decided(team: Team):
+def test_in_a_blind_stage_a_reviewer_learns_nothing_of_a_colleagues_decisions(team: Team):
     item = make_item(team, "cross_check", external_id="two")
     suggest(team, (POLICY, "chat"), (ANSWER, "It snows."), dialogue="two")
     first, second = (Desk(team, person, item) for person in team.annotators[1:3])
@@ -228,7 +230,8 @@ def test_a_gold_item_has_the_suggestions_of_its_source_and_its_decisions_count_n
     team = gold_team()
     source = verified(team, external_id="source")
     suggest(team, (POLICY, "chat"), dialogue="source")
-    item = make_gold(team, source)
+    planted = changed(current(source), "It is foggy, 18 degrees.")
+    item = make_gold(team, source, document=planted)
     suggest(team, (POLICY, "multi_tool"), (ANSWER, "It snows."), dialogue="source")
     shown = {
         key: set(StoredSuggestion.objects.filter(dialogue=key).values_list("place", "value", "source", "score"))
