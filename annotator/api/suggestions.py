@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from annotator.api.inputs import Input, read_fields
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
-from annotator.core.suggestions import MAX_PLACE, MAX_SOURCE
+from annotator.core.suggestion_shape import MAX_PLACE, MAX_SOURCE
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.dialogues.suggestions import MAX_AT_ONCE, RESULTS, post_suggestions
 

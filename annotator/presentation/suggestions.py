@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from annotator.core.comparison.anchors import covers, owner, split
-from annotator.core.suggestions import PlaceKind, edge_of
+from annotator.core.suggestion_content import edge_of
+from annotator.core.suggestion_shape import PlaceKind
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, pretty
 from annotator.presentation.graph import Proposal, kind_label
 

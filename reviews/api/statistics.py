@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
-from annotator.core.suggestions import PlaceKind
+from annotator.core.suggestion_shape import PlaceKind
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.database.filters import day_of, one_of

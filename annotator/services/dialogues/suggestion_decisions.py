@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.placing import ABSENT
-from annotator.core.suggestions import current_value, is_taken, operation_of
+from annotator.core.suggestion_content import current_value, is_taken, operation_of
 from annotator.errors import Hidden
 from annotator.models import DecisionOutcome, Draft, Revision, StoredSuggestion, SuggestionDecision, User
 from annotator.services.database.compiled import compiled

@@ -15,12 +15,8 @@ from django.utils.translation import gettext as _
 
 from annotator.core.comparison.changes import same_value
 from annotator.core.schema.toolsets import CompiledToolset
-from annotator.core.suggestions import (
-    Suggested,
-    SuggestionProblem,
-    kind_of,
-    read_suggestion,
-)
+from annotator.core.suggestion_shape import Suggested, SuggestionProblem, read_suggestion
+from annotator.core.suggestions import kind_of
 from annotator.errors import Invalid
 from annotator.models import (
     Dialogue,

@@ -7,13 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotator.core.schema import Problem
-from annotator.core.suggestions import (
-    Suggested,
-    SuggestionProblem,
-    kind_of,
-    read_suggestion,
-    take_dependencies,
-)
+from annotator.core.suggestion_content import take_dependencies
+from annotator.core.suggestion_shape import Suggested, SuggestionProblem, read_suggestion
+from annotator.core.suggestions import kind_of
 from benchmark.core.formats.interface import ReadDialogue
 
 FIELD = "suggestions"

@@ -17,7 +17,7 @@ from annotator.core.schema import Problem, SchemaProblem, canonical, content_has
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
-from annotator.core.suggestions import Suggested
+from annotator.core.suggestion_shape import Suggested
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format

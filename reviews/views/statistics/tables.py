@@ -8,7 +8,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotator.core.suggestions import PlaceKind
+from annotator.core.suggestion_shape import PlaceKind
 from annotator.core.text import gettext_noop
 from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts

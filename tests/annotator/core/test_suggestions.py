@@ -5,16 +5,9 @@ from typing import Any
 import pytest
 
 from annotator.core.editing import apply
-from annotator.core.suggestions import (
-    Suggested,
-    SuggestionProblem,
-    current_value,
-    is_taken,
-    kind_of,
-    operation_of,
-    read_suggestion,
-    take_dependencies,
-)
+from annotator.core.suggestion_content import current_value, is_taken, operation_of, take_dependencies
+from annotator.core.suggestion_shape import Suggested, SuggestionProblem, read_suggestion
+from annotator.core.suggestions import kind_of
 from tests.factories import make_document
 from tests.journeys.graph_tasks import coast
 

@@ -5,7 +5,7 @@ from typing import Any
 from annotator.core.comparison.anchors import Document, join, lookup, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.placing import ABSENT
-from annotator.core.suggestions.shape import PlaceKind, Suggested
+from annotator.core.suggestion_shape import PlaceKind, Suggested
 
 #: The source of the dependencies that an import turns into suggestions.
 OF_IMPORT = "import"

@@ -1,4 +1,9 @@
-"""Places of a document for which something can be suggested, and the values that are allowed there."""
+"""Suggestions: values that a program proposes for places of a dialogue, for people to accept or refuse.
+
+A place is an anchor (``/tasks/t1/policy``, ``/tasks/t1/steps/s2/arguments/city``). A dependency has a place of its own:
+``/tasks/t1/steps/s2/depends_on/s1`` with its kind as the value; ``/tasks/t1/steps/s2/depends_on`` with ``[]`` says that
+the step depends on nothing. A suggestion is never part of the document: it has the value only when somebody accepts it.
+"""
 
 from collections.abc import Collection
 from typing import Any, NoReturn
@@ -7,7 +12,7 @@ from annotator.core.comparison.anchors import AnchorMissing, Document, find, joi
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.schema import canonical
 from annotator.core.schema.documents import AnswerType, DependencyKind, Information, Policy
-from annotator.core.suggestions.shape import PlaceKind, Suggested, SuggestionProblem, listed
+from annotator.core.suggestion_shape import PlaceKind, Suggested, SuggestionProblem, listed
 
 #: The fields of each kind of document, by name: of the dialogue, of its tasks.
 _OF_DIALOGUE = {
