@@ -14,7 +14,18 @@ from django.utils import timezone
 
 from annotator.core.schema import canonical, content_hash
 from annotator.core.text import Message
-from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User, WebhookDelivery
+from annotator.models import (
+    Dialogue,
+    Job,
+    JobState,
+    Notice,
+    Replay,
+    Revision,
+    Role,
+    StoredSuggestion,
+    User,
+    WebhookDelivery,
+)
 from annotator.services.accounts.tokens import create_token
 from annotator.services.members import create_invitation
 from annotator.services.webhooks.hooks import add_webhook
@@ -141,6 +152,7 @@ def make_access_project() -> AccessProject:
         "task": "t1",
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
+        "suggestion": _suggestion(held).public_id,
         "trial": _trial(held, annotator).public_id,
         **_webhook(team),
         **_scores(release, annotator),
@@ -193,6 +205,12 @@ def _example(team: Team, dialogue: Dialogue) -> Example:
         revision=dialogue.head,
         comment="Every value has its source.",
         author=team.senior,
+    )
+
+
+def _suggestion(dialogue: Dialogue) -> StoredSuggestion:
+    return StoredSuggestion.objects.create(
+        dialogue=dialogue, place="/tasks/t1/policy", kind="policy", value="chat", source="model"
     )
 
 

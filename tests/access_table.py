@@ -50,6 +50,8 @@ api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 
 api-statistics-person                 401 404 404 404 200 200 200   401 405 405 405 405 405 405
 api-statistics-progress               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-revisions              401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-statistics-suggestions            401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
@@ -171,6 +173,7 @@ statistics-agreement                  in  404 404 200 200 200 200   in  404 404 
 statistics-person                     in  404 404 404 200 200 200   in  404 404 405 405 405 405
 statistics-revisions                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-samples                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-suggestions                in  404 404 403 403 200 200   in  404 404 405 405 405 405
 theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
 token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
 token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404
@@ -199,6 +202,8 @@ workspace-skip                        in  405 405 405 405 405 405   in  404 404 
 workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
 workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-validator                   in  404 404 404 404 404 404   in  404 404 404 404 404 404
+workspace-suggestion-accept           in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-suggestion-refuse           in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-waive                       in  405 405 405 405 405 405   in  404 404 409 404 404 404
 account_change_password               in  302 302 302 302 302 302   in  302 302 302 302 302 302
 account_inactive                      200 200 200 200 200 200 200   405 405 405 405 405 405 405
@@ -275,6 +280,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-statistics-person": {"public_id": "person"},
     "decision-tree": {"public_id": "dialogue"},
     "validator": {"public_id": "dialogue", "constraint": "task"},
+    "workspace-suggestion-accept": {"public_id": "suggestion"},
+    "workspace-suggestion-refuse": {"public_id": "suggestion"},
     "workspace-validator": {"constraint": "task"},
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},

@@ -46,6 +46,10 @@ class _ImportOptionsSerializer(Input):
             "dialogue is not changed."
         ),
     )
+    suggest_dependencies = serializers.BooleanField(
+        default=False,
+        help_text="Store the records’ dependencies as suggestions, for people to accept or refuse.",
+    )
 
 
 class ImportInputSerializer(_ImportOptionsSerializer):
@@ -121,8 +125,8 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
         model = ImportBatch
         fields = [
             "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
-            "at_conflicts", "preview", "found", "created_at", "job",
-            "read", "created", "revised", "unchanged", "rejected", "with_errors",
+            "at_conflicts", "suggest_dependencies", "preview", "found", "created_at", "job",
+            "read", "created", "revised", "unchanged", "rejected", "with_errors", "suggestions",
         ]  # fmt: skip
 
 

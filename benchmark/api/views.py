@@ -76,6 +76,7 @@ class ImportList(APIView):
             revise=sent["revise"],
             reopen=sent["reopen"],
             at_conflicts=sent.get("at_conflicts", ""),
+            suggest_dependencies=sent["suggest_dependencies"],
             preview=sent["preview"],
         )
         return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
@@ -113,7 +114,7 @@ class ImportConfirm(APIView):
             native_format=sent["format"],
             mapping=sent.get("mapping", {}),
             at_conflicts=sent.get("at_conflicts", ""),
-            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "remember")},
+            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember")},
         )
         return Response(shapes.ImportSerializer(started).data, status=status.HTTP_202_ACCEPTED)
 

@@ -3,13 +3,15 @@
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.suggestion_shape import PlaceKind
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.database.filters import day_of, one_of
@@ -19,6 +21,7 @@ from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
+from reviews.services.statistics.suggestions import read_acceptance
 from reviews.services.statistics.throughput import (
     read_error_types,
     read_outlook,
@@ -191,6 +194,27 @@ class PersonSerializer(serializers.Serializer[Any]):
     accuracy = AccuracySerializer(help_text="Items that this person owns.")
 
 
+class AcceptanceSerializer(serializers.Serializer[Any]):
+    """What became of the suggestions of one source."""
+
+    source = serializers.CharField()  # type: ignore[assignment]
+    kind = serializers.ChoiceField(
+        choices=list(PlaceKind), allow_blank=True, help_text="Kind of place; blank: all of the source’s suggestions."
+    )
+    accepted = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    changed = serializers.IntegerField(help_text="Accepted first; the submitted value is another one.")
+    rate = FigureSerializer()
+
+
+class SuggestionFiguresSerializer(serializers.Serializer[Any]):
+    """How often people accept suggestions, in submitted reviews."""
+
+    suggestions = serializers.IntegerField(help_text="Suggestions in the project, decided or not.")
+    decided = serializers.IntegerField(help_text="Decisions in submitted reviews.")
+    acceptance = AcceptanceSerializer(source="rows", many=True)
+
+
 class ProgressStatistics(APIView):
     """Reviews by day and week, time per item, error types, and the forecast."""
 
@@ -280,6 +304,23 @@ class AgreementStatistics(APIView):
             "set_aside": AGREEMENT.set_aside(project),
         }
         return Response(AgreementSerializer(found).data)
+
+
+class SuggestionStatistics(APIView):
+    """Acceptance of the suggestions of models and scripts: for senior reviewers and administrators."""
+
+    @extend_schema(
+        responses={
+            200: SuggestionFiguresSerializer,
+            403: OpenApiResponse(ErrorSerializer, "Your role does not allow this."),
+            404: NOT_FOUND,
+        },
+        operation_id="statistics_suggestions",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        return Response(SuggestionFiguresSerializer(read_acceptance(actor=who, project=project)).data)
 
 
 class PersonStatistics(APIView):

@@ -14,6 +14,7 @@ from benchmark.core.formats import FORMATS, ReadDialogue, guess_format
 from benchmark.core.formats.format_guess import guess_messages
 from benchmark.core.formats.mapping import EXCHANGE, apply_mapping, pointer_in_file
 from benchmark.core.formats.native_remainder import unknown
+from benchmark.core.formats.suggestions import read_suggestions, taken_suggestions
 
 #: Records that are looked at, and fields of these.
 PROBED = 200
@@ -68,6 +69,8 @@ class Sample:
     refused: int = 0
     problems: list[tuple[int, str, str, str]] = field(default_factory=list)
     warnings: Counter[str] = field(default_factory=Counter)
+    #: Suggestions of models and scripts that the records have.
+    suggestions: int = 0
 
 
 def detect(stream: BinaryIO, filename: str) -> Detection:
@@ -115,9 +118,11 @@ def sample(
         left -= found.bytes
         if left < 0 and out.records > 1:
             break
+        given = taken_suggestions(found.data, format_name)
         try:
             with patience():
                 read = reader.read(apply_mapping(found.data, mapping, format_name))
+                suggested, left_out = read_suggestions(given, read)
         except SchemaProblem as problem:
             out.refused += 1
             first = problem.problems[0]
@@ -128,7 +133,9 @@ def sample(
             out.dialogues.append(read[0])
         kept = {name for dialogue in read for name in unknown(dialogue.document) if len(name) <= _NAME}
         out.kept |= set(sorted(kept - out.kept)[: PROBED - len(out.kept)])
+        out.suggestions += sum(map(len, suggested))
         out.warnings.update({one.message for dialogue in read for one in dialogue.warnings})
+        out.warnings.update({one.message for one in left_out})
     del out.problems[LISTED:]
     return out
 

@@ -48,6 +48,7 @@ class Counters:
     unchanged: int = 0
     rejected: int = 0
     with_errors: int = 0
+    suggestions: int = 0
 
 
 COUNTERS = tuple(one.name for one in fields(Counters))
@@ -111,7 +112,12 @@ class ImportRun:
     def _read_all(self) -> None:
         if not self.batch.native_format:
             recognise(self.batch, self.running)
-        setup = Setup(self.batch.native_format, check_settings(self.batch.project), self.batch.mapping)
+        setup = Setup(
+            self.batch.native_format,
+            check_settings(self.batch.project),
+            self.batch.mapping,
+            suggest_dependencies=self.batch.suggest_dependencies,
+        )
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
             for prepared in preparers.prepare(self._chunks(cast(BinaryIO, Heard(file, self.running)))):
                 self._take(prepared)
@@ -150,7 +156,7 @@ class ImportRun:
         with self.running.chunk() as commit:
             outcome = self.sorter.sort(records)
             if not self.batch.dry_run:
-                self.storage.write(outcome.new, outcome.revised)
+                self.storage.write(outcome.new, outcome.revised, outcome.suggested)
             counters = replace(
                 self.counters,
                 read=self.counters.read + sum(1 for one in prepared.records if one.line),
@@ -159,6 +165,7 @@ class ImportRun:
                 unchanged=self.counters.unchanged + outcome.unchanged,
                 rejected=self.counters.rejected + outcome.rejected,
                 with_errors=self.counters.with_errors + outcome.with_errors,
+                suggestions=self.counters.suggestions + outcome.suggestions,
             )
             notes = self.report.add(outcome.notes)
             consumed = self.consumed + len(prepared.records)
@@ -255,7 +262,7 @@ class ImportRun:
         with self.running.chunk(even_if_cancelled=True) as commit:
             counts = self.report.add(notes)
             # From here on, the stored position and counters are no longer valid.
-            ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0)
+            ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0, suggestions=0)
             commit.advance(
                 note=gettext_noop("Rolling back"), checkpoint={"taking_back": True, "notes": counts}
             )  # fmt: skip

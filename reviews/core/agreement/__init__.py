@@ -1,5 +1,6 @@
 """Agreement between reviewers and accuracy of items, computed from counts."""
 
+from reviews.core.agreement.acceptance import Acceptance, acceptance
 from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
 from reviews.core.agreement.audit import Residual, Stratum, error_bounds, residual_error

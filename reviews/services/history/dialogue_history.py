@@ -249,6 +249,11 @@ _WRITERS: dict[str, Callable[[dict[str, Any], dict[str, str]], str]] = {
         gettext_noop("Import published: %(created)s new dialogues"),
         "created",
     ),
+    "suggestions.posted": _counted(
+        gettext_noop("%(suggestions)s suggestion of a model or script posted"),
+        gettext_noop("%(suggestions)s suggestions of models and scripts posted"),
+        "suggestions",
+    ),
     "job.started": _job(gettext_noop("%(job)s started")),
     "job.done": _job(gettext_noop("%(job)s done")),
     "job.failed": _job(gettext_noop("%(job)s failed")),

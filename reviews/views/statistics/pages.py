@@ -26,6 +26,7 @@ from reviews.services.statistics.access import load_person, names_of, oversees, 
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
 from reviews.services.statistics.round_errors import read_round_errors
+from reviews.services.statistics.suggestions import has_suggestions, read_acceptance
 from reviews.services.statistics.throughput import (
     count_waiting_work,
     read_error_types,
@@ -201,6 +202,16 @@ def agreement(request: PageRequest) -> HttpResponse:
 @project_page
 @require_safe
 @takes("csv")
+def suggestions(request: PageRequest) -> HttpResponse:
+    """Show how often people accept the suggestions of each source, to those who oversee the project."""
+    found = read_acceptance(actor=request.user, project=request.project)
+    tables = {"acceptance": made.acceptance_table(found.rows)} if found.rows else {}
+    return answer(request, "reviews/statistics/suggestions.html", tables, {"found": found})
+
+
+@project_page
+@require_safe
+@takes("csv")
 def person(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one person's work: people see their own, overseers see everyone's."""
     project = request.project
@@ -291,12 +302,15 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     project, here = request.project, request.path
     revised = reverse("statistics-revisions", args=[project.slug])
     drawn_from = reverse("statistics-samples", args=[project.slug])
+    suggested = reverse("statistics-suggestions", args=[project.slug])
+    has_rates = suggested == here or (oversees(request.roles) and has_suggestions(project))
     pages = [
         (reverse("statistics", args=[project.slug]), _("Progress")),
         (reverse("statistics-accuracy", args=[project.slug]), _("Accuracy")),
         *([(drawn_from, _("Samples"))] if drawn_from == here or has_draws(project) else []),
         *([(revised, _("Revisions"))] if revised == here or repeating_stages(project) else []),
         (reverse("statistics-agreement", args=[project.slug]), _("Agreement")),
+        *([(suggested, _("Suggestions"))] if has_rates else []),
         (reverse("statistics-person", args=[project.slug, request.user.public_id]), _("Your work")),
     ]
     return [(url, label, url == here) for url, label in pages]

@@ -8,12 +8,18 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotator.core.suggestion_shape import PlaceKind
+from annotator.core.text import gettext_noop
+from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
-from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
+from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.round_errors import RoundErrors
 from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
 from reviews.views.statistics.layout import Column, Table, bounds, duration, figure_columns
+
+#: The place of a row with all suggestions of a source.
+_ALL = gettext_noop("All places")
 
 
 def label_names() -> dict[str, str]:
@@ -376,3 +382,23 @@ def _mark(figure: Figure) -> charts.Mark:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
+
+
+# --- suggestions ------------------------------------------------------------------------------------------------------
+
+
+def acceptance_table(rows: Sequence[Acceptance]) -> Table:
+    """Return how often the suggestions of each source were accepted, by kind of place."""
+    return Table.listing(
+        rows,
+        key="acceptance",
+        caption=_("Acceptance of suggestions by source and kind of place"),
+        columns=[
+            Column("source", _("Source")),
+            Column("place", _("Place"), "words", lambda one: KIND_LABELS[PlaceKind(one.kind)] if one.kind else _ALL),
+            Column("accepted", _("Accepted"), "count"),
+            Column("refused", _("Refused"), "count"),
+            Column("changed", _("Accepted, then changed"), "count"),
+            *figure_columns("share", "rate"),
+        ],
+    )
