@@ -16,7 +16,7 @@ from reviews.services.queue.pauses import pause, resume
 from tests.api_client import ApiClient, refusal
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_dialogues, make_document, make_team
 
-pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
+pytestmark = pytest.mark.django_db
 
 
 def stamp(moment: datetime) -> str:
