@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from annotator.api.inputs import Input, read_fields
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.core.suggestion_shape import MAX_PLACE, MAX_SOURCE
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.dialogues.suggestions import MAX_AT_ONCE, RESULTS, post_suggestions
@@ -67,6 +68,8 @@ class PostedSuggestionsSerializer(serializers.Serializer[Any]):
 
 class Suggestions(APIView):
     """Suggest values, for people to accept or refuse."""
+
+    scope = Scope.IMPORT
 
     @extend_schema(
         request=SuggestionsInputSerializer,

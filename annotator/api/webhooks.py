@@ -12,6 +12,7 @@ from annotator.api.inputs import Input, StrictBooleanField, StrictCharField, rea
 from annotator.api.pagination import KeyPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.models import CHOSEN_EVENTS, DeliveryState, Webhook, WebhookDelivery
 from annotator.services.access.permissions import load_project
 from annotator.services.database.filters import one_of
@@ -108,6 +109,8 @@ def _delivery(request: Request, slug: str, public_id: str, delivery: str) -> Web
 class WebhookList(APIView):
     """The project's webhooks; POST to add one."""
 
+    scope = Scope.ADMINISTER
+
     @extend_schema(
         responses={200: WebhookSerializer(many=True), 403: _DENIED, 404: NOT_FOUND}, operation_id="webhooks_list"
     )
@@ -136,6 +139,8 @@ class WebhookList(APIView):
 
 class WebhookDetail(APIView):
     """One webhook."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(responses={200: WebhookSerializer, 403: _DENIED, 404: NOT_FOUND}, operation_id="webhooks_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
@@ -168,6 +173,8 @@ class WebhookDetail(APIView):
 class WebhookRotate(APIView):
     """The secret of a webhook."""
 
+    scope = Scope.ADMINISTER
+
     @extend_schema(
         request=None,
         responses={200: WebhookWithSecretSerializer, 403: _DENIED, 404: NOT_FOUND, 409: _CONFLICT},
@@ -181,6 +188,8 @@ class WebhookRotate(APIView):
 
 class WebhookTest(APIView):
     """A test of a webhook."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(
         request=None,
@@ -198,6 +207,7 @@ class DeliveryList(APIView):
     """The messages of a webhook, oldest first."""
 
     pagination_class = KeyPagination
+    since_meaning = "Messages: those that were written or last sent since."
 
     @extend_schema(
         parameters=[OpenApiParameter("state", enum=DeliveryState.values, description="Only messages in this state.")],
@@ -209,7 +219,7 @@ class DeliveryList(APIView):
         state = one_of(request.query_params, "state", DeliveryState.values)
         rows = deliveries.list_deliveries(actor=actor(request), webhook=webhook, state=state).defer("body", "reply")
         paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
+        page = paginator.paginate_queryset(rows, request, self, since=deliveries.changed_since)
         return paginator.get_paginated_response(DeliverySerializer(page, many=True).data)
 
 
@@ -225,6 +235,8 @@ class DeliveryDetail(APIView):
 
 class DeliveryAgain(APIView):
     """A message that is sent again."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(
         request=None,

@@ -13,6 +13,7 @@ from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.pagination import KeysetPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.database.filters import one_of
 from benchmark.api.views import CONFLICT, DENIED, FILE, INVALID, MALFORMED
@@ -89,7 +90,9 @@ class ErratumReportSerializer(ReportReceiptSerializer):
 class ReportList(APIView):
     """The reports of errors in a release, oldest first, for administrators and senior reviewers; POST a report."""
 
+    scope = Scope.ANNOTATE
     pagination_class = KeysetPagination
+    since_meaning = "Reports: those that were made or decided since."
 
     @extend_schema(
         parameters=[OpenApiParameter("state", enum=ReportState.values, description="Only reports in this state.")],
@@ -101,7 +104,7 @@ class ReportList(APIView):
         state = one_of(request.query_params, "state", ReportState.values)
         rows = reports.list_reports(actor=actor(request), release=release, state=state)
         paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
+        page = paginator.paginate_queryset(rows, request, self, since=reports.changed_since)
         return paginator.get_paginated_response(ErratumReportSerializer(page, many=True).data)
 
     @extend_schema(
@@ -131,6 +134,8 @@ class ReportDetail(APIView):
 class Confirm(APIView):
     """Confirm a report."""
 
+    scope = Scope.ADMINISTER
+
     @extend_schema(
         request=ConfirmErratumInputSerializer,
         responses={
@@ -148,6 +153,8 @@ class Confirm(APIView):
 
 class Decline(APIView):
     """Decline a report."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(
         request=DeclineErratumInputSerializer,

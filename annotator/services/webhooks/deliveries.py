@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden
@@ -24,6 +24,11 @@ def list_deliveries(*, actor: User, webhook: Webhook, state: str = "") -> QueryS
     require_administrator(actor=actor, project=webhook.project)
     rows = WebhookDelivery.objects.filter(webhook=webhook)
     return rows.filter(state=state) if state else rows
+
+
+def changed_since(rows: QuerySet[WebhookDelivery], moment: datetime) -> QuerySet[WebhookDelivery]:
+    """Return the messages that were written or last sent since."""
+    return rows.filter(Q(created_at__gte=moment) | Q(tried_at__gte=moment))
 
 
 def load_delivery(*, actor: User, webhook: Webhook, public_id: str) -> WebhookDelivery:

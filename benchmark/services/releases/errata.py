@@ -4,9 +4,10 @@
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
@@ -132,6 +133,11 @@ def list_reports(*, actor: User, release: Release, state: str = "") -> QuerySet[
     found = found.filter(state=state) if state else found
     related = ("item__dialogue", "reporter", "decided_by", "erratum")
     return found.select_related(*related).defer("item__dialogue__search_text")
+
+
+def changed_since(rows: QuerySet[ErratumReport], moment: datetime) -> QuerySet[ErratumReport]:
+    """Return the reports that were made or decided since."""
+    return rows.filter(Q(created_at__gte=moment) | Q(decided_at__gte=moment))
 
 
 def count_reports(release: Release) -> dict[str, int]:
