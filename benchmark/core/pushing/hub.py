@@ -88,13 +88,15 @@ class Hub:
 
         try:
             yield
-        except HfHubHTTPError as error:
-            raise self._refusal(error.response.status_code) from None
-        except (httpx.HTTPError, OSError):
-            raise Unavailable(
-                f"{self.url} does not answer. Check the network and HF_ENDPOINT, then try again."
-            ) from None
-        except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        except (httpx.HTTPError, HfHubHTTPError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            # The upload of a large file wraps what happened.
+            cause = error.__cause__ if isinstance(error, RuntimeError) else error
+            if isinstance(cause, HfHubHTTPError):
+                raise self._refusal(cause.response.status_code) from None
+            if isinstance(cause, httpx.HTTPError | OSError):
+                raise Unavailable(
+                    f"{self.url} does not answer. Check the network and HF_ENDPOINT, then try again."
+                ) from None
             raise PushError(
                 f"Can't use {self.url} ({type(error).__name__}). Check the name of the repository and HF_ENDPOINT."
             ) from None

@@ -11,7 +11,6 @@ from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, Un
 _SHA256 = "assay-sha256"
 _PIECE = 1 << 20
 _DENIED = {"AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "401", "403"}
-_MOVED = {"301", "302", "307", "308", "PermanentRedirect", "TemporaryRedirect"}
 
 
 class Bucket:
@@ -36,6 +35,8 @@ class Bucket:
         )  # fmt: skip
         with _sentences(self.url):
             self._client: Any = boto3.client("s3", endpoint_url=endpoint, config=config)
+        # The library would sign requests to another host, and repeats them without end if that one redirects too.
+        self._client.meta.events.register_first("needs-retry.s3", self._refuse_redirect)
 
     def compare(self, release: PushedRelease, *, content: bool) -> dict[str, bool]:
         found = {}
@@ -70,6 +71,13 @@ class Bucket:
 
     def _key(self, file: SentFile) -> str:
         return f"{self._prefix}/{file.path}".lstrip("/")
+
+    def _refuse_redirect(self, response: Any, **_: Any) -> None:
+        if response is not None and 300 <= response[0].status_code < 400:
+            raise PushError(
+                f"The server of {self.url} redirects to another place. Set AWS_ENDPOINT_URL or AWS_DEFAULT_REGION "
+                "to the right one."
+            )
 
     def _hash(self, place: dict[str, str]) -> str:
         digest = hashlib.sha256()
@@ -111,8 +119,6 @@ def _refusal(url: str, response: Any) -> PushError:
         return PushError(f"The server refuses the credentials for {url}. Check the AWS_ variables and the permissions.")
     if code in ("NoSuchBucket", "404"):
         return PushError(f"The bucket of {url} does not exist. Create it first, or check its name.")
-    if code in _MOVED or 300 <= status < 400:
-        return PushError(f"The server of {url} redirects to another place. Set AWS_ENDPOINT_URL to the right address.")
     if status >= 500:
         return Unavailable(f"The server of {url} reports an error (HTTP {status}). Try again later.")
     return PushError(f"The server refuses files for {url} (HTTP {status}). Check the quota and the permissions.")
