@@ -103,9 +103,7 @@ class GitPlace:
         for words, error, sentence in _FAILURES:
             if any(word in said for word in words):
                 return error(sentence.format(url=self.url))
-        return PushError(
-            f"git failed at {self.url}. Check the address, the permissions and protected branches."
-        )
+        return PushError(f"git failed at {self.url}. Check the address, the permissions and protected branches.")
 
 
 _FAILURES: tuple[tuple[tuple[str, ...], type[PushError], str], ...] = (

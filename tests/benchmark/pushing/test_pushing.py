@@ -80,6 +80,7 @@ def serve() -> Iterator[Callable[[type[Handler]], Server]]:
 
 @pytest.fixture
 def bucket(serve: Callable[[type[Handler]], Server], monkeypatch: pytest.MonkeyPatch) -> Server:
+    pytest.importorskip("boto3")
     server = serve(Bucket)
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.address)
     return server
