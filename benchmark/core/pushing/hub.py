@@ -19,7 +19,7 @@ class Hub:
     def __init__(self, name: str, revision: str | None, endpoint: str | None, token: str | None, private: bool) -> None:
         try:
             from huggingface_hub import HfApi
-            from huggingface_hub.utils import disable_progress_bars
+            from huggingface_hub.utils.tqdm import disable_progress_bars
         except ImportError:
             raise PushError(
                 "Sending to hf: needs huggingface_hub. Install Assay with its push extra: uv sync --extra push."

@@ -43,6 +43,10 @@ def plan(target: Target, release: PushedRelease) -> tuple[SentFile, ...]:
     """Return the files to send. Raises PushError if something else is there."""
     if target.at_once and not (_TAG.fullmatch(release.tag) and ".." not in release.tag):
         raise PushError(f"The version {release.version!r} can't be a tag. Send this release to s3:// or a folder.")
+    for file in release.files:
+        # git would read its settings from such a file.
+        if target.at_once and any(part.lower().startswith(".git") for part in file.path.split("/")):
+            raise PushError(f"{file.path!r} is a name that git uses. Send this release to s3:// or a folder.")
     found = retried(lambda: target.compare(release, content=False))
     others = [path for path, same in found.items() if not same]
     if others:

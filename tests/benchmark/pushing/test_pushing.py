@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from benchmark.core.pushing import target
+from benchmark.core.pushing.git_place import GitPlace
+from benchmark.core.pushing.pushing import plan
+from benchmark.core.pushing.target import PushedRelease, PushError, SentFile
 from benchmark.management.commands.push_release import Command
 from tests.benchmark.archives.release_archives import released, write_release
 from tests.benchmark.pushing.stand_ins import TOKEN, Bucket, GitHost, Handler, Hub, Server
@@ -234,3 +237,11 @@ def test_wrong_use_and_damaged_archives_are_sentences(push: Push, archive: Path,
         assert (done.code, done.out) == (2, "")
         assert said in done.err
     assert not (tmp_path / "share").exists()
+
+
+def test_a_release_with_settings_of_git_is_not_sent_there(tmp_path: Path) -> None:
+    files = (SentFile(".GIT/config", "0" * 64, 1, tmp_path), SentFile("manifest.json", "0" * 64, 1, tmp_path))
+    with pytest.raises(PushError, match="a name that git uses"):
+        plan(GitPlace(f"file://{tmp_path}", None), PushedRelease("1.0", files))
+    with pytest.raises(PushError, match="can't be a tag"):
+        plan(GitPlace(f"file://{tmp_path}", None), PushedRelease("1..0", files))
