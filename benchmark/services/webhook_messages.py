@@ -12,8 +12,8 @@ from annotator.services.notices.addresses import absolute_url
 from benchmark.models import ImportBatch, Release, ReleaseState
 
 _COUNTS = ("read", "created", "revised", "unchanged", "rejected", "with_errors")
-#: What a message about an erratum takes from its event, if it is there.
-_OF_ERRATA = ("erratum", "release", "version")
+#: What a message about an erratum takes from its event.
+_OF_ERRATA = ("number", "severity")
 
 
 def _is_of(kind: str, after: Mapping[str, Any]) -> bool:
@@ -57,7 +57,9 @@ def _release_data(project: Project, release: Release) -> dict[str, Any]:
 
 @publishes("erratum.confirmed", WebhookEvent.ERRATUM)
 def _erratum(project: Project, after: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: str(after[name])[:200] for name in _OF_ERRATA if name in after}
+    found = Release.objects.filter(project=project, version=after.get("version"), state=ReleaseState.FROZEN).first()
+    about = {name: after[name] for name in _OF_ERRATA if name in after}
+    return about | (_release_data(project, found) if found is not None else {})
 
 
 def _page(project: Project, name: str, public_id: str) -> str:

@@ -109,7 +109,7 @@ def test_what_a_form_refuses(team: Team, admin: Client, settings: Any, change: d
 def test_the_log_is_filtered_and_in_pages(team: Team, admin: Client) -> None:
     admin.post(f"/p/{team.project.slug}/webhooks/", {"url": URL, "events": ["erratum.confirmed"]})
     for number in range(55):
-        append_event(actor=None, project=team.project, kind="erratum.confirmed", after={"erratum": str(number)})
+        append_event(actor=None, project=team.project, kind="erratum.confirmed", after={"number": number})
     first = WebhookDelivery.objects.earliest("pk")
     WebhookDelivery.objects.filter(pk=first.pk).update(state="delivered", next_try_at=None, tried_at=timezone.now())
     page = f"/p/{team.project.slug}/webhooks/{Webhook.objects.get().public_id}/"

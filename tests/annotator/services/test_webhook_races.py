@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def happen(team: Team, count: int = 1) -> None:
     for number in range(count):
-        append_event(actor=None, project=team.project, kind="erratum.confirmed", after={"erratum": f"e{number}"})
+        append_event(actor=None, project=team.project, kind="erratum.confirmed", after={"number": number})
 
 
 @pytest.mark.postgres

@@ -13,6 +13,7 @@ from annotator.services.history.event_chain import extend_chains
 from annotator.services.history.events import append_event
 from annotator.services.webhooks.hooks import add_webhook, change_webhook
 from benchmark.models import ImportBatch
+from benchmark.services.runs.errata import add_erratum
 from reviews.services.sampling.draws import close_population_and_draw
 from tests.benchmark.conftest import candidates, make_verified, run_release
 from tests.factories import (
@@ -131,19 +132,14 @@ def test_releases_and_errata_are_messages(team: Team, run_import: RunImport) -> 
     release = run_release(team)
     Dialogue.objects.update(status="rejected")
     failed = run_release(team, "2.0")
-    dialogue = Dialogue.objects.get()
-    append_event(
-        actor=None, project=team.project, dialogue=dialogue, kind="erratum.confirmed",
-        after={"erratum": "e1", "release": release.public_id, "reason": "The answer is wrong."},
-    )  # fmt: skip
+    add_erratum(actor=team.administrator, release=release, item="one", severity="major", reason="The answer is wrong.")
     frozen, lost, erratum = told()
     page = f"http://localhost:8000/p/{team.project.slug}/releases/{release.public_id}/"
     assert frozen["data"] == {
         "release": {"id": release.public_id, "version": "1.0", "url": page}, "items": 1, "sha256": release.sha256
     }  # fmt: skip
     assert (lost["type"], lost["data"]["release"]["id"]) == ("release.failed", failed.public_id)
-    assert erratum["data"] | {"dialogue": None} == {"dialogue": None, "erratum": "e1", "release": release.public_id}
-    assert erratum["data"]["dialogue"]["id"] == dialogue.public_id
+    assert erratum["data"] == {"number": 1, "severity": "major", "release": frozen["data"]["release"]}
 
 
 def test_a_message_is_written_with_its_event_or_not_at_all(team: Team, hook: Webhook) -> None:
