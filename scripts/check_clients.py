@@ -1,8 +1,8 @@
-"""Generate a client from the API's schema, and use it: ``make clients``.
+"""Generate clients from the API's schema, in Python and TypeScript, and use them: ``make clients``.
 
-The generator gets an environment of its own, in the cache folder of the user. A server with workers runs on an empty
-database in a temporary folder; the generated client imports, reviews, releases and downloads a dialogue there. Exits
-with 1 if anything fails.
+The Python generator gets an environment of its own, in the cache folder of the user; Deno downloads the other one. A
+server with workers runs on an empty database in a temporary folder; each client imports, reviews, releases and
+downloads a dialogue there. Exits with 1 if anything fails.
 """
 
 import json
@@ -30,6 +30,9 @@ content_type_overrides:
   application/jsonl: application/octet-stream
 post_hooks: []
 """
+#: What the TypeScript client uses, as Deno names it.
+TYPES = "npm:openapi-typescript@7"
+IMPORTS = {"openapi-fetch": "npm:openapi-fetch@0.17", "schema": "./schema.ts"}
 PARTS = ROOT / "tests" / "api_clients"
 #: Seconds for one program.
 PATIENCE = 180
@@ -66,6 +69,7 @@ def check(scratch: Path) -> None:
         words = [url, known["slug"], known["administrator"], known["reviewer"]]
         try:
             used = run([generator, PARTS / "follow_the_work.py", *words], os.environ | {"PYTHONPATH": str(scratch)})
+            used += use_types(url, words, scratch / "types")
         except Stop as stop:
             lines = [line for log in sorted(logs.glob("*.log")) for line in (str(log.name), *last_log_lines(log))]
             raise Stop("\n".join([str(stop), *lines])) from None
@@ -97,6 +101,21 @@ def generate(generator: Path, url: str, scratch: Path) -> None:
         ],
         os.environ,
     )  # fmt: skip
+
+
+def use_types(url: str, words: Sequence[str], scratch: Path) -> str:
+    """Generate the types, check the program that uses them and run it; return what it prints. Raises Stop."""
+    scratch.mkdir()
+    (scratch / "deno.json").write_text(json.dumps({"imports": IMPORTS, "lock": False}))
+    program = scratch / "follow_the_work.ts"
+    program.write_text((PARTS / program.name).read_text())
+    deno = [sys.executable, "-m", "deno", "run", "--quiet"]
+    variables = os.environ | {"DENO_NO_UPDATE_CHECK": "1"}
+    schema = f"{url}/api/schema/?format=json"
+    # A field with a default may be left out of a request.
+    options = ["--default-non-nullable=false", "--output", scratch / "schema.ts"]
+    run([*deno, "--allow-all", TYPES, schema, *options], variables)
+    return run([*deno, "--check", "--allow-net", "--config", scratch / "deno.json", program, *words], variables)
 
 
 def run(command: Sequence[str | Path], variables: Mapping[str, str]) -> str:
