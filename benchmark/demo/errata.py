@@ -21,7 +21,7 @@ def play(release: Release, reporter: User, log: Callable[[str], None]) -> None:
         return
     small = report_item(
         actor=reporter, release=release, item=NAME, place="/tasks/t1/user_message",
-        text="Nobody writes a time like 2026-02-13T22:00 in a message.",
+        text="People do not write a time like 2026-02-13T22:00 in a message.",
     )  # fmt: skip
     confirm_report(
         actor=administrator, report=small, severity="minor",

@@ -53,9 +53,13 @@ def write_croissant(
     tables: dict[Table, WrittenFile],
     made: Responsibility,
     root: str,
+    *,
+    layout: int,
 ) -> bytes:
     """Return the file. ``tables``: the written file of each; their paths begin with the folder ``root``."""
     settings = description.settings
+    # An archive of an earlier layout must be built again with the same bytes.
+    where = "an errata log beside it, which has hashes of its own" if layout > 2 else "errata.jsonl of later releases"
     content = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -79,7 +83,7 @@ def write_croissant(
         **({"rai:dataLimitations": [settings.limits]} if settings.limits.strip() else {}),
         "rai:dataUseCases": ["Evaluation of models that use tools. Not for training."],
         "rai:dataReleaseMaintenancePlan": (
-            "A release never changes. Errors that are found later are listed in errata.jsonl of later releases."
+            f"A release never changes. Errors that are found later are listed in {where}."
         ),
         "distribution": [_file(table, file, root) for table, file in tables.items()],
         "recordSet": [_records(table) for table in tables],

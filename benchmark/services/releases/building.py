@@ -186,7 +186,10 @@ class _Building:
         archive.add(f"{self.root}/{ERRATA}", b"")
         made = describe_work(self.release)
         languages = languages_of(self.release)
-        archive.add(f"{self.root}/{CROISSANT}", write_croissant(description, languages, tables, made, self.root))
+        archive.add(
+            f"{self.root}/{CROISSANT}",
+            write_croissant(description, languages, tables, made, self.root, layout=self.release.frozen["layout"]),
+        )
         archive.add(f"{self.root}/{CITATION}", write_citation(description).encode())
         entries = self.entries.rows.summary() if self.entries else None
         written = Written([*self.formats], [*tables], copied, self.not_native, entries)
