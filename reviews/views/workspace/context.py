@@ -34,6 +34,7 @@ from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
+from reviews.views.workspace.label_editor import label_editor
 
 _LINKS = (
     "edit", "undo", "redo", "reset", "heartbeat", "release", "skip", "waive", "look", "comment", "form", "submit",
@@ -169,6 +170,10 @@ def workbench_context(
             context |= composite_editor(bench, selected)
     else:
         context |= case_editor(bench, selected)
+    if context["panel"] == "edit":
+        # The fields of a case as a whole are beside its scenario.
+        whole = selected is None or getattr(selected, "type", "") == "scenario"
+        context |= label_editor(bench, "" if whole else anchor)
     if context["panel"] == "examples":
         context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:
