@@ -137,7 +137,9 @@ def choice_of(field: Any) -> Any:
         return next(iter(field.choices))
     if isinstance(field, serializers.IntegerField):
         return field.min_value
-    return ["x"] if isinstance(field, serializers.ListField) else "x"
+    if isinstance(field, serializers.DictField):
+        return {}
+    return [choice_of(field.child)] if isinstance(field, serializers.ListField) else "x"
 
 
 def test_files_are_sent_and_got_as_bytes(schema: dict[str, Any]) -> None:

@@ -5,8 +5,11 @@ import pytest
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Project
 from annotator.services.custom_fields import fields_of, set_fields
+from annotator.services.database.filters import UnknownFilter
+from annotator.services.dialogues.listing import Filters, list_dialogues
 from annotator.services.dialogues.revisions import check_settings
-from tests.factories import Team
+from tests.annotator.core.test_custom_fields import labelled
+from tests.factories import Team, make_dialogue
 from tests.racing import overlap
 
 pytestmark = pytest.mark.django_db
@@ -54,3 +57,25 @@ def test_of_two_changes_at_once_from_one_version_the_second_is_refused(team: Tea
     first, second = overlap(lambda: change("Mine"), lambda: change("Mine too"))
     assert first.fields_version == 1
     assert isinstance(second, Conflict)
+
+
+def test_dialogues_are_filtered_by_an_answer(team: Team) -> None:
+    choice = {
+        "key": "difficulty",
+        "title": "How hard is it?",
+        "type": "choice",
+        "scope": "task",
+        "options": [{"value": "easy", "title": "Easy"}, {"value": "hard", "title": "Hard"}],
+    }
+    project = set_fields(actor=team.administrator, project=team.project, fields=[QUALITY, choice], seen=0)
+    hard, easy = labelled({"difficulty": "hard"}), labelled({"difficulty": "easy"}) | {"labels": {"quality": 4}}
+    for document in (hard, easy, labelled({})):
+        make_dialogue(project, document)
+
+    def matching(answer: str) -> int:
+        filters = Filters.of({"field": answer}, project=project, stages=list)
+        return len(list_dialogues(actor=team.administrator, project=project, filters=filters).rows)
+
+    assert [matching(one) for one in ("difficulty=hard", "difficulty=easy", "quality=4", "quality=5")] == [1, 1, 1, 0]
+    with pytest.raises(UnknownFilter):
+        matching("difficulty=medium")
