@@ -38,7 +38,8 @@ def asked(fields: Sequence[CustomField], document: dict[str, Any]) -> Iterator[A
         around: dict[str, Any] = {}
         for outer in SCOPES_OF[scope][:-1]:
             around |= shown_values.get(outer, {})
-        shown_values[scope] = own = {}
+        own: dict[str, Any] = {}
+        shown_values[scope] = own
         for field in by_scope[scope]:
             value = labels.get(field.key)
             shown = field.shown_if is None or _is_met(field.shown_if, around | own)

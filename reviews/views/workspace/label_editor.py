@@ -108,7 +108,7 @@ def _spans(posted: QueryDict, anchor: str, document: dict[str, Any]) -> list[dic
     held = lookup(document, anchor)
     spans = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
     if "remove" in posted:
-        index = _number(posted["remove"])
+        index = _number(posted.get("remove", ""))
         return [one for number, one in enumerate(spans) if number != index]
     part = lookup(document, anchor.rpartition("/labels/")[0], {})
     text = part.get(posted.get("of", "")) if isinstance(part, dict) else None
