@@ -41,6 +41,8 @@ def replace_task(edit: Edit) -> str:
         replaced: Any = {"single": task["single"], "reason": reason}
     else:
         replaced = task["replaced"]
+        if "labels" in task:
+            new = {**new, "labels": task["labels"]}
     usual = edit.document["max_rounds"] == rounds_of(tasks)
     tasks[index] = {**new, "replaced": replaced}
     if usual:

@@ -93,6 +93,11 @@ def labelled_parts(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[st
             yield f"/reference_trajectory/{each['id']}/calls/{call['id']}", "call", call
 
 
+def take_labels(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Remove all labels from a document that the caller owns; return them by the anchor of their part."""
+    return {anchor: part.pop("labels") for anchor, _, part in labelled_parts(document) if "labels" in part}
+
+
 def without_empty_labels(document: dict[str, Any]) -> dict[str, Any]:
     """Remove empty ``labels`` from a document that the caller owns, and return it."""
     for _, _, part in labelled_parts(document):
