@@ -8,8 +8,11 @@ from django.urls import reverse
 
 from annotator.models import Draft
 from annotator.services.custom_fields import set_fields
+from annotator.services.dialogues.revisions import ensure_toolset_revision
+from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.workbench import open_workbench
+from tests.annotator.case_documents import TOOLS, case
 from tests.annotator.core.test_custom_fields import FIELDS
 from tests.annotator.document_cases import trip
 from tests.factories import Team, begin, make_dialogue, open_slot
@@ -95,3 +98,27 @@ def test_a_required_field_blocks_the_submission_until_it_is_answered(client: Cli
     assert missing() == ["/tasks/t1/labels/difficulty", "/tasks/t2/labels/difficulty"]
     post(client, slot, "/tasks/t1/labels/difficulty", type="choice", value="easy")
     assert missing() == ["/tasks/t2/labels/difficulty"]
+
+
+def test_the_fields_of_a_case_are_beside_its_scenario_and_in_its_calls(client: Client, team: Team) -> None:
+    use = FIELDS[0] | {"key": "use", "title": "Is it of use?", "scope": "call"}
+    set_fields(actor=team.administrator, project=team.project, fields=[FIELDS[2], use], seen=0)
+    adopt_preset(actor=team.administrator, project=team.project, preset="cctu")
+    toolset = ensure_toolset_revision(actor=None, project=team.project, tools=TOOLS, name="ferries")
+    dialogue = make_dialogue(team.project, case(), toolset=toolset)
+    begin(team.project, [dialogue])
+    slot = open_slot(dialogue)
+    claim_slot(actor=team.annotator, slot=slot)
+    client.force_login(team.annotator)
+    address = reverse("workspace", args=[slot.public_id])
+    assert "Quality" in one_line(client.get(f"{address}?at=/scenario"))
+    call = "/reference_trajectory/r1/calls/s1"
+    assert "Is it of use?" in one_line(client.get(f"{address}?at={call}"))
+    post(client, str(slot.public_id), "/labels/quality", type="scale", value="2")
+    post(client, str(slot.public_id), f"{call}/labels/use", type="choice", value="easy")
+    document = Draft.objects.get().document()
+    assert document["labels"] == {"quality": 2}
+    assert document["reference_trajectory"][0]["calls"][0]["labels"] == {"use": "easy"}
+    page = one_line(client.get(address))
+    assert "quality: 2" in page
+    assert "use: easy" in page
