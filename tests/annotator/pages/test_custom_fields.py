@@ -66,7 +66,7 @@ def test_a_field_is_added_shown_changed_moved_and_removed(pages: Client, team: T
     assert [field.key for field in fields_of(Project.objects.get())] == ["difficulty"]
 
 
-def test_problems_stand_beside_their_inputs_and_nothing_is_saved(pages: Client, team: Team) -> None:
+def test_problems_are_shown_at_their_inputs_and_nothing_is_saved(pages: Client, team: Team) -> None:
     response = create(pages, team, options="")
     assert response.status_code == 422
     assert "Give at least one option." in response.content.decode()
