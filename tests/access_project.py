@@ -27,6 +27,7 @@ from annotator.models import (
     WebhookDelivery,
 )
 from annotator.services.accounts.tokens import create_token
+from annotator.services.custom_fields import set_fields
 from annotator.services.members import create_invitation
 from annotator.services.webhooks.hooks import add_webhook
 from benchmark.models import (
@@ -106,6 +107,8 @@ def make_access_project() -> AccessProject:
     neighbour_team = make_team("next-door", annotators=1)
     adopt_c3(team)
     annotator, colleague = team.annotators[:2]
+    note = {"key": "note", "title": "Note", "type": "text", "scope": "task"}
+    set_fields(actor=team.administrator, project=team.project, fields=[note], seen=0)
     done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
     _feedback(team, done)
     claim = claim_next(actor=annotator, project=team.project, stage="self_check_single")
@@ -129,6 +132,7 @@ def make_access_project() -> AccessProject:
     plan = make_plan(actor=team.administrator, project=team.project, action="prioritise", slots=[free.pk], priority=0)
     ids = {
         "slug": team.project.slug,
+        "field": "note",
         "pause": paused.public_id,
         "plan": plan.public_id,
         "free_slot": free.public_id,

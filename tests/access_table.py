@@ -22,6 +22,7 @@ api-erratum-confirm                   401 405 405 405 405 405 405   401 404 404 
 api-erratum-decline                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-erratum-report                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-erratum-report-list               401 404 404 403 403 200 200   401 404 404 422 422 422 422
+api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
 api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
@@ -100,6 +101,9 @@ feedback-list                         in  404 404 200 200 200 200   in  404 404 
 gold-item                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
 gold-list                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
 gold-new                              in  404 404 403 403 403 200   in  404 404 403 403 403 422
+field-change                          in  404 404 403 403 403 200   in  404 404 403 403 403 302
+field-create                          in  404 404 403 403 403 200   in  404 404 403 403 403 302
+field-list                            in  404 404 403 403 403 200   in  404 404 403 403 403 302
 gold-rate                             in  404 404 405 405 405 405   in  404 404 403 403 403 302
 gold-retire                           in  404 404 405 405 405 405   in  404 404 403 403 403 302
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -364,6 +368,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "assignment-pause": {"stage": "cross_check", "reason": "On holiday"},
     "assignment-plan": {"action": "prioritise", "to_priority": "0", "slot": ["$free_slot"]},
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
+    "api-field-list": {"version": 1, "definitions": []},
+    "field-change": {"key": "note", "title": "Renamed", "type": "text", "scope": "task", "seen": "1"},
+    "field-create": {"key": "other", "title": "Other", "type": "text", "scope": "task", "seen": "1"},
+    "field-list": {"key": "note", "by": "1", "seen": "1"},
     "gold-rate": {"stage": "cross_check", "percent": "5"},
     "guideline-edit": {"text": "Be careful.", "seen": "0"},
     "guideline-outdated": {"version": "1", "reason": "Dates are ISO 8601 now."},

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotator.api import replays, runs, suggestions, trials, views, webhooks
+from annotator.api import fields, replays, runs, suggestions, trials, views, webhooks
 from annotator.api.schema_view import SchemaView
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
@@ -14,6 +14,7 @@ urlpatterns = [
     path("projects/", views.ProjectList.as_view(), name="api-project-list"),
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
     path("projects/<slug:slug>/suggestions/", suggestions.Suggestions.as_view(), name="api-suggestion-list"),
+    path("projects/<slug:slug>/fields/", fields.CustomFields.as_view(), name="api-field-list"),
     path(_DIALOGUE, views.DialogueDetail.as_view(), name="api-dialogue"),
     path(_DIALOGUE + "replays/", replays.ReplayStart.as_view(), name="api-replay-list"),
     path(_DIALOGUE + "replays/<str:replay>/", replays.ReplayDetail.as_view(), name="api-replay"),

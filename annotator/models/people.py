@@ -87,6 +87,10 @@ class Project(models.Model):
     long_range_rule = models.CharField(
         max_length=8, default="c3", choices=[("c3", "C3-Bench"), ("wild", "WildToolBench")]
     )
+    #: Questions of the project's own (``annotator.core.fields``), and how often they were changed. Events have every
+    #: earlier version.
+    custom_fields = models.JSONField(default=list, blank=True)
+    fields_version = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 

@@ -29,6 +29,7 @@ _FILTERS = [
     OpenApiParameter(
         "outdated", enum=list(listing.OUTDATED), description="Only dialogues that a new guideline made outdated."
     ),
+    OpenApiParameter("field", description="Only dialogues with this answer to a custom field, as “key=value”."),
 ]
 
 

@@ -14,9 +14,10 @@ from annotator.api.views import NOT_FOUND, actor
 from annotator.core.suggestion_shape import PlaceKind
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from reviews.api.serializers import LengthField
-from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
@@ -122,7 +123,8 @@ class AccuracySerializer(serializers.Serializer[Any]):
 
 
 class LabelSerializer(serializers.Serializer[Any]):
-    label = serializers.ChoiceField([*RATED, *OVERLAPPING])  # type: ignore[assignment]
+    #: A built-in label, or “field:” with the key of a custom field.
+    label = serializers.CharField()  # type: ignore[assignment]
     figures = FigureSerializer(many=True)
     patterns = serializers.DictField(child=serializers.IntegerField(), help_text="Pattern of ratings, as JSON → units.")
 
@@ -269,7 +271,12 @@ class AgreementStatistics(APIView):
     @extend_schema(
         parameters=[
             OpenApiParameter("stage", {"type": "string", "minLength": 1}, required=True, description="Key of a stage."),
-            OpenApiParameter("label", str, enum=[*RATED, *OVERLAPPING], description="By default every label."),
+            OpenApiParameter(
+                "label",
+                str,
+                description=f"One of {', '.join([*RATED, *OVERLAPPING])}, or “field:” with the key of a custom field. "
+                "By default every label.",
+            ),
             OpenApiParameter(
                 "pair",
                 str,
@@ -286,16 +293,17 @@ class AgreementStatistics(APIView):
         project = load_project(actor=who, slug=slug)
         asked = request.query_params
         stage = one_of(asked, "stage", stage_titles(project), required=True)
-        wanted = one_of(asked, "label", [*RATED, *OVERLAPPING])
+        fields = rated_fields(fields_of(project))
+        wanted = one_of(asked, "label", [*RATED, *OVERLAPPING, *fields])
         since, until = day_of(asked, "since"), day_of(asked, "until")
         pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=roles_in(project, who))
         less = hidden_patterns(project) if _hides(request, project) else None
         labels = []
-        for label in [wanted] if wanted else [*RATED, *OVERLAPPING]:
+        for label in [wanted] if wanted else [*RATED, *OVERLAPPING, *fields]:
             counts = read_agreement(
                 project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
             )
-            figures = summarise(label, counts, pair=pair is not None)
+            figures = summarise(label, counts, pair=pair is not None, field=fields.get(label))
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})
         found = {
             "stage": stage,

@@ -99,6 +99,7 @@ def write_card(release: Release, description: Description, written: Written) -> 
         "## Contents",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, description, written)),
         *_entries(written),
+        *_custom_fields(frozen.get("custom_fields", [])),
         "## How it was verified",
         _protocol(release),
         *_agreement(frozen["figures"]),
@@ -308,6 +309,28 @@ def _author(author: Author) -> str:
     parts = [markdown_text(author.full), markdown_text(author.affiliation)]
     parts += [f"[ORCID {author.orcid}]({ORCID_URL}{author.orcid})"] if author.orcid else []
     return f"- {', '.join(part for part in parts if part)}"
+
+
+def _custom_fields(fields: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the questions that the project asked, whose answers are the ``labels`` of documents."""
+    if not fields:
+        return []
+    rows = [
+        f"| `{one['key']}` | {_cell(one['title'])} | {one['type']} | {one['scope']} | {_cell(_answers(one))} |"
+        for one in fields
+    ]
+    return [
+        "## Custom fields",
+        "The project’s own questions. The answers are in `dialogues.jsonl`, as `labels` of the dialogue, task, call or "
+        "answer. Native records do not have them.",
+        "\n".join(["| key | question | type | about | answers |", "|---|---|---|---|---|", *rows]),
+    ]
+
+
+def _answers(field: dict[str, Any]) -> str:
+    if "low" in field:
+        return f"{field['low']} to {field['high']}"
+    return ", ".join(option["value"] for option in field.get("options", ()))
 
 
 def _protocol(release: Release) -> str:

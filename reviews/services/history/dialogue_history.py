@@ -80,6 +80,7 @@ class _Values(dict[str, Any]):
 #: Kind of event → its sentence. ``stage`` is the stage's title, ``because`` a colon and the reason, if there is one.
 _SENTENCES = {
     "project.created": gettext_noop("Project created: %(name)s"),
+    "project.fields_changed": gettext_noop("Custom fields changed"),
     "guideline.published": gettext_noop("Guideline %(number)s published"),
     "guideline.flag_withdrawn": gettext_noop("Guideline %(number)s: marks removed"),
     "protocol.adopted": gettext_noop("Protocol %(number)s adopted"),

@@ -15,9 +15,10 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.presentation.components.labels import LABELS
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
 from reviews.core.charts import Drawing
 from reviews.services.gold.results import count_own_results
 from reviews.services.protocols.versions import stage_titles
@@ -131,8 +132,9 @@ def agreement(request: PageRequest) -> HttpResponse:
     overseer = oversees(request.roles)
     stages = read_compared_stages(project=project)
     stage = one_of(asked, "stage", stages, otherwise=next(iter(stages), ""))
-    label = one_of(asked, "label", _LABELS)
-    chosen = [label] if label else list(_LABELS)
+    fields = rated_fields(fields_of(project))
+    label = one_of(asked, "label", [*_LABELS, *fields])
+    chosen = [label] if label else [*_LABELS, *fields]
     since, until = day_of(asked, "since"), day_of(asked, "until")
     pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=request.roles)
     less = None if overseer else hidden_patterns(project)
@@ -140,22 +142,24 @@ def agreement(request: PageRequest) -> HttpResponse:
         label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less)
         for label in chosen
     }
-    figures = [(label, summarise(label, counts[label], pair=pair is not None)) for label in chosen]
+    figures = [
+        (label, summarise(label, counts[label], pair=pair is not None, field=fields.get(label))) for label in chosen
+    ]
     words = {value: _(label.text) for kind in RATED for value, label in LABELS[kind].items()}
-    label_names = made.label_names()
+    label_names = made.label_names(fields)
     sections: list[dict[str, Any]] = [
         {
             "label": label,
             "name": label_names[label],
-            "chart": drawn(made.agreement_chart(label, found)),
-            "table": made.label_table(label, found),
+            "chart": drawn(made.agreement_chart(label, found, label_names[label])),
+            "table": made.label_table(label, found, label_names[label]),
             "patterns": made.pattern_table(label, counts[label], words),
             "overlapping": label in OVERLAPPING,
         }
         for label, found in figures
         if len(counts[label])
     ]
-    tables = {"agreement": made.agreement_table(figures)}
+    tables = {"agreement": made.agreement_table(figures, label_names)}
     tables |= {f"patterns-{section['label']}": section["patterns"] for section in sections}
     people = {person.pk: person for person in names_of(project=project).values()}
     pairs = {}

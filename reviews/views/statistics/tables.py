@@ -12,7 +12,7 @@ from annotator.core.suggestion_shape import PlaceKind
 from annotator.core.text import gettext_noop
 from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
-from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts
+from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts, RatedField
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.round_errors import RoundErrors
 from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
@@ -22,15 +22,16 @@ from reviews.views.statistics.layout import Column, Table, bounds, duration, fig
 _ALL = gettext_noop("All places")
 
 
-def label_names() -> dict[str, str]:
-    """Return the names of the labels that are compared."""
-    return {
+def label_names(fields: Mapping[str, RatedField]) -> dict[str, str]:
+    """Return the names of the labels that are compared, the custom ``fields`` last."""
+    names = {
         "verdict": _("Verdict"),
         "policy": _("Policy"),
         "information": _("Information"),
         "calls": _("Calls"),
         "edges": _("Tool graph edges"),
     }
+    return names | {label: field.title for label, field in fields.items()}
 
 
 # --- accuracy ---------------------------------------------------------------------------------------------------------
@@ -164,9 +165,8 @@ def _audited(of: str) -> list[Column]:
 # --- agreement --------------------------------------------------------------------------------------------------------
 
 
-def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]]) -> Table:
-    """Return every statistic of every label."""
-    names = label_names()
+def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]], names: Mapping[str, str]) -> Table:
+    """Return every statistic of every label. ``names``: of the labels."""
     return Table.listing(
         (Row(label=names[label], figure=figure) for label, figures in labels for figure in figures),
         key="agreement",
@@ -175,17 +175,17 @@ def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]]) -> Table:
     )
 
 
-def label_table(label: str, figures: Sequence[Figure]) -> Table:
+def label_table(label: str, figures: Sequence[Figure], name: str) -> Table:
     """Return the statistics of one label."""
     rows = [Row(figure=figure) for figure in figures]
-    return Table.listing(rows, key=f"agreement-{label}", caption=label_names()[label], columns=_statistic())
+    return Table.listing(rows, key=f"agreement-{label}", caption=name, columns=_statistic())
 
 
 def _statistic() -> list[Column]:
     return [Column("statistic", _("Statistic"), "words", "figure.name"), *figure_columns("number", "figure")]
 
 
-def agreement_chart(label: str, figures: Sequence[Figure]) -> charts.Drawing:
+def agreement_chart(label: str, figures: Sequence[Figure], name: str) -> charts.Drawing:
     """Draw the statistics of one label with their intervals."""
     values = [_("undefined") if one.value is None else f"{one.value:.3f}" for one in figures]
     said = "; ".join(f"{_(one.name)} {value}" for one, value in zip(figures, values, strict=True))
@@ -202,7 +202,7 @@ def agreement_chart(label: str, figures: Sequence[Figure]) -> charts.Drawing:
             )
             for one in figures
         ],
-        title=_("Agreement: %(label)s") % {"label": label_names()[label]},
+        title=_("Agreement: %(label)s") % {"label": name},
         description=description % {"figures": said},
     )
 

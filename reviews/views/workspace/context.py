@@ -35,6 +35,7 @@ from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
+from reviews.views.workspace.label_editor import label_editor
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
 _LINKS = (
@@ -173,6 +174,10 @@ def workbench_context(
             context |= composite_editor(bench, selected)
     else:
         context |= case_editor(bench, selected)
+    if context["panel"] == "edit":
+        # The fields of a case as a whole are beside its scenario.
+        whole = selected is None or getattr(selected, "type", "") == "scenario"
+        context |= label_editor(bench, "" if whole else anchor)
     if context["panel"] == "examples":
         context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:

@@ -260,7 +260,10 @@ _HELD_BELOW = {
 }
 _NOTHING = object()
 #: Edits that carry typed text.
-_HOLDING = {*_TYPED, "set_argument_form", "set_inferable", "set_parameters", "set_expected", "add_candidate"}
+_HOLDING = {
+    *_TYPED,
+    *("set_argument_form", "set_label", "set_inferable", "set_parameters", "set_expected", "add_candidate"),
+}
 #: Fields of an edit that nobody typed.
 _PASSING = {
     *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated")

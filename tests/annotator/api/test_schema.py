@@ -138,6 +138,8 @@ def choice_of(field: Any) -> Any:
         return next(iter(field.choices))
     if isinstance(field, serializers.IntegerField):
         return field.min_value
+    if isinstance(field, serializers.DictField):
+        return {}
     if isinstance(field, serializers.ListField):
         simple = isinstance(field.child, serializers.CharField | serializers.ChoiceField)
         return [choice_of(field.child)] if simple else []
