@@ -18,8 +18,8 @@ from reviews.core.agreement.patterns import Pattern, PatternCounts, Value
 PREFIX = "field:"
 #: Between the members of a set. Options do not contain it.
 BETWEEN = "|"
-#: The longest rating, in bytes, so that the pattern of a stage fits its index.
-MAX_RATING = 300
+#: The most bytes of a rating, and of all ratings of a unit, so that its pattern fits the index of the database.
+MAX_RATING, MAX_PATTERN = 310, 1_600
 
 
 class Level(StrEnum):
@@ -74,13 +74,14 @@ def field_ratings(documents: Sequence[dict[str, Any] | None]) -> Iterator[tuple[
     ``documents``: one for each reviewer; None for one who did not approve. Steps are matched as ``align`` does.
     """
     first = next((document for document in documents if document is not None), None)
+    most = min(MAX_RATING, MAX_PATTERN // max(len(documents), 1))
     given: dict[tuple[str, str], list[Value]] = {}
     for index, document in enumerate(documents):
         if document is None or first is None:
             continue
         for anchor, _, part in labelled_parts(document if document is first else align(first, document)):
             for key, value in part.get("labels", {}).items():
-                rating = _rating(value)
+                rating = _rating(value, most)
                 if rating is not None:
                     ratings = given.setdefault((f"{PREFIX}{key}", anchor), [None] * len(documents))
                     ratings[index] = rating
@@ -88,15 +89,15 @@ def field_ratings(documents: Sequence[dict[str, Any] | None]) -> Iterator[tuple[
         yield label, anchor, ratings
 
 
-def _rating(value: Any) -> Value:
-    """Return a label as a rating; None for texts that are too long for an option, and for spans."""
+def _rating(value: Any, most: int) -> Value:
+    """Return a label as a rating; None for spans, texts that are too long for an option, and over ``most`` bytes."""
     if type(value) is int:
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = BETWEEN.join(value)
     elif not isinstance(value, str) or len(value) > MAX_VALUE:
         return None
-    return value if len(value.encode()) <= MAX_RATING else None
+    return value if len(value.encode()) <= most else None
 
 
 def members(rating: str) -> frozenset[str]:
