@@ -113,7 +113,7 @@ def use_types(url: str, words: Sequence[str], scratch: Path) -> str:
     variables = os.environ | {"DENO_NO_UPDATE_CHECK": "1"}
     schema = f"{url}/api/schema/?format=json"
     # A field with a default may be left out of a request.
-    options = ["--default-non-nullable=false", "--output", scratch / "schema.ts"]
+    options = ["--default-non-nullable=false", "--output", str(scratch / "schema.ts")]
     run([*deno, "--allow-all", TYPES, schema, *options], variables)
     return run([*deno, "--check", "--allow-net", "--config", scratch / "deno.json", program, *words], variables)
 
