@@ -10,6 +10,7 @@ from annotator.api.inputs import Input, read_fields
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.fields import MAX_FIELDS
+from annotator.core.scopes import Scope
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.custom_fields import set_fields
@@ -29,6 +30,8 @@ def _answer(project: Project) -> Response:
 
 class CustomFields(APIView):
     """The custom fields of a project, in the order in which they are asked."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(responses={200: CustomFieldsSerializer, 404: NOT_FOUND}, operation_id="custom_fields_read")
     def get(self, request: Request, slug: str) -> Response:

@@ -46,6 +46,9 @@ def _converted(schema: Any, names: Mapping[str, str]) -> Any:
             made["enum"] = [value]
         elif key == "properties":
             made[key] = {name: _converted(one, names) for name, one in value.items()}
+        elif key == "patternProperties":
+            # OpenAPI 3.0 has no patterns for names.
+            made["additionalProperties"] = _union(list(value.values()), names)
         elif key == "anyOf":
             made |= _union(value, names)
         elif key == "default":
