@@ -26,6 +26,8 @@ class Asked:
 
 def asked(fields: Sequence[CustomField], document: dict[str, Any]) -> Iterator[Asked]:
     """Yield every field at every part that it is about, in the order of the document and of the fields."""
+    if not fields:
+        return
     by_scope = {scope: [field for field in fields if field.scope is scope] for scope in Scope}
     #: Scope → the values of its shown fields, at the part that was last reached.
     shown_values: dict[Scope, dict[str, Any]] = {}
