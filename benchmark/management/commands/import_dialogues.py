@@ -137,7 +137,9 @@ class Command(PipelineCommand):
         self._try_validators(batch)
         if report is not None:
             self._write(report.absolute(), batch)
-        self.tell({name: getattr(batch, name) for name in COUNTERS})
+        # Suggestions are told only if there are some, since other programs know the other counters.
+        counters = {name: getattr(batch, name) for name in COUNTERS}
+        self.tell({name: count for name, count in counters.items() if name != "suggestions" or count})
         code = self._explain(batch, job)
         if code != DONE:
             raise SystemExit(code)
