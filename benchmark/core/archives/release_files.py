@@ -88,13 +88,15 @@ class ReleaseFile:
             if info is None or reason:
                 raise self._error(str(reason))
             place = folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
             try:
+                place.parent.mkdir(parents=True, exist_ok=True)
                 with open_member(self._archive, info, budget) as source, place.open("xb") as copy:
                     while piece := source.read(_PIECE):
                         copy.write(piece)
             except SourceError as error:
                 raise self._error(f"{path}: {error}") from None
+            except (FileExistsError, NotADirectoryError):
+                raise self._error(f"{path}: A part of this path is both a file and a folder.") from None
 
     def _find_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = [info for info in self._archive.infolist() if not info.is_dir()]

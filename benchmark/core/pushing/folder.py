@@ -19,16 +19,18 @@ class Folder:
 
     def compare(self, release: PushedRelease, *, content: bool) -> dict[str, bool]:
         found = {}
+        path = self._path
         try:
             for file in release.files:
                 path = self._path / file.path
                 if path.is_file():
                     found[file.path] = path.stat().st_size == file.bytes and hash_file(path) == file.sha256
         except OSError as error:
-            raise _failed("read", error) from None
+            raise _failed("read", error, path) from None
         return found
 
     def send(self, release: PushedRelease, files: Sequence[SentFile]) -> None:
+        path = self._path
         try:
             for file in files:
                 path = self._path / file.path
@@ -40,17 +42,21 @@ class Folder:
                     os.fsync(copy.fileno())
                 part.replace(path)
         except OSError as error:
-            raise _failed("write", error) from None
+            raise _failed("write", error, path) from None
 
     def remove(self, files: Sequence[SentFile]) -> None:
+        path = self._path
         try:
             for file in files:
-                (self._path / file.path).unlink(missing_ok=True)
+                path = self._path / file.path
+                path.unlink(missing_ok=True)
         except OSError as error:
-            raise _failed("write", error) from None
+            raise _failed("write", error, path) from None
 
 
-def _failed(what: str, error: OSError) -> PushError:
+def _failed(what: str, error: OSError, path: Path) -> PushError:
+    # Reading and writing an open file raise errors without a name.
     return PushError(
-        f"Can't {what} {error.filename}: {error.strerror or error}. Check the folder, its permissions and free space."
+        f"Can't {what} {error.filename or path}: {error.strerror or error}. "
+        "Check the folder, its permissions and free space."
     )

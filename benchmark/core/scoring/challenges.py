@@ -45,7 +45,7 @@ WILD_HISTORIES = (Challenge("history_answers", ANSWERS), Challenge("history_call
 _SETS = {
     "c3": C3_CHALLENGES, "mmtb": C3_CHALLENGES, "neutral": C3_CHALLENGES, "wild": WILD_HISTORIES,
 }  # fmt: skip
-_NAMES = frozenset(one.name for one in (*C3_CHALLENGES, *WILD_HISTORIES))
+_HISTORIES = {one.name: one.history for one in (*C3_CHALLENGES, *WILD_HISTORIES)}
 
 
 def challenges_of(native_format: str) -> tuple[Challenge, ...]:
@@ -61,4 +61,10 @@ def challenge_id(entry: str, challenge: Challenge) -> str:
 def entry_of(name: str) -> str:
     """Return the entry of an id that ``challenge_id`` made; any other id as it is."""
     entry, _, last = name.rpartition(_AT)
-    return entry if entry and last in _NAMES else name
+    return entry if entry and last in _HISTORIES else name
+
+
+def history_named(name: str) -> str:
+    """Return the history of an entry by an id that ``challenge_id`` made; blank for any other id."""
+    entry, _, last = name.rpartition(_AT)
+    return _HISTORIES.get(last, "") if entry else ""

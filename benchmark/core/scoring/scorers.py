@@ -14,7 +14,7 @@ from benchmark.core.scoring import c3, cctu, wild
 from benchmark.core.scoring.arguments import COMPARERS
 from benchmark.core.scoring.arguments.similarity import require_libraries
 from benchmark.core.scoring.cctu_cases import ReferenceCase
-from benchmark.core.scoring.challenges import ANSWERS, CALLS
+from benchmark.core.scoring.challenges import ANSWERS, CALLS, history_named
 from benchmark.core.scoring.message_records import is_messages, read_tasks
 from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json, without_thoughts
 from benchmark.core.scoring.published_results import read_predictions
@@ -143,7 +143,7 @@ class MultiTurnScorer(Scorer):
         chosen = {"language": self.language, "history": self.history}
         known: dict[str, Sequence[str]] = {"language": tuple(self.references), "history": (ANSWERS, CALLS)}
         for fact, values in known.items():
-            stated = record.get(fact)
+            stated = record.get(fact) or (fact == "history" and history_named(str(record.get("id", ""))))
             if not stated or stated not in values:
                 continue
             due = chosen[fact] or self.runs.setdefault(run, {}).setdefault(fact, stated)

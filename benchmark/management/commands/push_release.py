@@ -1,6 +1,9 @@
 """``manage.py push_release ARCHIVE TARGET``"""
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,10 +37,12 @@ class Command(PipelineCommand):
         if not archive.is_file():
             raise Stop(f"{archive} is not a file. Give the path of a release's archive.")
         try:
-            with TemporaryDirectory(prefix="assay-push-") as folder:
+            with _ended_cleanly(), TemporaryDirectory(prefix="assay-push-") as folder:
                 self._push(archive, Path(folder), options)
         except (PushError, SourceError) as error:
             raise Stop(str(error)) from None
+        except KeyboardInterrupt:
+            raise Stop("Interrupted. Run the same command again to continue.") from None
 
     def _push(self, archive: Path, folder: Path, options: dict[str, Any]) -> None:
         target = open_target(options["target"], os.environ, private=options["private"])
@@ -69,3 +74,13 @@ class Command(PipelineCommand):
         self.tell({**result, **counts, "url": target.url})
         if done.damaged:
             raise SystemExit(REFUSED)
+
+
+@contextmanager
+def _ended_cleanly() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C, so that unpacked files are removed."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

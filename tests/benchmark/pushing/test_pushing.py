@@ -1,19 +1,24 @@
 """Releases are sent to stand-ins on localhost, compared there, and never changed."""
 
+import errno
+import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from benchmark.core.pushing import target
+from benchmark.core.files.limits import SourceError
+from benchmark.core.pushing import folder, target
 from benchmark.core.pushing.git_place import GitPlace
-from benchmark.core.pushing.pushing import plan
+from benchmark.core.pushing.pushing import plan, unpack
 from benchmark.core.pushing.target import PushedRelease, PushError, SentFile
 from benchmark.management.commands.push_release import Command
 from tests.benchmark.archives.release_archives import released, write_release
@@ -245,3 +250,62 @@ def test_a_release_with_settings_of_git_is_not_sent_there(tmp_path: Path) -> Non
         plan(GitPlace(f"file://{tmp_path}", None), PushedRelease("1.0", files))
     with pytest.raises(PushError, match="can't be a tag"):
         plan(GitPlace(f"file://{tmp_path}", None), PushedRelease("1..0", files))
+
+
+def test_a_full_disk_is_a_sentence_with_the_file(
+    push: Push, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: object) -> None:
+        # Writing to an open file raises an error without its name.
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(folder.shutil, "copyfileobj", fill)
+    done = push(archive, tmp_path / "share")
+    assert done.code == 2
+    assert str(tmp_path / "share") in done.err
+    assert "None" not in done.err
+
+
+def test_a_path_that_is_a_file_and_a_folder_is_a_sentence(archive: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile.zip"
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(hostile, "w") as made:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith("/manifest.json"):
+                root, manifest = name.removesuffix("manifest.json"), json.loads(content)
+                entry = {"bytes": 1, "sha256": hashlib.sha256(b"x").hexdigest(), "format": "text", "items": 0}
+                manifest["files"] += [manifest["files"][0] | entry | {"path": path} for path in ("x", "x/y")]
+                content = json.dumps(manifest).encode()
+            made.writestr(name, content)
+        for path in ("x", "x/y"):
+            made.writestr(root + path, b"x")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(SourceError, match="x/y"):
+        unpack(hostile, tmp_path / "out")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_push_that_is_ended_leaves_no_unpacked_files(archive: Path, tmp_path: Path, number: int) -> None:
+    temporary, place = tmp_path / "temporary", tmp_path / "share"
+    temporary.mkdir()
+    place.mkdir()
+    program = (
+        "import sys, time; from benchmark.core.pushing.folder import Folder; "
+        "Folder.compare = lambda *_, **__: (print('waits', flush=True), time.sleep(60)); "
+        "from benchmark.management.commands.push_release import Command; "
+        "Command().run_from_argv(['manage.py', 'push_release', *sys.argv[1:]])"
+    )
+    program = "import os, django; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'annotator.config.settings'); " + (
+        "django.setup(); " + program
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(archive), str(place)], cwd=ROOT, text=True,
+        env={**os.environ, "TMPDIR": str(temporary)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        assert running.stdout.readline() == "waits\n"
+        running.send_signal(number)
+        said = running.communicate(timeout=20)[1]
+    assert running.returncode == 2
+    assert said.splitlines() == ["Interrupted. Run the same command again to continue."]
+    assert not list(temporary.iterdir())

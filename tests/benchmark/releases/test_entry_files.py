@@ -276,11 +276,18 @@ def test_the_scorer_takes_a_challenge_with_the_replies_of_a_model(release: Relea
     entries = {row["entry"] for row in rows(out.getvalue())}
     assert entries == {"d_0#1", "d_0#2"} <= {row["id"] for row in rows(files["entries.jsonl"])}
 
-    # Without other fields, the id says which entry it is.
+    # Without other fields, the id says which entry it is, and with which history.
     short = [{"id": row["id"], "messages": row["messages"]} for row in answered(files[JSONL[1]])]
     (tmp_path / "short.jsonl").write_bytes(as_lines(short))
     summary, _ = score_files(archive, [tmp_path / "short.jsonl"], Options("c3"), io.BytesIO())
     assert summary["runs"]["short"]["counts"]["all"] == [2, 2]
+    assert (summary["runs"]["short"]["history"], summary["runs"]["short"]["counts"]["challenge"]) == (
+        "answers",
+        {"2": [2, 2]},
+    )
+    calls = Options("c3", history="calls")
+    _, outcome = score_files(archive, [tmp_path / "short.jsonl"], calls, io.BytesIO())
+    assert (outcome.entries, outcome.problems) == (0, 2)
 
     _, outcome = score_files(archive, [tmp_path / "challenge_2.jsonl"], Options("c3", history="calls"), io.BytesIO())
     assert (outcome.entries, outcome.problems) == (0, 2)
