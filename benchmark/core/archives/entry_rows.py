@@ -81,7 +81,7 @@ class EntryRows:
         self.challenges = challenges_of(native_format)
         self._toolset_of = toolset_of
         self._entries = self._not_scored = 0
-        self._left_out: dict[str, Counter[str]] = {one.name: Counter() for one in self.challenges}
+        self._excluded: dict[str, Counter[str]] = {one.name: Counter() for one in self.challenges}
         self._within: dict[str, Counter[str]] = {one.name: Counter() for one in self.challenges}
 
     @property
@@ -118,7 +118,7 @@ class EntryRows:
                     "history": one.history,
                     "entries": self._within[one.name]["entries"],
                     "dialogues": self._within[one.name]["dialogues"],
-                    "left_out": dict(sorted(self._left_out[one.name].items())),
+                    "excluded": dict(sorted(self._excluded[one.name].items())),
                 }
                 for one in self.challenges
             },
@@ -167,7 +167,7 @@ class EntryRows:
         for challenge in self.challenges:
             outside = NOT_SCORED if problem else challenge.outside(policy, index)
             if outside:
-                self._left_out[challenge.name][outside] += 1
+                self._excluded[challenge.name][outside] += 1
             else:
                 self._within[challenge.name]["entries"] += 1
                 found.append(challenge)
@@ -176,7 +176,7 @@ class EntryRows:
     def _whole(self, one: ReadDialogue) -> Row:
         """Return the row of a case, single task or composite, which is one entry."""
         for challenge in self.challenges:
-            self._left_out[challenge.name][OTHER_KIND] += 1
+            self._excluded[challenge.name][OTHER_KIND] += 1
         document, problem, before = one.document, "", 0
         reference: Any
         if document["kind"] == "constrained":

@@ -217,7 +217,7 @@ def _entries(written: Written) -> list[str]:
         return found
     rows = [
         f"| `{name}` | {_CHALLENGES[name]} | {one['entries']:,} | {one['dialogues']:,} | "
-        + (", ".join(f"{number:,} {_REASONS[why]}" for why, number in one["left_out"].items()) or "–")
+        + (", ".join(f"{number:,} {_REASONS[why]}" for why, number in one["excluded"].items()) or "–")
         + " |"
         for name, one in written.entries["challenges"].items()
     ]

@@ -58,9 +58,9 @@ def test_each_challenge_has_the_entries_and_histories_of_the_paper() -> None:
         "entries": 3,
         "not_scored": 0,
         "challenges": {
-            "challenge_1": {"history": "calls", "entries": 1, "dialogues": 1, "left_out": {"not_multi_tool": 2}},
-            "challenge_2": {"history": "answers", "entries": 2, "dialogues": 1, "left_out": {"first_task": 1}},
-            "challenge_3": {"history": "calls", "entries": 2, "dialogues": 1, "left_out": {"first_task": 1}},
+            "challenge_1": {"history": "calls", "entries": 1, "dialogues": 1, "excluded": {"not_multi_tool": 2}},
+            "challenge_2": {"history": "answers", "entries": 2, "dialogues": 1, "excluded": {"first_task": 1}},
+            "challenge_3": {"history": "calls", "entries": 2, "dialogues": 1, "excluded": {"first_task": 1}},
         },
     }
 
@@ -141,7 +141,7 @@ def test_languages_share_an_entry_and_the_wild_format_has_two_histories() -> Non
     for split in ("history_answers", "history_calls"):
         assert ids(found[split]) == [f"{name}#{task}@{split}" for _ in ("en", "zh") for task in range(4)]
         assert counts["challenges"][split] | {"history": ""} == {
-            "history": "", "entries": 8, "dialogues": 1, "left_out": {},
+            "history": "", "entries": 8, "dialogues": 1, "excluded": {},
         }  # fmt: skip
     for told, whole in zip(found["history_answers"], found["history_calls"], strict=True):
         assert told["messages"] == [
@@ -160,10 +160,10 @@ def test_a_run_has_the_language_and_history_of_its_first_record() -> None:
     assert "/language is en, but m is scored with the language zh." in str(found[2])
 
 
-def test_what_is_left_out_is_counted_with_a_reason() -> None:
+def test_what_is_excluded_is_counted_with_a_reason() -> None:
     _, counts = rows_of(wild_record(tasks=TASKS * 2))
-    assert counts["challenges"]["challenge_1"]["left_out"] == {"more_than_four_tasks": 2, "not_multi_tool": 3}
-    assert counts["challenges"]["challenge_2"]["left_out"] == {"first_task": 1, "more_than_four_tasks": 2}
+    assert counts["challenges"]["challenge_1"]["excluded"] == {"more_than_four_tasks": 2, "not_multi_tool": 3}
+    assert counts["challenges"]["challenge_2"]["excluded"] == {"first_task": 1, "more_than_four_tasks": 2}
 
     unknown = [(label, [{k: v for k, v in one.items() if k != "dependency_list"} for one in nodes])
                for label, nodes in TASKS]  # fmt: skip
@@ -172,7 +172,7 @@ def test_what_is_left_out_is_counted_with_a_reason() -> None:
         "The dependencies of task 1 of d_0 are not annotated, so its paths are unknown."
     }
     assert counts["not_scored"] == 3
-    assert {json.dumps(one["left_out"]) for one in counts["challenges"].values()} == {'{"not_scored": 3}'}
+    assert {json.dumps(one["excluded"]) for one in counts["challenges"].values()} == {'{"not_scored": 3}'}
     assert not any(found[f"challenge_{number}"] for number in (1, 2, 3))
 
     loop = [("Single-Tool", [node("find", 1), node("read", 0), node("answer", 1)])]
@@ -202,7 +202,7 @@ def test_cases_and_single_tasks_are_one_entry_each(form: str, record: Any, expec
     assert (row["id"], row["kind"], row["history_messages"]) == expected
     assert row["request"]
     assert row["reference"]
-    assert counts["challenges"]["challenge_3"]["left_out"] == {"other_kind": 1}
+    assert counts["challenges"]["challenge_3"]["excluded"] == {"other_kind": 1}
 
 
 def test_a_composite_is_one_entry_that_names_its_single_tasks() -> None:

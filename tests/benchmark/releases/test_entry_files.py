@@ -96,7 +96,7 @@ def test_a_release_has_its_entries_as_lines_and_as_tables(release: Release, tmp_
     assert "| 1 | 1 | 3 whose last task is not labelled as needing several tools |" in card
     manifest = json.loads(files[MANIFEST])
     assert manifest["entries"]["challenges"]["challenge_2"] == {
-        "history": "answers", "entries": 2, "dialogues": 1, "left_out": {"first_task": 2},
+        "history": "answers", "entries": 2, "dialogues": 1, "excluded": {"first_task": 2},
     }  # fmt: skip
     assert manifest["schema_versions"]["release"] == 3
     croissant = json.loads(files["croissant.json"])
