@@ -80,6 +80,8 @@ class EntryRows:
     def __init__(self, native_format: str, toolset_of: Callable[[str], str]) -> None:
         self.challenges = challenges_of(native_format)
         self._toolset_of = toolset_of
+        #: The tools of the last dialogue, and as a challenge has them: many dialogues share theirs.
+        self._tools: tuple[list[Any] | None, Part] = (None, Part(None))
         self._entries = self._not_scored = 0
         self._excluded: dict[str, Counter[str]] = {one.name: Counter() for one in self.challenges}
         self._within: dict[str, Counter[str]] = {one.name: Counter() for one in self.challenges}
@@ -130,7 +132,9 @@ class EntryRows:
         """Yield the row of each task, with its rows in challenges. ``scored`` collects the dialogues of each."""
         document, dialogue = one.document, one.variant_group or one.external_id
         policies = [task["policy"] for task in document["tasks"]]
-        openings, tools = Openings(document), Part(as_tools(one.tools))
+        if one.tools is not self._tools[0]:
+            self._tools = one.tools, Part(as_tools(one.tools))
+        openings, tools = Openings(document), self._tools[1]
         for index, (task, (whole, told)) in enumerate(zip(document["tasks"], message_places(one), strict=True)):
             topology = derive_topology(task["steps"])
             labels = {

@@ -240,7 +240,12 @@ def guess_language(texts: Iterable[str]) -> str:
     """Return ``zh``, ``en`` or "" by the characters: Chinese if a tenth of the letters are."""
     chinese = latin = other = 0
     for text in texts:
-        for character in text[:2000]:
+        text = text[:2000]
+        if text.isascii():
+            # Nearly every text is, and this is eight times as fast.
+            latin += sum(map(str.isalpha, text))
+            continue
+        for character in text:
             if "\u4e00" <= character <= "\u9fff":
                 chinese += 1
             elif character.isascii():

@@ -276,14 +276,16 @@ class _Building:
         for start in range(0, len(self.order), _SLICE):
             part = self.order[start : start + _SLICE]
             rows = {row[0]: row[1:] for row in items.filter(pk__in=[pk for _, pk in part])}
-            # Many items share a toolset: each is read once for each slice.
-            toolsets = _toolsets({row[3] for row in rows.values()}, toolsets)
+            # Many items share a toolset: each is read, and compared with its checksum, once for each slice.
+            known, toolsets = toolsets, _toolsets({row[3] for row in rows.values()}, toolsets)
+            unchecked = toolsets.keys() - known.keys()
             for group, pk in part:
                 external_id, variant_group, trail, toolset, toolset_hash, content_hash, content, laid = rows[pk]
                 _require_whole(content, content_hash, message("dialogue %(dialogue)s", dialogue=external_id))
-                _require_whole(
-                    toolsets[toolset], toolset_hash, message("the tools of dialogue %(dialogue)s", dialogue=external_id)
-                )
+                if toolset in unchecked:
+                    what = message("the tools of dialogue %(dialogue)s", dialogue=external_id)
+                    _require_whole(toolsets[toolset], toolset_hash, what)
+                    unchecked.remove(toolset)
                 item = Item.read(external_id, variant_group, content, toolsets[toolset], laid or "")
                 line = {
                     "id": external_id,
