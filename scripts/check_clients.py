@@ -1,10 +1,11 @@
 """Generate clients from the API's schema, in Python and TypeScript, and use them: ``make clients``.
 
 The Python generator gets an environment of its own, in the cache folder of the user; Deno downloads the other one. A
-server with workers runs on an empty database in a temporary folder; each client imports, reviews, releases and
-downloads a dialogue there. Exits with 1 if anything fails.
+server with workers runs on an empty temporary database, of PostgreSQL if it is installed; each client imports, reviews,
+releases and downloads a dialogue there. Exits with 1 if anything fails.
 """
 
+import contextlib
 import json
 import os
 import socket
@@ -19,6 +20,7 @@ from scripts.check_loaders import Loader, install
 from scripts.check_loaders import Stop as NotInstalled
 from scripts.demo import HOST, NOT_INHERITED, start_workers, web_command
 from scripts.environment import ROOT, Stop
+from scripts.private_services import find_postgresql, private_postgresql
 from scripts.supervisor import Supervisor, last_log_lines
 
 GENERATOR = Loader("openapi-python-client", ("openapi-python-client==0.29.*",))
@@ -55,9 +57,11 @@ def check(scratch: Path) -> None:
     """Serve, generate and use the client. Raises Stop."""
     generator = install(GENERATOR)
     python, logs = Path(sys.executable), scratch / "logs"
-    with socket.create_server((HOST, 0)) as listener, Supervisor() as supervisor:
+    programs = find_postgresql()
+    database = private_postgresql(programs) if programs else contextlib.nullcontext(f"sqlite:///{scratch}/db.sqlite3")
+    with database as stored, socket.create_server((HOST, 0)) as listener, Supervisor() as supervisor:
         url = f"http://{HOST}:{listener.getsockname()[1]}"
-        variables = server_variables(scratch / "data", url)
+        variables = server_variables(scratch / "data", url, stored)
         run([python, ROOT / "manage.py", "migrate", "--verbosity", "0"], variables)
         known = json.loads(run([python, PARTS / "prepare.py"], variables).splitlines()[-1])
         web = web_command(python, listener.fileno())
@@ -73,16 +77,17 @@ def check(scratch: Path) -> None:
         except Stop as stop:
             lines = [line for log in sorted(logs.glob("*.log")) for line in (str(log.name), *last_log_lines(log))]
             raise Stop("\n".join([str(stop), *lines])) from None
-        print(used.strip())
+        print(used.strip(), f"Used on {'PostgreSQL' if programs else 'SQLite'}.", sep="\n")
 
 
-def server_variables(data: Path, url: str) -> dict[str, str]:
-    """Return the environment variables of the server: embedded mode, its own data."""
+def server_variables(data: Path, url: str, database: str) -> dict[str, str]:
+    """Return the environment variables of the server: embedded mode, its own data and database."""
     data.mkdir()
     variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return variables | {
         "ASSAY_MODE": "embedded",
         "ASSAY_DATA": str(data),
+        "DATABASE_URL": database,
         "ASSAY_PLAIN_STATIC": "1",
         "DJANGO_SETTINGS_MODULE": "annotator.config.settings",
         "SITE_URL": url,
