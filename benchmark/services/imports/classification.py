@@ -1,17 +1,16 @@
 """Classify each record of a chunk as new, revised, unchanged or rejected, with the reason. Reads only."""
 
-import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from django.db.models.functions import Coalesce, Now
 
-from annotator.models import Dialogue, Draft, Job, JobState, Revision, StoredSuggestion
-from annotator.models.content import DialogueStatus
+from annotator.models import Dialogue, Job, Revision, StoredSuggestion
 from annotator.services.access.blindness import blind_to
 from annotator.services.dialogues.suggestions import MAX_OF_DIALOGUE
-from benchmark.models import ImportBatch, ImportNote
-from benchmark.services.imports.merging import Merged, Merger
+from benchmark.models import ImportBatch
+from benchmark.services.imports.first_seen import FirstSeen
+from benchmark.services.imports.merging import Merger
+from benchmark.services.imports.outcome import Known, Outcome
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
 from benchmark.services.imports.report import (
     CONFLICT,
@@ -25,217 +24,10 @@ from benchmark.services.imports.report import (
     WORKED_ON,
     Note,
 )
+from benchmark.services.imports.worked_on import WorkedOn, named_before, work_done_on
 from benchmark.services.releases.items import released_as
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 from reviews.services.cycles.start import claimed_message, reviewed_message
-
-GROUP_STAYS = "import.variant_group"
-_REVIEWED, _VERIFIED = "has been reviewed", "is verified"
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The result for a chunk's records."""
-
-    new: list[PreparedDialogue] = field(default_factory=list)
-    #: Pairs (dialogue's key, its next revision).
-    revised: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
-    unchanged: int = 0
-    rejected: int = 0
-    with_errors: int = 0
-    #: Pairs (key of a known dialogue, its record's dialogue): whose suggestions are stored. New dialogues have theirs.
-    suggested: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-
-    @property
-    def suggestions(self) -> int:
-        """The number of suggestions to store."""
-        return sum(len(one.suggestions) for one in (*self.new, *(dialogue for _, dialogue in self.suggested)))
-
-    def note(
-        self,
-        record: PreparedRecord,
-        pointer: str,
-        check: str,
-        severity: str,
-        message: str,
-        *,
-        dialogue: PreparedDialogue | None = None,
-        rejects: bool = False,
-    ) -> None:
-        """Add a note about a record, or a dialogue of it."""
-        name = (dialogue or record).external_id
-        self.notes.append(Note(record.line, record.member, name, pointer, check, severity, message, rejects))
-
-    def reject(self, record: PreparedRecord, dialogue: PreparedDialogue, check: str, sentence: str) -> None:
-        """Reject a dialogue."""
-        self.rejected += 1
-        self.note(record, "/id", check, "error", sentence, dialogue=dialogue, rejects=True)
-
-    def double(self, record: PreparedRecord, dialogue: PreparedDialogue, *, same: bool) -> None:
-        """Report a dialogue that appears a second time."""
-        named = f"The id “{dialogue.external_id}” appears twice in this file"
-        if same:
-            self.unchanged += 1
-            self.note(record, "/id", "import.duplicate", "warning", f"{named} with the same content. It was read once.")
-        else:
-            sentence = f"{named} with different content. The first one was read; give this one its own id."
-            self.reject(record, dialogue, "import.duplicate", sentence)
-
-    def accept(self, record: PreparedRecord, dialogue: PreparedDialogue) -> None:
-        """Report the notes of the reader and the findings of the checks for an accepted dialogue."""
-        self.with_errors += any(finding.severity == "error" for finding in dialogue.findings)
-        said = [(one.pointer, "import.reading", "warning", one.message) for one in dialogue.warnings]
-        said += [(one.anchor, one.check, one.severity, one.message) for one in dialogue.findings]
-        for pointer, check, severity, message in said[:NOTES_PER_RECORD]:
-            self.note(record, pointer, check, severity, message, dialogue=dialogue)
-        if len(said) > NOTES_PER_RECORD:
-            left = len(said) - NOTES_PER_RECORD
-            self.note(record, "", "import.more", "info", f"{left} more findings. See the dialogue.")
-
-    def group_stays(self, record: PreparedRecord, dialogue: PreparedDialogue, found: "_Known") -> None:
-        """Report a record that puts a dialogue into a variant group other than the project's."""
-        name, group = dialogue.external_id, dialogue.variant_group
-        # A record of one language does not determine the group. Publishing lets a single dialogue join its record's
-        # variants.
-        if group in ("", found.group) or (group == name and not found.group):
-            return
-        has = f"the variant group “{found.group}”" if found.group else "no variant group"
-        sentence = (
-            f"The project has “{name}” in {has}, but the record puts it in the variant group "
-            f"“{group}”. The project’s group was kept. In the file, use the project’s group for "
-            f"all variants of “{name}”, or give all of them new ids."
-        )
-        self.note(record, "/variant_group", GROUP_STAYS, "warning", sentence, dialogue=dialogue)
-
-
-@dataclass(slots=True)
-class _Known:
-    """A dialogue of the project that has the id of an incoming one."""
-
-    pk: int
-    batch_id: int | None
-    published: bool
-    archived: bool
-    #: (content hash, toolset hash): of the head, of the last imported revision, of what this import has added.
-    content: tuple[str, str]
-    group: str = ""
-    language: str = ""
-    native_format: str = ""
-    last: tuple[str, str] | None = None
-    pending: tuple[str, str] | None = None
-    #: The content hash of its record in a release, if the incoming record comes from one.
-    released: str | None = None
-    #: Why it cannot be revised now; blank if it can.
-    refusal: str = ""
-    #: What people have done on it, if it would be revised.
-    worked_on: "_WorkedOn | None" = None
-
-
-@dataclass(slots=True, frozen=True)
-class _WorkedOn:
-    """A dialogue that people have worked on. ``named``: a dry run of the file has listed it."""
-
-    external_id: str
-    what: str
-    batch: ImportBatch
-    named: bool
-
-    def refusal(self, merged: Merged | None) -> str:
-        """Return why the dialogue is not changed, with what the record would change; blank if it may be."""
-        changes = f" The record changes {', '.join(merged.places)}." if merged is not None else ""
-        if not self.batch.reopen:
-            return (
-                f"{self.external_id} {self.what}, so it was not changed.{changes} To change and reopen it, import with "
-                "“reopen” as well."
-            )
-        if not (self.named or self.batch.dry_run):
-            return (
-                f"{self.external_id} {self.what}, but no dry run of this file has listed it. Do a dry "
-                "run first and check the list."
-            )
-        return ""
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is reviewed or verified, so that a change reopens what was decided."""
-        return self.what in (_REVIEWED, _VERIFIED)
-
-    def reopened(self, merged: Merged | None) -> str:
-        verb = "would be" if self.batch.dry_run else "is"
-        if merged is not None:
-            return (
-                f"{self.external_id} {self.what}; it {verb} reopened, because the record changes "
-                f"{', '.join(merged.places)}. What people entered in other places stays."
-            )
-        return (
-            f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and "
-            "everything else are replaced by those of the record, and its review starts again. "
-            "Earlier revisions and reviews stay in its history."
-        )
-
-
-def work_done_on(keys: Iterable[int]) -> dict[int, str]:
-    """Return what people have done on dialogues, by key, as words that follow the dialogue's name; untouched ones are
-    left out.
-    """
-    keys = list(keys)
-    drafts = Draft.objects.filter(dialogue__in=keys, closed_at=None, version__gt=0)
-    # A revision that no import added, including sealed ones of blind stages.
-    edited = Revision.objects.filter(dialogue__in=keys, parent__isnull=False, batch=None)
-    reviewed = Review.objects.filter(dialogue__in=keys)
-    verified = Dialogue.objects.filter(pk__in=keys, status=DialogueStatus.VERIFIED)
-    return (
-        dict.fromkeys(drafts.values_list("dialogue_id", flat=True), "is being edited")
-        | dict.fromkeys(edited.values_list("dialogue_id", flat=True), "was edited")
-        | dict.fromkeys(reviewed.values_list("dialogue_id", flat=True), _REVIEWED)
-        | dict.fromkeys(verified.values_list("pk", flat=True), _VERIFIED)
-    )
-
-
-def settled_work_on(keys: Iterable[int]) -> dict[int, str]:
-    """Return ``work_done_on`` of dialogues that are reviewed or verified."""
-    return {key: what for key, what in work_done_on(keys).items() if what in (_REVIEWED, _VERIFIED)}
-
-
-def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[str]:
-    """Return the dialogues among these that a dry run of the same file has listed as worked on."""
-    dry_runs = ImportBatch.objects.filter(
-        project=batch.project,
-        sha256=batch.sha256,
-        native_format=batch.native_format,
-        dry_run=True,
-        revise=True,
-        mapping=batch.mapping,
-        suggest_dependencies=batch.suggest_dependencies,
-        at_conflicts=batch.at_conflicts,
-        job__state=JobState.DONE,
-    )
-    notes = ImportNote.objects.filter(
-        batch__in=dry_runs, check_id__in=[WORKED_ON, REOPENED], external_id__in=list(external_ids)
-    )
-    return frozenset(notes.values_list("external_id", flat=True))
-
-
-class FirstSeen:
-    """The ids that a dry run has met, with their content: in a temporary file, so that memory stays constant."""
-
-    def __init__(self) -> None:
-        self._table = sqlite3.connect("")
-        self._table.execute("CREATE TABLE seen (id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID")
-
-    def find(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return id → content for ids met before."""
-        marks = ",".join("?" * len(ids))
-        rows = self._table.execute(f"SELECT id, content FROM seen WHERE id IN ({marks})", ids)  # noqa: S608 - marks only
-        return dict(rows.fetchall())
-
-    def add(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Remember (id, content) pairs."""
-        self._table.executemany("INSERT OR IGNORE INTO seen VALUES (?, ?)", pairs)
-
-    def close(self) -> None:
-        self._table.close()
 
 
 class Sorter:
@@ -291,9 +83,7 @@ class Sorter:
             self._seen.add((name, " ".join(content)) for name, content in here.items())
         return outcome
 
-    def _place(
-        self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known | None
-    ) -> None:
+    def _place(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: Known | None) -> None:
         """Decide what happens to one dialogue."""
         content = dialogue.hashes
         if found is None:
@@ -311,7 +101,7 @@ class Sorter:
         else:
             self._revise(outcome, record, dialogue, found)
 
-    def _suggest(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
+    def _suggest(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: Known) -> None:
         """Store the suggestions of a known dialogue, unless the requester could learn from them what others decided."""
         if not dialogue.suggestions:
             return
@@ -331,7 +121,7 @@ class Sorter:
         else:
             outcome.suggested.append((found.pk, dialogue))
 
-    def _look_for_suggestions(self, records: Sequence[PreparedRecord], known: dict[str, _Known]) -> None:
+    def _look_for_suggestions(self, records: Sequence[PreparedRecord], known: dict[str, Known]) -> None:
         """Note which suggestions the known dialogues of these records have, and which of them the requester reviews
         blind.
         """
@@ -348,7 +138,7 @@ class Sorter:
         for pk, place, source in there.values_list("dialogue_id", "place", "source") if keys else ():
             self._suggested.setdefault(pk, set()).add((place, source))
 
-    def _revise(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
+    def _revise(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: Known) -> None:
         """Decide what happens to a known dialogue whose record has changed."""
         merged = None
         if self._batch.revise and found.published and not found.archived and (found.worked_on or found.refusal):
@@ -396,14 +186,14 @@ class Sorter:
             outcome.group_stays(record, dialogue, found)
             outcome.accept(record, chosen)
 
-    def _look_up(self, incoming: list[str]) -> dict[str, _Known]:
+    def _look_up(self, incoming: list[str]) -> dict[str, Known]:
         """Return the dialogues with these ids, and what was imported into them."""
         rows = Dialogue.objects.filter(project=self._batch.project, external_id__in=incoming).counted().values_list(
             "external_id", "pk", "batch_id", "published", "archived_at", "content_hash",
             "head__toolset_revision__content_hash", "variant_group", "language", "native_format",
         )  # fmt: skip
         known = {
-            name: _Known(
+            name: Known(
                 pk, batch_id, published, archived_at is not None, (content_hash, toolset), group, language, source
             )
             for name, pk, batch_id, published, archived_at, content_hash, toolset, group, language, source in rows
@@ -428,11 +218,11 @@ class Sorter:
                     by_key[dialogue_id].last = (content_hash, toolset)
         for name, content in self._seen.find(incoming).items() if self._seen is not None else ():
             content_hash, toolset = content.split()
-            one = known.setdefault(name, _Known(-len(known) - 1, None, True, False, ("", "")))
+            one = known.setdefault(name, Known(-len(known) - 1, None, True, False, ("", "")))
             one.pending = (content_hash, toolset)
         return known
 
-    def _look_for_releases(self, records: Sequence[PreparedRecord], known: dict[str, _Known]) -> None:
+    def _look_for_releases(self, records: Sequence[PreparedRecord], known: dict[str, Known]) -> None:
         """Note the content that a release would write for the dialogues of records that come from one."""
         groups = []
         for record in records if known else ():
@@ -444,7 +234,7 @@ class Sorter:
             for one in known.values():
                 one.released = released.get(one.pk)
 
-    def _look_for_people(self, asked: dict[int, tuple[str, _Known]]) -> None:
+    def _look_for_people(self, asked: dict[int, tuple[str, Known]]) -> None:
         """Note why dialogues cannot be revised now, and what people have done on the others."""
         if not asked:
             return
@@ -464,9 +254,9 @@ class Sorter:
         named = named_before(self._batch, free.values()) if self._batch.reopen and free else frozenset()
         for pk, what in (work_done_on(free) if free else {}).items():
             name, one = asked[pk]
-            one.worked_on = _WorkedOn(name, what, self._batch, named=name in named)
+            one.worked_on = WorkedOn(name, what, self._batch, named=name in named)
 
-    def _refusal(self, found: _Known, dialogue: PreparedDialogue) -> str:
+    def _refusal(self, found: Known, dialogue: PreparedDialogue) -> str:
         named = f"The project already has a dialogue “{dialogue.external_id}”"
         if not found.published:
             return f"{named} from another import that is not finished. Wait until it ends, then try again."
@@ -480,7 +270,7 @@ class Sorter:
         return found.refusal
 
 
-def _other_language(record: PreparedRecord, known: dict[str, _Known]) -> str:
+def _other_language(record: PreparedRecord, known: dict[str, Known]) -> str:
     """Return why a record is rejected as a whole: the project has a dialogue of its ids in another language, which
     would be replaced or duplicated. Blank if not.
     """

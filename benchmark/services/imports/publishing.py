@@ -14,8 +14,8 @@ from annotator.services.dialogues.suggestions import publish_suggestions
 from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
 from benchmark.models import ImportBatch
-from benchmark.services.imports.classification import named_before, settled_work_on
 from benchmark.services.imports.report import Note
+from benchmark.services.imports.worked_on import named_before, settled_work_on
 from reviews.models import GoldItem
 from reviews.services.cycles.start import publish_batch, supersede_cycle
 from reviews.services.gold.settings import retire_with

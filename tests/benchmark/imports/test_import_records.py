@@ -587,9 +587,9 @@ def test_a_long_report_drops_findings_before_reasons(
 def test_a_record_of_endless_faults_is_cut_short(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmark.services.imports import classification
+    from benchmark.services.imports import outcome
 
-    monkeypatch.setattr(classification, "NOTES_PER_RECORD", 1)
+    monkeypatch.setattr(outcome, "NOTES_PER_RECORD", 1)
     batch = run_import([candidate("bad", document=broken(make_document()))])
     entries = report_of(batch)
     assert [entry["check"] for entry in entries][1:] == ["import.more"]
