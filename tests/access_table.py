@@ -43,7 +43,9 @@ api-member-role                       401 405 405 405 405 405 405   401 405 405 
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-project-archive                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-project-list                      401 200 200 200 200 200 200   401 403 201 403 403 403 201
+api-project-restore                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-project-settings                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-protocol                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -150,6 +152,7 @@ notice-list                           in  200 200 200 200 200 200   in  302 302 
 notice-read                           in  405 405 405 405 405 405   in  404 404 302 404 404 404
 notice-settings                       in  200 200 200 200 200 200   in  302 302 302 302 302 302
 project                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
+project-archive                       in  404 404 403 403 200 200   in  404 404 403 403 403 302
 project-create                        in  403 200 403 403 403 200   in  403 302 403 403 403 302
 project-list                          in  200 200 200 200 200 200   in  405 405 405 405 405 405
 project-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
@@ -420,6 +423,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "member-change": {"role": "senior_reviewer", "action": "grant"},
     "member-list": {"roles": ["annotator"]},
     "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},
+    "project-archive": {"do": "archive"},
     "project-create": {"name": "Another one"},
     "project-settings": {"name": "Renamed", "time_zone": "UTC", "long_range_rule": "c3"},
     "protocol-move": {"seen": "1"},

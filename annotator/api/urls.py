@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from annotator.api import fields, guidelines, members, replays, runs, settings, suggestions, trials, views, webhooks
+from annotator.api import (
+    archiving,
+    fields,
+    guidelines,
+    members,
+    replays,
+    runs,
+    settings,
+    suggestions,
+    trials,
+    views,
+    webhooks,
+)
 from annotator.api.schema_view import SchemaView
 
 _P = "projects/<slug:slug>/"
@@ -17,6 +29,8 @@ urlpatterns = [
     path("projects/<slug:slug>/suggestions/", suggestions.Suggestions.as_view(), name="api-suggestion-list"),
     path("projects/<slug:slug>/fields/", fields.CustomFields.as_view(), name="api-field-list"),
     path(_P + "settings/", settings.ProjectSettings.as_view(), name="api-project-settings"),
+    path(_P + "archive/", archiving.Archive.as_view(), name="api-project-archive"),
+    path(_P + "restore/", archiving.Restore.as_view(), name="api-project-restore"),
     path(_P + "members/", members.MemberList.as_view(), name="api-member-list"),
     path(_P + "members/<str:public_id>/", members.MemberDetail.as_view(), name="api-member"),
     path(_P + "members/<str:public_id>/roles/<str:role>/", members.MemberRole.as_view(), name="api-member-role"),

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -47,9 +48,15 @@ REFUSALS = {
 
 
 def actor(request: Request) -> User:
-    """Return the person who sent the request; the permission class requires one."""
-    assert isinstance(request.user, User)  # noqa: S101
-    return request.user
+    """Return the person who sent the request; the permission class requires one.
+
+    Archived projects refuse their changes, except those of views with ``in_archive``.
+    """
+    user = request.user
+    assert isinstance(user, User)  # noqa: S101
+    view = (request.parser_context or {}).get("view")
+    user.is_changing = request.method not in SAFE_METHODS and not getattr(view, "in_archive", False)
+    return user
 
 
 def administered_project(request: Request, slug: str) -> Project:

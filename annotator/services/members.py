@@ -197,13 +197,15 @@ def list_invitations(*, actor: User, project: Project) -> InvitationQuerySet:
 def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
     """Return the open invitation behind a link. Raises Hidden, whatever is wrong with it.
 
-    An invitation from a deactivated person is not valid: they could use it to sign up again.
+    An invitation from a deactivated person is not valid: they could use it to sign up again. Nobody joins an archived
+    project.
     """
     rows = Invitation.objects.select_related("project", "created_by").filter(secret_hash=hash_secret(secret))
     if for_update:
         rows = rows.select_for_update(of=("self",))
     invitation = rows.first()
-    if invitation is None or not invitation.is_open(timezone.now()) or not invitation.created_by.is_active:
+    works = invitation is not None and invitation.is_open(timezone.now()) and invitation.project.archived_at is None
+    if invitation is None or not works or not invitation.created_by.is_active:
         raise Hidden(_("This invitation isn’t valid or has expired. Ask the person who sent it for a new one."))
     return invitation
 
