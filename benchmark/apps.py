@@ -14,6 +14,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.imports import near_duplicates, recognising, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.inference import baselines  # noqa: F401
         from benchmark.services.inference import runner as inference_runner  # noqa: F401
+        from benchmark.services.project_data import export  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.errata import errata_problems
         from benchmark.services.releases.freezing import where_released

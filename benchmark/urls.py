@@ -71,5 +71,6 @@ urlpatterns = [
     path(_RELEASE + "baseline/", baselines.baseline_start, name="baseline-start"),
     path("p/<slug:slug>/baselines/<str:public_id>/", baselines.baseline, name="baseline"),
     path("p/<slug:slug>/archive/", archiving.project_archive, name="project-archive"),
+    path("p/<slug:slug>/export.zip", archiving.project_export, name="project-export"),
     path("p/<slug:slug>/jobs/", jobs.job_list, name="job-list"),
 ]

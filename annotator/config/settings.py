@@ -196,7 +196,6 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # settings with the template tag ``page_url``.
 LOGIN_REDIRECT_URL = "home"
 NEW_PROJECT_PAGE = "protocol"
-#: The page on which a project is exported, archived and deleted.
 ARCHIVE_PAGE = "project-archive"
 EXAMPLES_PAGE = "example-list"
 OUTDATED_PAGE = "guideline-outdated"

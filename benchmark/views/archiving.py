@@ -1,16 +1,19 @@
 """The page on which a project is exported, archived, restored and deleted."""
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import Invalid
-from annotator.models import ArchivedProject, Role
+from annotator.models import ArchivedProject, Project, Role, User
 from annotator.services import archiving
 from annotator.services.access.permissions import OVERSEERS, require_administrator, require_role
+from annotator.templatetags.components import job_progress
 from annotator.views.pages import PageRequest, in_archive, project_page
+from benchmark.services.project_data.export import complete_export, last_export, load_export, start_export
 
 
 @project_page
@@ -29,14 +32,41 @@ def project_archive(request: PageRequest) -> HttpResponse:
             case "restore":
                 archiving.restore_project(actor=request.user, project=project)
                 messages.success(request, _("Restored %(project)s.") % {"project": project.name})
+            case "export":
+                start_export(actor=request.user, project=project)
+                messages.success(request, _("The export has started."))
             case _unknown:
                 raise Invalid(_("Choose what to do with the project."))
         return redirect("project-archive", slug=project.slug)
+    job = last_export(project)
+    if job is not None and (request.htmx.target or "").endswith(f"job-{job.public_id}"):
+        if job.ended:
+            return HttpResponseClientRefresh()
+        return render(request, "components/job.html", job_progress(job, request.path))
     context = {
         "project": project,
+        "job": job,
+        "job_url": request.path if job is not None and not job.ended else "",
+        "export": complete_export(project),
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "claims": archiving.count_open_work(project),
         "archived": ArchivedProject.objects.filter(project=project).select_related("person").first(),
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Archive"), "")],
     }
     return render(request, "benchmark/project_archive.html", context)
+
+
+@project_page
+@require_safe
+def project_export(request: PageRequest) -> FileResponse:
+    """Download the newest export."""
+    return export_response(request.user, request.project)
+
+
+def export_response(actor: User, project: Project) -> FileResponse:
+    """Return the newest export as a download, with its checksum as ETag."""
+    path, name, sha256 = load_export(actor=actor, project=project)
+    response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")
+    response["ETag"] = f'"{sha256}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
