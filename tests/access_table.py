@@ -44,6 +44,7 @@ api-pause-end                         401 405 405 405 405 405 405   401 404 404 
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-project-archive                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-project-deletion                  401 404 404 403 403 403 404   401 404 404 403 403 403 409
 api-project-export                    401 404 404 403 403 403 404   401 404 404 403 403 403 202
 api-project-export-archive            401 404 404 403 403 403 404   401 405 405 405 405 405 405
 api-project-list                      401 200 200 200 200 200 200   401 403 201 403 403 403 201
@@ -392,6 +393,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-guideline-version-list": {"text": "Be careful.", "seen": 1},
     "api-invitation-list": {"roles": ["annotator"]},
     "api-project-list": {"name": "Another one"},
+    "api-project-deletion": {"name": "Spine"},
     "api-protocol-check": {"definition": {}},
     "api-protocol-move": {"number": 1},
     "api-protocol-version-list": {"definition": {}, "seen": 1},

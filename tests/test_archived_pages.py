@@ -13,7 +13,7 @@ __all__ = ["access", "module_access"]
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 #: Addresses that change something in an archived project or only look although they are posted to.
-_STILL = {"api-project-archive", "api-project-export", "api-project-restore", "project-archive"}
+_STILL = {"api-project-archive", "api-project-deletion", "api-project-export", "api-project-restore", "project-archive"}
 
 
 def test_every_page_refuses_changes_and_public_links_work(access: AccessProject) -> None:

@@ -18,6 +18,7 @@ urlpatterns = [
     path(
         "projects/<slug:slug>/export/archive/", project_data.ExportArchive.as_view(), name="api-project-export-archive"
     ),
+    path("projects/<slug:slug>/deletion/", project_data.Deletion.as_view(), name="api-project-deletion"),
     path("projects/<slug:slug>/composites/", views.Compose.as_view(), name="api-compose"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),

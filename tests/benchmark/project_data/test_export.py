@@ -33,7 +33,8 @@ pytestmark = pytest.mark.django_db
 #: Tables of people, and of results that all projects share.
 OF_NO_PROJECT = {
     "annotator.apitoken", "annotator.attemptcount", "annotator.digest", "annotator.execution",
-    "annotator.noticesettings", "annotator.periodictask", "annotator.trialrows", "annotator.user",
+    "annotator.noticesettings", "annotator.periodictask", "annotator.projectdeletion", "annotator.trialrows",
+    "annotator.user",
     "annotator.user_groups", "annotator.user_user_permissions", "annotator.validatortrial",
 }  # fmt: skip
 
