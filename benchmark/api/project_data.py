@@ -20,8 +20,10 @@ from benchmark.services.project_data.export import last_export, start_export
 from benchmark.views.archiving import export_response
 
 
-class ExportSerializer(JobStateSerializer):
+class ExportSerializer(serializers.Serializer[Job]):
     """The newest export of a project."""
+
+    job = JobStateSerializer(source="*")
 
     public_id = serializers.CharField()
     created_at = serializers.DateTimeField()

@@ -129,13 +129,13 @@ def test_pages_and_programs_export_and_download(client: Client) -> None:
     client.force_login(team.administrator)
     assert client.post(f"/p/{slug}/archive/", {"do": "export"}).status_code == 302
     api = ApiClient(team.administrator)
-    assert api.get(f"/api/projects/{slug}/export/").json()["state"] == "queued"
+    assert api.get(f"/api/projects/{slug}/export/").json()["job"]["state"] == "queued"
     run(Job.objects.get(project=team.project).pk)
     assert "Download" in client.get(f"/p/{slug}/archive/").content.decode()
     page = client.get(f"/p/{slug}/export.zip")
     program = api.get(f"/api/projects/{slug}/export/archive/")
     assert b"".join(page.streaming_content) == b"".join(program.streaming_content)
     assert page["ETag"] == program["ETag"]
-    assert api.send(f"/api/projects/{slug}/export/").json()["state"] == "queued"
+    assert api.send(f"/api/projects/{slug}/export/").json()["job"]["state"] == "queued"
     client.force_login(team.senior)
     assert client.get(f"/p/{slug}/export.zip").status_code == 403
