@@ -6,6 +6,7 @@ class BenchmarkConfig(AppConfig):
 
     def ready(self) -> None:
         # Importing these modules registers their kinds of jobs and messages.
+        from annotator.services.archiving import BEFORE_RESTORING
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
         from benchmark.core.formats.outdated_remainder import forget_outdated
@@ -14,6 +15,8 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.imports import near_duplicates, recognising, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.inference import baselines  # noqa: F401
         from benchmark.services.inference import runner as inference_runner  # noqa: F401
+        from benchmark.services.project_data import export  # noqa: F401
+        from benchmark.services.project_data.deletion import refuse_if_planned
         from benchmark.services.releases import runner as release_runner  # noqa: F401
         from benchmark.services.releases.errata import errata_problems
         from benchmark.services.releases.freezing import where_released
@@ -24,6 +27,7 @@ class BenchmarkConfig(AppConfig):
         from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT
         from reviews.views.dialogues import MORE_LINKS
 
+        BEFORE_RESTORING.append(refuse_if_planned)
         BEFORE_STORING.append(forget_outdated)
         MORE_LINKS.append(links_to_answers)
         PROJECT_RECORDS.extend((archive_problems, errata_problems))

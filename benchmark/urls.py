@@ -4,6 +4,7 @@ from django.urls import path
 
 from benchmark.views import (
     answers,
+    archiving,
     baselines,
     board_files,
     composites,
@@ -69,5 +70,7 @@ urlpatterns = [
     path("p/<slug:slug>/inferences/<str:public_id>/", inference.inference_detail, name="inference"),
     path(_RELEASE + "baseline/", baselines.baseline_start, name="baseline-start"),
     path("p/<slug:slug>/baselines/<str:public_id>/", baselines.baseline, name="baseline"),
+    path("p/<slug:slug>/archive/", archiving.project_archive, name="project-archive"),
+    path("p/<slug:slug>/export.zip", archiving.project_export, name="project-export"),
     path("p/<slug:slug>/jobs/", jobs.job_list, name="job-list"),
 ]

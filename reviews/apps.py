@@ -7,6 +7,7 @@ class ReviewsConfig(AppConfig):
     def ready(self) -> None:
         # Importing these modules registers their kinds of jobs and messages.
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
+        from annotator.services.archiving import COUNT_OPEN_WORK, RESTORED
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.members import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK, ROLE_GRANTED
         from reviews.services.assignments.member_removal import describe_claims, release_claims, retire_tests
@@ -15,9 +16,12 @@ class ReviewsConfig(AppConfig):
         from reviews.services.history import webhook_messages  # noqa: F401
         from reviews.services.history.record_checks import project_record_problems, record_problems
         from reviews.services.protocols.versions import REPLACED
+        from reviews.services.queue.claims import count_claims, extend_claims
         from reviews.services.sampling import draws  # noqa: F401
         from reviews.services.transitions.sealing import blind_for, reviewed_blind
 
+        COUNT_OPEN_WORK.append(count_claims)
+        RESTORED.append(extend_claims)
         REPLACED.append(retire_with_stages)
         BLIND.append(blind_for)
         REVIEWED_BLIND.append(reviewed_blind)

@@ -29,6 +29,7 @@ from annotator.models import (
 from annotator.services.accounts.tokens import create_token
 from annotator.services.custom_fields import set_fields
 from annotator.services.members import create_invitation
+from annotator.services.projects import publish_guideline
 from annotator.services.webhooks.hooks import add_webhook
 from benchmark.models import (
     BaselineEntry,
@@ -130,7 +131,10 @@ def make_access_project() -> AccessProject:
     paused, _ = pause(actor=team.administrator, project=team.project, stage="expert", reason="On holiday")
     free = open_slot(done)
     plan = make_plan(actor=team.administrator, project=team.project, action="prioritise", slots=[free.pk], priority=0)
+    publish_guideline(actor=team.administrator, project=team.project, text="Read every step.", seen=0)
     ids = {
+        "role": "annotator",
+        "version": "1",
         "slug": team.project.slug,
         "field": "note",
         "pause": paused.public_id,

@@ -23,16 +23,39 @@ api-erratum-decline                   401 405 405 405 405 405 405   401 404 404 
 api-erratum-report                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-erratum-report-list               401 404 404 403 403 200 200   401 404 404 422 422 422 422
 api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
+api-gold                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-gold-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 409
+api-gold-rates                        401 404 404 403 403 200 200   401 404 404 403 403 403 200
+api-gold-retire                       401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-guideline                         401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-guideline-version                 401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-guideline-version-list            401 404 404 200 200 200 200   401 404 404 403 403 403 201
 api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-import-list                       401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-invitation-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-invitation-revoke                 401 405 405 405 405 405 405   401 404 404 403 403 403 204
+api-member                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-member-role                       401 405 405 405 405 405 405   401 405 405 405 405 405 405
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
-api-project-list                      401 200 200 200 200 200 200   401 405 405 405 405 405 405
+api-project-archive                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-project-deletion                  401 404 404 403 403 403 404   401 404 404 403 403 403 409
+api-project-export                    401 404 404 403 403 403 404   401 404 404 403 403 403 202
+api-project-export-archive            401 404 404 403 403 403 404   401 405 405 405 405 405 405
+api-project-list                      401 200 200 200 200 200 200   401 403 201 403 403 403 201
+api-project-restore                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-project-settings                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-protocol                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-protocol-check                    401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-protocol-move                     401 404 404 403 403 403 200   401 404 404 403 403 403 409
+api-protocol-version                  401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-protocol-version-list             401 404 404 200 200 200 200   401 404 404 403 403 403 422
 api-release                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release-archive                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-release-diff                      401 404 404 400 400 400 400   401 405 405 405 405 405 405
@@ -53,6 +76,9 @@ api-statistics-progress               401 404 404 200 200 200 200   401 405 405 
 api-statistics-revisions              401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-suggestions            401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 403 403 403 400
+api-toolset                           401 404 404 200 200 200 200   401 404 404 403 403 403 409
+api-toolset-list                      401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-toolset-preview                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
@@ -108,7 +134,7 @@ gold-rate                             in  404 404 405 405 405 405   in  404 404 
 gold-retire                           in  404 404 405 405 405 405   in  404 404 403 403 403 302
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
 guideline-edit                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
-guideline-outdated                    in  404 404 403 403 403 200   in  404 404 403 403 403 404
+guideline-outdated                    in  404 404 403 403 403 200   in  404 404 403 403 403 302
 healthz                               200 200 200 200 200 200 200   405 405 405 405 405 405 405
 history-export                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
 history-list                          in  404 404 403 403 200 200   in  404 404 403 403 403 302
@@ -129,7 +155,9 @@ notice-list                           in  200 200 200 200 200 200   in  302 302 
 notice-read                           in  405 405 405 405 405 405   in  404 404 302 404 404 404
 notice-settings                       in  200 200 200 200 200 200   in  302 302 302 302 302 302
 project                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
+project-archive                       in  404 404 403 403 200 200   in  404 404 403 403 403 302
 project-create                        in  403 200 403 403 403 200   in  403 302 403 403 403 302
+project-export                        in  404 404 403 403 403 404   in  404 404 405 405 405 405
 project-list                          in  200 200 200 200 200 200   in  405 405 405 405 405 405
 project-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
 protocol                              in  404 404 200 200 200 200   in  404 404 403 403 403 409
@@ -253,11 +281,18 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-erratum-decline": {"public_id": "release", "report": "erratum_report"},
     "api-erratum-report": {"public_id": "release", "report": "erratum_report"},
     "api-erratum-report-list": {"public_id": "release"},
+    "api-gold": {"public_id": "gold"},
+    "api-gold-retire": {"public_id": "gold"},
+    "api-guideline-version": {"number": "version"},
     "api-import": {"public_id": "import"},
     "api-import-cancel": {"public_id": "import"},
     "api-import-confirm": {"public_id": "import_preview"},
     "api-import-report": {"public_id": "import"},
+    "api-invitation-revoke": {"public_id": "invitation"},
+    "api-member": {"public_id": "person"},
+    "api-member-role": {"public_id": "person"},
     "api-pause-end": {"public_id": "pause"},
+    "api-protocol-version": {"number": "version"},
     "api-release": {"public_id": "release"},
     "api-release-archive": {"public_id": "release"},
     "api-release-diff": {"public_id": "release"},
@@ -269,6 +304,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
     "api-revision-list": {"public_id": "dialogue"},
+    "api-toolset": {"public_id": "toolset"},
+    "api-toolset-preview": {"public_id": "toolset"},
     "api-trial": {"public_id": "dialogue"},
     "api-trial-list": {"public_id": "dialogue"},
     "api-validator": {"public_id": "dialogue", "constraint": "task"},
@@ -351,6 +388,17 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-erratum-decline": {"reason": "The city is right."},
     "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
     "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
+    "api-gold-list": {"dialogue": "$dialogue", "stage": "cross_check"},
+    "api-gold-rates": {"stage": "cross_check", "rate": 0.05},
+    "api-guideline-version-list": {"text": "Be careful.", "seen": 1},
+    "api-invitation-list": {"roles": ["annotator"]},
+    "api-project-list": {"name": "Another one"},
+    "api-project-deletion": {"name": "Spine"},
+    "api-protocol-check": {"definition": {}},
+    "api-protocol-move": {"number": 1},
+    "api-protocol-version-list": {"definition": {}, "seen": 1},
+    "api-toolset": {"tools": [], "seen": 2},
+    "api-toolset-preview": {"tools": []},
     "api-pause-list": {"stage": "cross_check"},
     "api-release-list": {"version": "2.0", "format": "wild"},
     "api-webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
@@ -373,13 +421,14 @@ BODIES: dict[str, dict[str, Any]] = {
     "field-create": {"key": "other", "title": "Other", "type": "text", "scope": "task", "seen": "1"},
     "field-list": {"key": "note", "by": "1", "seen": "1"},
     "gold-rate": {"stage": "cross_check", "percent": "5"},
-    "guideline-edit": {"text": "Be careful.", "seen": "0"},
+    "guideline-edit": {"text": "Be careful.", "seen": "1"},
     "guideline-outdated": {"version": "1", "reason": "Dates are ISO 8601 now."},
     "job-list": {"job": "$job"},
     "review-session": {"present": "$person"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},
     "member-list": {"roles": ["annotator"]},
     "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},
+    "project-archive": {"do": "archive"},
     "project-create": {"name": "Another one"},
     "project-settings": {"name": "Renamed", "time_zone": "UTC", "long_range_rule": "c3"},
     "protocol-move": {"seen": "1"},

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from annotator.errors import Busy, DomainError
+from annotator.services.archiving import as_refusal
 
 #: Problems of a body that a sentence names; details have all of them.
 _MOST_NAMED = 3
@@ -19,6 +20,7 @@ _MOST_NAMED = 3
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     """Map domain errors and those of the framework to one format. Django handles others (500)."""
+    exception = as_refusal(exception) or exception
     if isinstance(exception, DomainError):
         return Response(
             {"error": exception.code, "sentence": exception.sentence, "details": exception.details},

@@ -29,7 +29,16 @@ class JobStateSerializer(serializers.Serializer[Any]):
 class ProjectSerializer(serializers.ModelSerializer[Project]):
     class Meta:
         model = Project
-        fields = ["public_id", "slug", "name", "description", "time_zone", "long_range_rule", "created_at"]
+        fields = [
+            "public_id",
+            "slug",
+            "name",
+            "description",
+            "time_zone",
+            "long_range_rule",
+            "created_at",
+            "archived_at",
+        ]
 
 
 class _Listed(serializers.Field[Any, Any, Any, Any]):

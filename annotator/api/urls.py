@@ -2,9 +2,22 @@
 
 from django.urls import path
 
-from annotator.api import fields, replays, runs, suggestions, trials, views, webhooks
+from annotator.api import (
+    archiving,
+    fields,
+    guidelines,
+    members,
+    replays,
+    runs,
+    settings,
+    suggestions,
+    trials,
+    views,
+    webhooks,
+)
 from annotator.api.schema_view import SchemaView
 
+_P = "projects/<slug:slug>/"
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
 _WEBHOOK = "projects/<slug:slug>/webhooks/<str:public_id>/"
 
@@ -15,6 +28,17 @@ urlpatterns = [
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
     path("projects/<slug:slug>/suggestions/", suggestions.Suggestions.as_view(), name="api-suggestion-list"),
     path("projects/<slug:slug>/fields/", fields.CustomFields.as_view(), name="api-field-list"),
+    path(_P + "settings/", settings.ProjectSettings.as_view(), name="api-project-settings"),
+    path(_P + "archive/", archiving.Archive.as_view(), name="api-project-archive"),
+    path(_P + "restore/", archiving.Restore.as_view(), name="api-project-restore"),
+    path(_P + "members/", members.MemberList.as_view(), name="api-member-list"),
+    path(_P + "members/<str:public_id>/", members.MemberDetail.as_view(), name="api-member"),
+    path(_P + "members/<str:public_id>/roles/<str:role>/", members.MemberRole.as_view(), name="api-member-role"),
+    path(_P + "invitations/", members.InvitationList.as_view(), name="api-invitation-list"),
+    path(_P + "invitations/<str:public_id>/revoke/", members.InvitationRevoke.as_view(), name="api-invitation-revoke"),
+    path(_P + "guideline/", guidelines.GuidelineCurrent.as_view(), name="api-guideline"),
+    path(_P + "guideline/versions/", guidelines.GuidelineVersions.as_view(), name="api-guideline-version-list"),
+    path(_P + "guideline/versions/<str:number>/", guidelines.GuidelineVersion.as_view(), name="api-guideline-version"),
     path(_DIALOGUE, views.DialogueDetail.as_view(), name="api-dialogue"),
     path(_DIALOGUE + "replays/", replays.ReplayStart.as_view(), name="api-replay-list"),
     path(_DIALOGUE + "replays/<str:replay>/", replays.ReplayDetail.as_view(), name="api-replay"),

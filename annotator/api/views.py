@@ -8,10 +8,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.pagination import KeysetPagination
 from annotator.api.schema_view import description
 from annotator.api.serializers import (
@@ -23,22 +26,47 @@ from annotator.api.serializers import (
     RevisionSerializer,
 )
 from annotator.core.comparison import diff
+from annotator.core.scopes import Scope
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.services.access.blindness import blind_to, veil
-from annotator.services.access.permissions import load_dialogue, load_project
+from annotator.services.access.permissions import load_dialogue, load_project, require_administrator
 from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.listing import veil_owners
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import variant_findings
-from annotator.services.projects import projects_changed_since
+from annotator.services.projects import create_project, projects_changed_since, require_project_creator
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "It doesn’t exist, or you can’t see it.")
+#: The refusals of requests that change something.
+REFUSALS = {
+    400: OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details."),
+    403: OpenApiResponse(ErrorSerializer, "Your role does not allow this."),
+    404: NOT_FOUND,
+    409: OpenApiResponse(ErrorSerializer, "The current state does not allow this; the message gives the reason."),
+    422: OpenApiResponse(ErrorSerializer, "The request is invalid; the message gives the reason."),
+}
 
 
 def actor(request: Request) -> User:
-    """Return the person who sent the request; the permission class requires one."""
-    assert isinstance(request.user, User)  # noqa: S101
-    return request.user
+    """Return the person who sent the request; the permission class requires one.
+
+    Archived projects refuse their changes, except those of views with ``in_archive``.
+    """
+    user = request.user
+    assert isinstance(user, User)  # noqa: S101
+    view = (request.parser_context or {}).get("view")
+    user.is_changing = request.method not in SAFE_METHODS and not getattr(view, "in_archive", False)
+    return user
+
+
+def administered_project(request: Request, slug: str) -> Project:
+    """Return the project of an address. Raises Hidden, or Denied for everyone but its administrators.
+
+    Called before the body is read, so that others learn nothing about it.
+    """
+    project = load_project(actor=actor(request), slug=slug)
+    require_administrator(actor=actor(request), project=project)
+    return project
 
 
 def requested_dialogue(request: Request, slug: str, public_id: str) -> Dialogue:
@@ -52,11 +80,27 @@ def requested_revision(request: Request, dialogue: Dialogue, wanted: str) -> Rev
     return load_revision_or_head(actor=actor(request), dialogue=dialogue, public_id=wanted)
 
 
+class NewProjectSerializer(Input):
+    """A new project."""
+
+    name = StrictCharField(max_length=120)
+    slug = StrictCharField(
+        max_length=60,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Its address: letters, digits, hyphens and underscores. If empty, it is made from the name.",
+    )
+    description = StrictCharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
 class ProjectList(APIView):
     """Your projects, oldest first."""
 
     pagination_class = KeysetPagination
     since_meaning = "Projects: those with a change of their settings or members, and those that are new to you."
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(responses=ProjectSerializer(many=True), operation_id="projects_list")
     def get(self, request: Request) -> Response:
@@ -64,6 +108,15 @@ class ProjectList(APIView):
         rows = Project.objects.visible_to(actor(request))
         page = paginator.paginate_queryset(rows, request, self, since=projects_changed_since)
         return paginator.get_paginated_response(ProjectSerializer(page, many=True).data)
+
+    @extend_schema(
+        request=NewProjectSerializer, responses={201: ProjectSerializer, **REFUSALS}, operation_id="projects_create"
+    )
+    def post(self, request: Request) -> Response:
+        """Create a project. You become its administrator; it has no protocol yet."""
+        require_project_creator(actor=actor(request))
+        project = create_project(actor=actor(request), **read_fields(NewProjectSerializer, request))
+        return Response(ProjectSerializer(project).data, status=status.HTTP_201_CREATED)
 
 
 class ProjectDetail(APIView):

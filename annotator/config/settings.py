@@ -196,6 +196,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # settings with the template tag ``page_url``.
 LOGIN_REDIRECT_URL = "home"
 NEW_PROJECT_PAGE = "protocol"
+ARCHIVE_PAGE = "project-archive"
 EXAMPLES_PAGE = "example-list"
 OUTDATED_PAGE = "guideline-outdated"
 IMPORTS_PAGE = "import-list"
@@ -393,6 +394,7 @@ _PERIODIC_TASKS = {
     "send-digests": ("annotator.tasks.send_digests", 600),
     "send-webhooks": ("annotator.tasks.send_webhooks", 15),
     "draw-samples": ("reviews.tasks.draw_samples", 60),
+    "delete-projects": ("benchmark.tasks.delete_projects", 60),
 }
 # Messages expire after five minutes or one interval. After a weekend without workers, a hundred thousand may be waiting,
 # so jobs have a higher priority (0 is the highest in Redis).

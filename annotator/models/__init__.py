@@ -1,6 +1,7 @@
 """Tables of projects, people, dialogues and their surroundings."""
 
 from annotator.core.roles import Role
+from annotator.models.archiving import ArchivedProject, ProjectDeletion
 from annotator.models.attempts import AttemptCount
 from annotator.models.composites import CompositeMember
 from annotator.models.content import (

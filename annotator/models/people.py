@@ -13,6 +13,9 @@ from annotator.core.roles import Role
 from annotator.core.scopes import TEXTS, Scope, from_text
 from annotator.models.keys import new_pseudonym, new_public_id
 
+#: Roles that see known answers and other people's work; people with such a role are never tested.
+OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
+
 
 class User(AbstractUser):
     """A person. Never deleted: deactivated, and known by pseudonym in releases."""
@@ -29,6 +32,8 @@ class User(AbstractUser):
 
     #: Keys of the projects to which the API token of this request is limited; None: it is not limited.
     token_projects: frozenset[int] | None = None
+    #: Whether this request changes something, which archived projects refuse.
+    is_changing = False
 
     def __str__(self) -> str:
         return self.display_name or self.username
@@ -60,12 +65,12 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
     def overseen_by(self, user: User | AnonymousUser) -> Self:
         """Return projects in which ``user`` sees known answers, as an administrator or a senior reviewer."""
-        return self._with_live_role(user, role__in=[Role.ADMINISTRATOR, Role.SENIOR_REVIEWER])
+        return self._with_live_role(user, role__in=OVERSEERS)
 
     def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
         if isinstance(user, AnonymousUser) or not user.is_active:
             return self.none()
-        rows = self.filter(pk__in=Membership.objects.live().filter(user=user, **which).values("project"))
+        rows = self.filter(pk__in=Membership.objects.reading().filter(user=user, **which).values("project"))
         return rows if user.token_projects is None else rows.filter(pk__in=user.token_projects)
 
 
@@ -104,6 +109,10 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
     def live(self) -> Self:
         """Return roles that have not ended, including those of deactivated people."""
         return self.filter(ended_at=None)
+
+    def reading(self) -> Self:
+        """Return live roles with which a project can be read: in an archived one, those of overseers."""
+        return self.live().filter(Q(project__archived_at=None) | Q(role__in=OVERSEERS))
 
     def active(self) -> Self:
         """Return live roles of people who can sign in."""

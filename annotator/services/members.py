@@ -2,10 +2,10 @@
 
 import secrets
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Prefetch, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -26,6 +26,32 @@ DESCRIBE_LOST_WORK: list[Callable[[Project, User, frozenset[Role]], list[str]]] 
 RELEASE_LOST_WORK: list[Callable[[User, Project, User, frozenset[Role]], None]] = []
 #: Each ends work that a person may not continue with a new role, in the transaction that adds the role.
 ROLE_GRANTED: list[Callable[[Project, User, Role], None]] = []
+
+
+def load_person(*, project: Project, public_id: str) -> User:
+    """Return a person who is or was a member of the project. Raises Hidden."""
+    user = User.objects.filter(public_id=public_id, memberships__project=project).distinct().first()
+    if user is None:
+        raise Hidden(_("This person isn’t a member of this project."))
+    return user
+
+
+def list_members(*, project: Project) -> QuerySet[User]:
+    """Return the members, each with ``live_roles``: their live memberships, by role."""
+    live = Membership.objects.live().filter(project=project)
+    return User.objects.filter(pk__in=live.values("user")).prefetch_related(
+        Prefetch("memberships", live.order_by("role"), to_attr="live_roles")
+    )
+
+
+def members_changed_since(project: Project) -> Callable[[QuerySet[User], datetime], QuerySet[User]]:
+    """Return what narrows members down to those who got or lost a role since a moment."""
+
+    def narrow(people: QuerySet[User], moment: datetime) -> QuerySet[User]:
+        changed = Membership.objects.filter(Q(created_at__gte=moment) | Q(ended_at__gte=moment), project=project)
+        return people.filter(pk__in=changed.values("user"))
+
+    return narrow
 
 
 def grant_role(*, actor: User | None, project: Project, user: User, role: Role) -> Membership:
@@ -162,16 +188,24 @@ def open_invitations(*, project: Project) -> InvitationQuerySet:
     return Invitation.objects.open(timezone.now()).filter(project=project).order_by("-pk")
 
 
+def list_invitations(*, actor: User, project: Project) -> InvitationQuerySet:
+    """Return the project's open invitations, oldest first. Raises Denied."""
+    require_administrator(actor=actor, project=project)
+    return open_invitations(project=project).select_related("created_by", "accepted_by").order_by("pk")
+
+
 def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
     """Return the open invitation behind a link. Raises Hidden, whatever is wrong with it.
 
-    An invitation from a deactivated person is not valid: they could use it to sign up again.
+    An invitation from a deactivated person is not valid: they could use it to sign up again. Nobody joins an archived
+    project.
     """
     rows = Invitation.objects.select_related("project", "created_by").filter(secret_hash=hash_secret(secret))
     if for_update:
         rows = rows.select_for_update(of=("self",))
     invitation = rows.first()
-    if invitation is None or not invitation.is_open(timezone.now()) or not invitation.created_by.is_active:
+    works = invitation is not None and invitation.is_open(timezone.now()) and invitation.project.archived_at is None
+    if invitation is None or not works or not invitation.created_by.is_active:
         raise Hidden(_("This invitation isn’t valid or has expired. Ask the person who sent it for a new one."))
     return invitation
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from annotator.core.checks import all_checks
 from annotator.core.wording import has_unseen
-from annotator.errors import Conflict, Denied, Invalid
+from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Guideline, Membership, Project, Role, User
 from annotator.models.keys import hash_secret
 from annotator.services.access.permissions import require_administrator
@@ -86,7 +86,9 @@ def _just_made(actor: User, **fields: str) -> Project | None:
 
 
 def require_project_creator(*, actor: User) -> None:
-    """Raise Denied unless the actor may create projects."""
+    """Raise Denied unless the actor may create projects. A token for some projects may not: it could not use them."""
+    if actor.token_projects is not None:
+        raise Denied(_("This token is limited to some projects. Create projects with a token for all your projects."))
     if not may_create_projects(actor):
         raise Denied(_("Only staff and administrators of a project can create projects."))
 
@@ -254,6 +256,19 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
             after={"number": guideline.number, "sha256": hash_secret(text), "note": guideline.note},
         )
     return guideline
+
+
+def load_guideline(*, project: Project, number: str) -> Guideline:
+    """Return a version of the guideline, by default (blank) the newest. Raises Hidden."""
+    versions = Guideline.objects.filter(project=project).select_related("author")
+    if number:
+        is_number = number.isascii() and number.isdigit() and len(number) < 9
+        versions = versions.filter(number=int(number) if is_number else 0)
+    found = versions.order_by("-number").first()
+    if found is None:
+        sentence = _("This version of the guideline doesn’t exist.") if number else _("There is no guideline yet.")
+        raise Hidden(sentence)
+    return found
 
 
 def projects_changed_since(rows: QuerySet[Project], moment: datetime) -> QuerySet[Project]:

@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Busy, DomainError
 from annotator.models import User
+from annotator.services.archiving import as_refusal
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
 from annotator.views.request_limits import admit_large_response, admit_request, admit_transfer, note_computing
@@ -272,5 +273,8 @@ class DomainErrorMiddleware(_Middleware):
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, DomainError):
-            return None
+            refusal = as_refusal(exception)
+            if refusal is None:
+                return None
+            exception = refusal
         return refuse(request, exception.status, exception.sentence, exception.code, exception.details)

@@ -13,6 +13,7 @@ from annotator.models import Project, Role, User
 from annotator.services.access.permissions import load_membership
 
 P = ParamSpec("P")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class PageRequest(HttpRequest):
@@ -32,10 +33,17 @@ def project_page(
     @login_required
     @wraps(view)
     def wrapper(request: PageRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        request.user.is_changing = request.method not in SAFE_METHODS and not hasattr(view, "in_archive")
         request.project, request.roles = load_membership(actor=request.user, slug=slug)
         return view(request, *args, **kwargs)
 
     return wrapper
+
+
+def in_archive(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Let a page of a project change something while the project is archived."""
+    view.in_archive = True  # type: ignore[attr-defined]
+    return view
 
 
 def takes(*names: str) -> Callable[[Callable[P, HttpResponseBase]], Callable[P, HttpResponseBase]]:

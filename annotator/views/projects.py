@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotator.core.checks import all_checks
 from annotator.core.schema.exact_json import dumps
-from annotator.errors import Conflict, Hidden, Invalid
+from annotator.errors import Conflict, Invalid
 from annotator.models import Guideline, Invitation, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.presentation.markdown import render_markdown
@@ -164,9 +164,7 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     """Add or remove a role, or remove them all. Asks first if the person leaves or has work in progress."""
     project = request.project
     require_administrator(actor=request.user, project=project)
-    user = User.objects.filter(public_id=public_id, memberships__project=project).distinct().first()
-    if user is None:
-        raise Hidden(_("This person isn’t a member of this project."))
+    user = members.load_person(project=project, public_id=public_id)
     role, action = request.POST.get("role", ""), request.POST.get("action", "")
     held = roles_in(project, user)
     if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):
@@ -237,13 +235,7 @@ def guideline(request: PageRequest) -> HttpResponse:
     """Show the current guideline, or an earlier version."""
     project = request.project
     wanted = request.GET.get("version", "")
-    if wanted:
-        number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 0
-        found = Guideline.objects.filter(project=project, number=number).select_related("author").first()
-        if found is None:
-            raise Hidden(_("This version of the guideline doesn’t exist."))
-    else:
-        found = latest_guideline(project)
+    found = projects.load_guideline(project=project, number=wanted) if wanted else latest_guideline(project)
     context = {
         "project": project,
         "guideline": found,

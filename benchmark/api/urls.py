@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import errata, release_differences, views
+from benchmark.api import errata, project_data, release_differences, views
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
@@ -14,6 +14,11 @@ urlpatterns = [
     path(_IMPORT + "confirm/", views.ImportConfirm.as_view(), name="api-import-confirm"),
     path(_IMPORT + "cancel/", views.ImportCancel.as_view(), name="api-import-cancel"),
     path(_IMPORT + "report/", views.ImportReport.as_view(), name="api-import-report"),
+    path("projects/<slug:slug>/export/", project_data.Export.as_view(), name="api-project-export"),
+    path(
+        "projects/<slug:slug>/export/archive/", project_data.ExportArchive.as_view(), name="api-project-export-archive"
+    ),
+    path("projects/<slug:slug>/deletion/", project_data.Deletion.as_view(), name="api-project-deletion"),
     path("projects/<slug:slug>/composites/", views.Compose.as_view(), name="api-compose"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),

@@ -13,11 +13,11 @@ from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, size_of
-from annotator.api.views import NOT_FOUND, actor
+from annotator.api.views import NOT_FOUND, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.errors import Invalid
-from annotator.models import Project, User
-from annotator.services.access.permissions import load_project, require_administrator
+from annotator.models import User
+from annotator.services.access.permissions import load_project
 from annotator.services.database.filters import moment_of, no_place
 from reviews.api.reviews import REFUSALS
 from reviews.api.serializers import LengthField
@@ -140,7 +140,7 @@ class Assignments(APIView):
         operation_id="assignments_list",
     )
     def get(self, request: Request, slug: str) -> Response:
-        project = _administered(request, slug)
+        project = administered_project(request, slug)
         filters = Filters.of(request.query_params, project=project, stages=stage_titles(project))
         size, since = size_of(request, lists.PAGE_SIZE), moment_of(request.query_params, SINCE)
         cursor = request.query_params.get("cursor", "")
@@ -161,7 +161,7 @@ class Plans(APIView):
         request=PlanInputSerializer, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan"
     )
     def post(self, request: Request, slug: str) -> Response:
-        project = _administered(request, slug)
+        project = administered_project(request, slug)
         sent = read_fields(PlanInputSerializer, request)
         known = Slot.objects.filter(project=project, public_id__in=sent["slots"]).values_list("pk", flat=True)
         plan = plans.make_plan(
@@ -208,7 +208,7 @@ class Pauses(APIView):
 
     @extend_schema(responses={200: PauseSerializer(many=True), **REFUSALS}, operation_id="pauses_list")
     def get(self, request: Request, slug: str) -> Response:
-        project = _administered(request, slug)
+        project = administered_project(request, slug)
         paginator = self.pagination_class()
         rows = Pause.objects.filter(project=project).select_related("person")
         if not request.query_params.get(SINCE):
@@ -220,7 +220,7 @@ class Pauses(APIView):
         request=PauseInputSerializer, responses={201: PauseSerializer, **REFUSALS}, operation_id="pauses_begin"
     )
     def post(self, request: Request, slug: str) -> Response:
-        project = _administered(request, slug)
+        project = administered_project(request, slug)
         sent = read_fields(PauseInputSerializer, request)
         person = None
         if sent["person"]:
@@ -243,10 +243,3 @@ class PauseEnd(APIView):
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         return Response(PauseSerializer(pauses.resume(actor=actor(request), project=project, public_id=public_id)).data)
-
-
-def _administered(request: Request, slug: str) -> Project:
-    """Return the project. Raises Hidden, or Denied for everyone but its administrators, before the body is read."""
-    project = load_project(actor=actor(request), slug=slug)
-    require_administrator(actor=actor(request), project=project)
-    return project

@@ -18,7 +18,7 @@ MAX_REASON = 4000
 
 
 @extend_schema_field({"type": "object"})
-class _ObjectField(serializers.Field[Any, Any, Any, Any]):
+class ObjectField(serializers.Field[Any, Any, Any, Any]):
     """Any JSON object, unchanged."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ class _ObjectField(serializers.Field[Any, Any, Any, Any]):
 
 
 @extend_schema_field(DOCUMENT_SCHEMA)
-class _DocumentField(_ObjectField):
+class DocumentField(ObjectField):
     """A whole dialogue. Services validate it, because their refusals name each wrong place."""
 
 
@@ -59,7 +59,7 @@ class WaiverInputSerializer(TokenSerializer):
     anchor = StrictCharField(allow_blank=True, max_length=MAX_ANCHOR)
     value_hash = StrictCharField(allow_blank=True, max_length=16)
     reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
-    document = _DocumentField(
+    document = DocumentField(
         required=False,
         help_text="The whole dialogue as you will submit it; by default your draft, or unchanged.",
     )
@@ -90,7 +90,7 @@ class RulingInputSerializer(Input):
 
 class SubmissionSerializer(TokenSerializer):
     verdict = serializers.ChoiceField([*Verdict])
-    document = _DocumentField(required=False, help_text="The whole dialogue; by default your draft, or unchanged.")
+    document = DocumentField(required=False, help_text="The whole dialogue; by default your draft, or unchanged.")
     checklist = BoundedDictField(
         child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
         required=False,
@@ -154,8 +154,8 @@ class ClaimSerializer(serializers.Serializer[Any]):
     stage = WorkStageSerializer()
     dialogue = WorkDialogueSerializer()
     revision = WorkRevisionSerializer()
-    document = _DocumentField()
-    tools = serializers.ListField(child=_ObjectField())
+    document = DocumentField()
+    tools = serializers.ListField(child=ObjectField())
 
 
 class HeartbeatSerializer(serializers.Serializer[Any]):

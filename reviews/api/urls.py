@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from reviews.api import assignments, dialogues, reviews, statistics
+from reviews.api import assignments, dialogues, gold, protocols, reviews, statistics, toolsets
 
 _WORK = "work/<str:slot>/"
 _P = "projects/<slug:slug>/"
@@ -30,4 +30,16 @@ urlpatterns = [
     path(_P + "assignments/plans/<str:public_id>/", assignments.PlanDetail.as_view(), name="api-assignment-plan"),
     path(_P + "pauses/", assignments.Pauses.as_view(), name="api-pause-list"),
     path(_P + "pauses/<str:public_id>/end/", assignments.PauseEnd.as_view(), name="api-pause-end"),
+    path(_P + "protocol/", protocols.ProtocolCurrent.as_view(), name="api-protocol"),
+    path(_P + "protocol/check/", protocols.ProtocolCheck.as_view(), name="api-protocol-check"),
+    path(_P + "protocol/move/", protocols.ProtocolMove.as_view(), name="api-protocol-move"),
+    path(_P + "protocol/versions/", protocols.ProtocolVersions.as_view(), name="api-protocol-version-list"),
+    path(_P + "protocol/versions/<str:number>/", protocols.ProtocolDetail.as_view(), name="api-protocol-version"),
+    path(_P + "gold/", gold.GoldItems.as_view(), name="api-gold-list"),
+    path(_P + "gold/rates/", gold.GoldRates.as_view(), name="api-gold-rates"),
+    path(_P + "gold/<str:public_id>/", gold.GoldItemDetail.as_view(), name="api-gold"),
+    path(_P + "gold/<str:public_id>/retire/", gold.GoldItemRetire.as_view(), name="api-gold-retire"),
+    path(_P + "toolsets/", toolsets.ToolsetList.as_view(), name="api-toolset-list"),
+    path(_P + "toolsets/<str:public_id>/", toolsets.ToolsetDetail.as_view(), name="api-toolset"),
+    path(_P + "toolsets/<str:public_id>/preview/", toolsets.ToolsetPreview.as_view(), name="api-toolset-preview"),
 ]

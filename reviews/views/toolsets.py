@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.core.roles import Role
 from annotator.core.schema.toolsets import CompiledToolset
-from annotator.errors import DomainError, Hidden
+from annotator.errors import DomainError
 from annotator.models import Toolset, ToolsetRevision
 from annotator.models.content import DialogueStatus
 from annotator.presentation.dialogue import pretty
@@ -26,6 +26,7 @@ from reviews.services.cycles.toolset_changes import (
     change_toolset,
     last_job,
     last_revision,
+    load_toolset,
     preview_change,
     signature_problems,
 )
@@ -82,9 +83,7 @@ def toolset_list(request: PageRequest) -> HttpResponse:
 @takes()
 def toolset_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show a toolset. Administrators change it: first the page lists what the change affects, then it is saved."""
-    toolset = Toolset.objects.select_related("project").filter(project=request.project, public_id=public_id).first()
-    if toolset is None:
-        raise Hidden(_("This toolset doesn’t exist, or you can’t see it."))
+    toolset = load_toolset(project=request.project, public_id=public_id)
     job = last_job(toolset)
     if job is not None and (request.htmx.target or "").endswith(f"job-{job.public_id}"):
         if job.ended:

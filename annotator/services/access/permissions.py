@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotator.errors import Denied, Hidden
+from annotator.errors import Conflict, Denied, Hidden
 from annotator.models import Membership, Project, Role, User
 from annotator.models.content import Dialogue
+from annotator.models.people import OVERSEERS as OVERSEERS
 from annotator.presentation.components.labels import words_of
 from annotator.services.database.compiled import compiled
-
-#: Roles that see known answers and other people's work; people with such a role are never tested.
-OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 
 
 def roles_in(project: Project, user: User) -> frozenset[Role]:
@@ -25,7 +23,7 @@ def roles_in(project: Project, user: User) -> frozenset[Role]:
 
 @compiled
 def _roles(project_id: int, user_id: int) -> QuerySet[Membership, str]:
-    return Membership.objects.live().filter(project=project_id, user=user_id).values_list("role", flat=True)
+    return Membership.objects.reading().filter(project=project_id, user=user_id).values_list("role", flat=True)
 
 
 def load_project(*, actor: User, slug: str) -> Project:
@@ -34,11 +32,26 @@ def load_project(*, actor: User, slug: str) -> Project:
 
 
 def load_membership(*, actor: User, slug: str) -> tuple[Project, frozenset[Role]]:
-    """Return the project behind ``slug`` and the actor's live roles. Raises Hidden unless the actor is a member."""
+    """Return the project behind ``slug`` and the actor's live roles. Raises Hidden unless the actor is a member.
+
+    An archived project is read by its overseers only (Denied), and refuses requests that change something (Conflict).
+    """
     held = _memberships(slug, actor.pk) if actor.is_active else []
     if not held or not actor.reaches(held[0].project_id):
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
-    return held[0].project, frozenset(Role(one.role) for one in held)
+    project, roles = held[0].project, frozenset(Role(one.role) for one in held)
+    if project.archived_at is not None:
+        if not roles & OVERSEERS:
+            sentence = _("%(project)s is archived. Only its administrators and senior reviewers can read it.")
+            raise Denied(sentence % {"project": project.name})
+        if actor.is_changing:
+            raise archived_refusal()
+    return project, roles
+
+
+def archived_refusal() -> Conflict:
+    """Return the refusal of a change in an archived project."""
+    return Conflict(_("This project is archived, so nothing in it can be changed. An administrator can restore it."))
 
 
 @compiled

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
-from annotator.models import Event, Project
+from annotator.models import Event, Project, ProjectDeletion
 from annotator.services.history.events import append_event
 
 KIND = "project.checkpoint"
@@ -23,7 +23,10 @@ _BEFORE_ALL = -(2**63)
 
 def write_checkpoints(*, rest: timedelta = REST) -> int:
     """Write a checkpoint for every project with new events; returns how many."""
-    return sum(write_checkpoint(project=project, rest=rest) is not None for project in Project.objects.order_by("pk"))
+    # One that is being deleted gets no more events.
+    deleted = ProjectDeletion.objects.filter(started_at__isnull=False)
+    projects = Project.objects.exclude(pk__in=deleted.values("project_key")).order_by("pk")
+    return sum(write_checkpoint(project=project, rest=rest) is not None for project in projects)
 
 
 def write_checkpoint(*, project: Project, rest: timedelta = REST) -> Event | None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, User
-from annotator.services.access.permissions import require_administrator
+from annotator.services.access.permissions import archived_refusal, require_administrator
 from annotator.services.history.events import append_event
 from benchmark.core.archives.errata import MAX_PLACE, MAX_REASON, check_lines
 from benchmark.models import (
@@ -101,8 +101,10 @@ def report_item(
     the entry of that item which gave rise to it (that of another item is left out).
 
     ``actor``: a member who can see the release, None for the public link. Raises Invalid, and Conflict if the release
-    is not frozen or has too many open reports from there.
+    is not frozen, its project is archived, or it has too many open reports from there.
     """
+    if release.project.archived_at is not None:
+        raise archived_refusal()
     _require_frozen(release)
     text = checked_text(text, most=MAX_TEXT, field="text")
     place = checked_text(place, most=MAX_PLACE, field="place", required=False)

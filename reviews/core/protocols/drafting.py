@@ -42,6 +42,8 @@ _MAX_ENTRIES = 60
 #: Entries and fields of a whole protocol, in all its lists and objects; the presets have about three hundred. Each row
 #: of an outcome table is a row of fields on the page and is compared with every combination of verdicts.
 MAX_VALUES = 5_000
+#: Bytes of a protocol as JSON; the presets have about eight thousand.
+MAX_BYTES = 400_000
 _A, _F, _R = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT
 #: The outcome tables that an editor can ask for.
 TABLES = {"agree": gettext_noop("all reviewers must agree"), "majority": gettext_noop("a majority decides")}

@@ -5,6 +5,7 @@ before it is saved. A job then moves one dialogue after the other, and runs the 
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -17,7 +18,7 @@ from annotator.core.schema import SchemaProblem, canonical, content_hash
 from annotator.core.schema.exact_json import loads
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from annotator.core.text import gettext_noop, message
-from annotator.errors import Conflict, Invalid
+from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Job, Project, Revision, Toolset, ToolsetRevision, User
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.models.jobs import JOB_ENDED
@@ -50,6 +51,19 @@ class Change:
     @property
     def count(self) -> int:
         return sum(count for _status, count in self.affected)
+
+
+def load_toolset(*, project: Project, public_id: str) -> Toolset:
+    """Return a toolset of the project. Raises Hidden."""
+    toolset = Toolset.objects.select_related("project").filter(project=project, public_id=public_id).first()
+    if toolset is None:
+        raise Hidden(_("This toolset doesn’t exist, or you can’t see it."))
+    return toolset
+
+
+def toolsets_changed_since(toolsets: QuerySet[Toolset], moment: datetime) -> QuerySet[Toolset]:
+    """Narrow toolsets down to those with a revision since."""
+    return toolsets.filter(pk__in=ToolsetRevision.objects.filter(created_at__gte=moment).values("toolset"))
 
 
 def last_revision(toolset: Toolset) -> ToolsetRevision:

@@ -3,6 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.db.models import Count, Exists, F, OuterRef, Prefetch, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -132,6 +133,18 @@ def load_gold_item(*, actor: User, project: Project, public_id: str) -> GoldItem
     if item is None:
         raise Hidden(_("This gold item doesn’t exist."))
     return item
+
+
+def list_gold_items(*, actor: User, project: Project) -> QuerySet[GoldItem]:
+    """Return the project's gold items. Raises Denied."""
+    require_role(actor=actor, project=project, roles=OVERSEERS)
+    return _items(project)
+
+
+def gold_changed_since(items: QuerySet[GoldItem], moment: datetime) -> QuerySet[GoldItem]:
+    """Narrow gold items down to those that were created, retired or reviewed since."""
+    reviewed = GoldScore.objects.filter(item=OuterRef("pk"), created_at__gte=moment)
+    return items.filter(Q(created_at__gte=moment) | Q(retired_at__gte=moment) | Exists(reviewed))
 
 
 def scores_of(item: GoldItem) -> list[GoldScore]:

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from annotator.core.schema import canonical, content_hash, load_text
 from annotator.core.schema.canonical import without_kinds
 from annotator.core.schema.errors import Problem
-from annotator.errors import Conflict, Invalid
+from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Membership, Project, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import require_administrator
@@ -96,15 +96,21 @@ def adopt_preset(*, actor: User | None, project: Project, preset: str, **options
 
 
 def adopt_protocol(
-    *, actor: User | None, project: Project, protocol: Protocol, seen: int | None = None
+    *,
+    actor: User | None,
+    project: Project,
+    protocol: Protocol,
+    seen: int | None = None,
+    understaffed: bool = True,
 ) -> ProtocolVersion:
     """Make a protocol the current version for new cycles (None as actor: the command line).
 
     Cycles in progress keep the version they started with. Adopting the current protocol again changes nothing. A
     checklist that differs from its stage's last one gets the next version number. If the first protocol is
     WildToolBench's, labels follow its long-range rule; the settings can change that. ``seen``: the number of the
-    version it was edited from (0: none). Raises Invalid, with every problem, if items could get stuck, and Conflict if
-    another version with other content was adopted since ``seen``.
+    version it was edited from (0: none). ``understaffed``: whether stages may have too few people. Raises Invalid, with
+    every problem, if items could get stuck, and Conflict if another version with other content was adopted since
+    ``seen`` (``number``), or if there are too few people (``short``: a sentence for each stage).
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -131,6 +137,9 @@ def adopt_protocol(
                 "Compare the two, then adopt again."
             )
             raise Conflict(sentence % {"number": number, "seen": seen}, number=number)
+        short = [] if understaffed else shortfalls(project=project, protocol=protocol)
+        if short:
+            raise Conflict(_("There are too few people. Invite more, or choose to adopt anyway."), short=short)
         version = ProtocolVersion.objects.create(
             project=project,
             number=number + 1,
@@ -153,6 +162,20 @@ def adopt_protocol(
             for follow in REPLACED:
                 follow(actor=actor, project=project, before=parse(current), after=protocol)
     return version
+
+
+def load_version(*, project: Project, number: str = "") -> ProtocolVersion:
+    """Return a version of the protocol, by default the current one. Raises Hidden."""
+    versions = ProtocolVersion.objects.filter(project=project).select_related("author").order_by("-number")
+    if number:
+        is_number = number.isascii() and number.isdigit() and len(number) < 9
+        versions = versions.filter(number=int(number) if is_number else 0)
+    found = versions.first()
+    if found is None:
+        if number:
+            raise Hidden(_("This version of the protocol doesn’t exist."))
+        raise Hidden(_("This project has no protocol yet."))
+    return found
 
 
 def newest_stages(project: Project) -> dict[str, Stage]:

@@ -29,7 +29,7 @@ def release_slots_of_former_members() -> int:
     for project_id, person_id in reserved.values_list("project_id", "reserved_for_id").distinct():
         waited_for.setdefault(project_id, set()).add(person_id)
     count = 0
-    for project in Project.objects.filter(pk__in=waited_for).order_by("pk"):
+    for project in Project.objects.filter(pk__in=waited_for, archived_at=None).order_by("pk"):
         people = {key: why for key, why in absent_people(project).items() if key in waited_for[project.pk]}
         gone = waited_for[project.pk] - set(
             Membership.objects.active()

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -155,7 +155,8 @@ def skip(*, actor: User, token: str) -> None:
 
 def expire_overdue(*, limit: int = 200) -> int:
     """Reopen slots whose claim has expired and return their number. This only tidies up; claiming does not need it."""
-    overdue = Claim.objects.filter(state=ClaimState.LIVE, expires_at__lte=Now()).order_by("expires_at")
+    overdue = Claim.objects.filter(state=ClaimState.LIVE, expires_at__lte=Now(), project__archived_at=None)
+    overdue = overdue.order_by("expires_at")
     count = 0
     for claim in overdue[:limit]:
         with transaction.atomic():
@@ -164,6 +165,17 @@ def expire_overdue(*, limit: int = 200) -> int:
                 _open(slot)
                 count += 1
     return count
+
+
+def count_claims(project: Project) -> int:
+    """Return how many items of a project are claimed."""
+    return Claim.objects.filter(project=project, state=ClaimState.LIVE).count()
+
+
+def extend_claims(project: Project, pause: timedelta) -> None:
+    """Give the live claims of a project the time back in which it was archived. In the caller's transaction."""
+    live = Claim.objects.filter(project=project, state=ClaimState.LIVE)
+    live.update(expires_at=F("expires_at") + pause)
 
 
 # --- shared with the other transitions of a slot --------------------------------------------------------------------

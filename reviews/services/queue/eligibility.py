@@ -8,9 +8,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
-from annotator.models import Membership, Project, Role, User
+from annotator.models import ArchivedProject, Membership, Project, Role, User
 from annotator.presentation.components.labels import words_of
-from annotator.services.access.permissions import OVERSEERS
+from annotator.services.access.permissions import OVERSEERS, archived_refusal
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import Clock
 from reviews.core.protocols import AuthorRule, Stage, StageKind
@@ -26,7 +26,8 @@ class Eligibility(NamedTuple):
 
 
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
-    """Return the actor's roles, the database's time, and whether pauses or limits have to be read. Raises Hidden.
+    """Return the actor's roles, the database's time, and whether pauses or limits have to be read. Raises Hidden,
+    and Conflict if the project is archived.
 
     The rows stay locked until the caller's transaction ends, so that two windows of a person cannot claim two slots at
     once, and nobody is deactivated in between.
@@ -36,7 +37,9 @@ def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     held = _lock_memberships(project.pk, actor.pk)
     if not held:
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
-    _role, now, limited = held[0]
+    _role, now, limited, archived = held[0]
+    if archived:
+        raise archived_refusal()
     return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited)
 
 
@@ -45,8 +48,10 @@ def _lock_memberships(project_id: int, person_id: int) -> QuerySet[Membership, A
     pauses = Pause.objects.filter(project=OuterRef("project"), ended_at=None)
     limits = AssignmentRules.objects.filter(project=OuterRef("project"), most_held__isnull=False)
     held = Membership.objects.live().filter(project=project_id, user=person_id).order_by("pk")
-    held = held.select_for_update(no_key=True).annotate(limited=Exists(pauses) | Exists(limits))
-    return held.values_list("role", Clock(), "limited")
+    archived = ArchivedProject.objects.filter(project=OuterRef("project"))
+    held = held.select_for_update(no_key=True)
+    held = held.annotate(limited=Exists(pauses) | Exists(limits), archived=Exists(archived))
+    return held.values_list("role", Clock(), "limited", "archived")
 
 
 class HeldSlot(NamedTuple):

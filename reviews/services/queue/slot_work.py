@@ -57,7 +57,9 @@ def load_claim(*, actor: User, slot: str, token: str | None = None) -> Claim:
 
 
 def load_slot_work(*, actor: User, public_id: str) -> Work:
-    """Return the actor's work on a slot. Raises Hidden if they never claimed it, Conflict if their claim has ended."""
+    """Return the actor's work on a slot. Raises Hidden if they never claimed it, Conflict if their claim has ended or
+    the project is archived.
+    """
     claim, now = _read_claim(actor, public_id, None)
     slot = claim.slot
     if claim.state == ClaimState.SUBMITTED:
@@ -97,6 +99,8 @@ def _read_claim(actor: User, slot: str, token: str | None) -> tuple[Claim, datet
     if not found or not actor.reaches(found[0].project_id):
         raise Hidden(_("This item doesn’t exist, or you haven’t claimed it."))
     [claim] = found
+    if claim.slot.project.archived_at is not None:
+        raise Conflict(_("This project is archived. Your draft is kept, and you can go on when it is restored."))
     # Reuse what was loaded.
     claim.project = claim.slot.dialogue.project = claim.slot.project
     return claim, claim.now

@@ -26,7 +26,7 @@ from annotator.views.uploads import takes_files
 from reviews.core.protocols import PRESETS, Protocol
 from reviews.core.protocols.differences import Difference, describe_protocol_changes
 from reviews.core.protocols.drafting import (
-    MAX_VALUES,
+    MAX_BYTES,
     TABLES,
     Draft,
     check,
@@ -39,14 +39,12 @@ from reviews.core.protocols.estimating import Assumption
 from reviews.models import ProtocolVersion
 from reviews.services.cycles import migration
 from reviews.services.protocols import versions as protocols
+from reviews.services.protocols.definitions import too_long, too_many_values
 from reviews.services.simulation import dry_runs
 from reviews.services.statistics.counters import stored_counters
 from reviews.views.protocol.form import Complaints, form_of, shaped
 from reviews.views.protocol.preset_form import parameters_of, preset_cards, preset_from
 
-#: Bytes of a protocol as JSON; the presets have about eight thousand.
-MAX_BYTES = 400_000
-_TOO_MANY = gettext_lazy("The protocol has more than %(limit)s values. Remove stages, rows or questions.")
 #: Items a dry run can be asked for.
 MAX_ITEMS = 10_000_000
 _UNDER_WAY = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
@@ -170,7 +168,7 @@ def protocol_edit(request: PageRequest) -> HttpResponse:
     seen = int(posted["seen"]) if posted.get("seen", "").isdecimal() and len(posted["seen"]) < 9 else 0
     draft = overlay(_posted_draft(posted), [(name, posted.getlist(name)) for name in posted])
     if has_too_many_values(draft):
-        raise Invalid(_too_many())
+        raise Invalid(too_many_values())
     action = posted.get("do", "")
     name = action.partition(":")[0]
     if name == "json":
@@ -235,15 +233,6 @@ def _rule_it_brings(version: ProtocolVersion) -> str:
     return f" {sentence}"
 
 
-def _too_many() -> str:
-    return _TOO_MANY % {"limit": f"{MAX_VALUES:,}"}
-
-
-def _too_long(limit: int) -> str:
-    sentence = _("The protocol is longer than %(limit)s bytes. Remove stages, rows or questions.")
-    return sentence % {"limit": f"{limit:,}"}
-
-
 def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> HttpResponse:
     """Review the changes or adopt them; return to the editor if the protocol has problems."""
     draft = complete(draft)
@@ -253,14 +242,18 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
     current, refused = protocols.current_version(request.project), ""
     people = protocols.roles_of_members(request.project)
     short = protocols.staff_problems(found, list(people.values()))
-    if adopt and short and "understaffed" not in request.POST:
-        refused = _("There are too few people. Invite more, or choose to adopt anyway.")
-    elif adopt:
+    if adopt:
         try:
-            version = protocols.adopt_protocol(actor=request.user, project=request.project, protocol=found, seen=seen)
+            version = protocols.adopt_protocol(
+                actor=request.user,
+                project=request.project,
+                protocol=found,
+                seen=seen,
+                understaffed="understaffed" in request.POST,
+            )
         except Conflict as error:
             # Nothing is overwritten unseen: the changes are now shown against the newer version.
-            refused, seen = error.sentence, error.details["number"]
+            refused, seen = error.sentence, error.details.get("number", seen)
             current = protocols.current_version(request.project)
         else:
             messages.success(
@@ -303,7 +296,7 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
     text = raw.decode(errors="replace")
     problems: list[Problem] = []
     if len(raw) > MAX_BYTES:
-        problems = [Problem("", _too_long(MAX_BYTES))]
+        problems = [Problem("", too_long(MAX_BYTES))]
         text = ""
     else:
         try:
@@ -316,7 +309,7 @@ def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:
             problems = [Problem("", sentence % where)]
         else:
             if has_too_many_values(read):
-                found, problems = None, [Problem("", _too_many())]
+                found, problems = None, [Problem("", too_many_values())]
             else:
                 found, problems = check(complete(read) if isinstance(read, dict) else read)
             if found is not None:
@@ -341,7 +334,7 @@ def _beginning(request: PageRequest, current: ProtocolVersion | None) -> Draft:
 def _posted_draft(posted: QueryDict) -> Draft:
     # The form adds little to a protocol.
     if len(posted.get("base", "")) > 2 * MAX_BYTES:
-        raise Invalid(_too_long(2 * MAX_BYTES))
+        raise Invalid(too_long(2 * MAX_BYTES))
     try:
         draft = loads(posted.get("base", ""))
     except ValueError:

@@ -18,6 +18,7 @@ from rest_framework import serializers
 from annotator.api import schema_view
 from annotator.api.inputs import Input
 from annotator.core.schema import SchemaProblem, read_document
+from reviews.api.serializers import ObjectField
 from tests.access_table import EXPECTED
 from tests.factories import make_user
 
@@ -136,9 +137,9 @@ def choice_of(field: Any) -> Any:
     """A right value of a required field."""
     if isinstance(field, serializers.ChoiceField):
         return next(iter(field.choices))
-    if isinstance(field, serializers.IntegerField):
+    if isinstance(field, serializers.IntegerField | serializers.FloatField):
         return field.min_value
-    if isinstance(field, serializers.DictField):
+    if isinstance(field, serializers.DictField | ObjectField):
         return {}
     if isinstance(field, serializers.ListField):
         simple = isinstance(field.child, serializers.CharField | serializers.ChoiceField)

@@ -1,0 +1,202 @@
+"""Deletes whole projects: the only way on which content, reviews and events ever go.
+
+An administrator plans the deletion of an archived project after an export has everything. For some days it can be
+cancelled. Then a task deletes the files and all rows, in portions: each is a transaction of its own, so the task can be
+killed at any time and goes on later. A row of ``ProjectDeletion`` stays.
+
+The guards of append-only tables let rows go whose project has a deletion that has started, and no others. Events of
+dialogues are chained in their dialogue and sealed in their project, so those of other projects still verify.
+"""
+
+import logging
+import shutil
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotator.errors import Conflict, Invalid
+from annotator.models import Dialogue, Job, Membership, Project, ProjectDeletion, User
+from annotator.models.jobs import JOB_ENDED
+from annotator.services.access.permissions import require_administrator
+from annotator.services.archiving import require_archived
+from annotator.services.database.statements import database_time
+from annotator.services.history.events import append_event
+from benchmark.models import ErrataLink, Release, SharedBoard
+from benchmark.services.project_data.export import KIND, export_path, export_since_archived
+from benchmark.services.project_data.tables import ProjectTable, project_tables, stored_files
+from benchmark.services.stored_files import full_path
+
+#: For how long a planned deletion can be cancelled.
+GRACE_DAYS = 30
+#: Rows deleted in one transaction, and transactions of one run of the task.
+PORTION, MAX_PORTIONS = 500, 200
+
+_LOG = logging.getLogger(__name__)
+
+
+def plan_deletion(*, actor: User, project: Project, name: str) -> ProjectDeletion:
+    """Plan the deletion of an archived project. ``name``: its name, typed as a confirmation. Repeating it changes
+    nothing.
+
+    Raises Denied; Invalid for another name; Conflict if the project is not archived, a public link is open, or no
+    export was made since it was archived.
+    """
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        project = Project.objects.select_for_update().get(pk=project.pk)
+        require_archived(project)
+        known = planned_deletion(project)
+        if known is not None:
+            return known
+        links = open_links(project)
+        if links:
+            sentence = _(
+                "Public links are open for these releases: %(releases)s. What was published must stay verifiable. "
+                "Restore the project, switch the links off, and archive and export it again."
+            )
+            raise Conflict(sentence % {"releases": ", ".join(links)}, releases=links)
+        if export_since_archived(project) is None:
+            raise Conflict(_("There is no export since the project was archived. Export it and keep the file first."))
+        if name.strip() != project.name:
+            raise Invalid(_("Type the name of the project: %(name)s.") % {"name": project.name}, field="name")
+        now = timezone.now()
+        deletion = ProjectDeletion.objects.create(
+            project_key=project.pk,
+            project_public_id=project.public_id,
+            slug=project.slug,
+            name=project.name,
+            person=actor,
+            created_at=now,
+            due_at=now + timedelta(days=GRACE_DAYS),
+        )
+        append_event(
+            actor=actor,
+            project=project,
+            kind="project.deletion_planned",
+            after={"deletion": deletion.public_id, "due_at": deletion.due_at.isoformat()},
+        )
+    return deletion
+
+
+def cancel_deletion(*, actor: User, project: Project) -> None:
+    """Cancel the planned deletion of a project; the project stays archived. Raises Denied, or Conflict if it has
+    started. Does nothing if none is planned.
+    """
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        project = Project.objects.select_for_update().get(pk=project.pk)
+        deletion = planned_deletion(project)
+        if deletion is None:
+            return
+        if deletion.started_at is not None:
+            raise Conflict(_("The deletion of this project has started, so it can’t be cancelled."))
+        deletion.delete()
+        append_event(
+            actor=actor,
+            project=project,
+            kind="project.deletion_cancelled",
+            before={"deletion": deletion.public_id, "due_at": deletion.due_at.isoformat()},
+        )
+
+
+def planned_deletion(project: Project) -> ProjectDeletion | None:
+    """Return the deletion of a project that is planned or in progress."""
+    return ProjectDeletion.objects.filter(project_key=project.pk).select_related("person").first()
+
+
+def refuse_if_planned(project: Project) -> None:
+    """Raise Conflict if the deletion of a project is planned or in progress."""
+    if planned_deletion(project) is not None:
+        raise Conflict(_("The deletion of this project is planned. Cancel it first."))
+
+
+def open_links(project: Project) -> list[str]:
+    """Return the versions of the project's releases that have a public link."""
+    shared = [model.objects.filter(release__project=project).values("release") for model in (SharedBoard, ErrataLink)]
+    releases = Release.objects.filter(pk__in=shared[0]) | Release.objects.filter(pk__in=shared[1])
+    return list(releases.order_by("pk").values_list("version", flat=True))
+
+
+# --- the task --------------------------------------------------------------------------------------------------------
+
+
+def delete_due_projects() -> int:
+    """Delete projects whose time has come, at most ``MAX_PORTIONS`` portions of rows; return how many were deleted.
+
+    Goes on where an earlier run ended. A failure of one does not stop the others.
+    """
+    left, count = MAX_PORTIONS, 0
+    for deletion in ProjectDeletion.objects.filter(due_at__lte=database_time(), ended_at=None).order_by("due_at", "pk"):
+        if left <= 0:
+            break
+        try:
+            left -= _go_on(deletion, left)
+        except Exception:
+            _LOG.exception("could not go on with deletion %s of project %s", deletion.public_id, deletion.slug)
+            continue
+        count += deletion.ended_at is not None
+    return count
+
+
+def _go_on(deletion: ProjectDeletion, most: int) -> int:
+    """Delete up to ``most`` portions of rows; return how many were deleted."""
+    if not _start(deletion):
+        return 0
+    _delete_files(deletion.project_key)
+    done = 0
+    dialogues = Dialogue.objects.filter(project=deletion.project_key)
+    while keys := list(dialogues.filter(head__isnull=False).order_by("pk").values_list("pk", flat=True)[:PORTION]):
+        if done >= most:
+            return done
+        # A dialogue names one of its revisions, and they name it.
+        dialogues.filter(pk__in=keys).update(head=None)
+        done += 1
+    for table in reversed(project_tables()):
+        before: int | None = None
+        while keys := _last_keys(table, deletion.project_key, before):
+            if done >= most:
+                return done
+            with transaction.atomic():
+                rows = table.model._base_manager.filter(pk__in=keys)
+                rows._raw_delete(rows.db)
+            before, done = keys[-1], done + 1
+    deletion.ended_at = timezone.now()
+    deletion.save(update_fields=["ended_at"])
+    _LOG.info("deleted project %s (%s)", deletion.slug, deletion.project_public_id)
+    return done
+
+
+def _start(deletion: ProjectDeletion) -> bool:
+    """Start a deletion that is due, so that it can't be cancelled and the guards let its rows go. False: not now."""
+    with transaction.atomic():
+        project = Project.objects.select_for_update().filter(pk=deletion.project_key).first()
+        deletion.refresh_from_db()
+        if deletion.started_at is not None or project is None:
+            return True
+        if Job.objects.filter(project=project).exclude(state__in=JOB_ENDED).exists():
+            # An export or a check; the next run looks again.
+            return False
+        deletion.started_at = max(timezone.now(), deletion.due_at)
+        deletion.save(update_fields=["started_at"])
+        # From now on the project does not exist for anyone.
+        Membership.objects.filter(project=project).delete()
+    return True
+
+
+def _delete_files(project_id: int) -> None:
+    for name in stored_files(project_id):
+        full_path(name).unlink(missing_ok=True)
+    for release in Release.objects.filter(project=project_id).values_list("public_id", flat=True):
+        shutil.rmtree(full_path(f"releases/{release}"), ignore_errors=True)
+    for job in Job.objects.filter(project=project_id, kind=KIND).only("public_id"):
+        export_path(job).unlink(missing_ok=True)
+
+
+def _last_keys(table: ProjectTable, project_id: int, before: int | None) -> list[int]:
+    """Return keys of rows of a project, the last ones first: rows that name others of their table come after them."""
+    rows = table.rows(project_id).order_by("-pk")
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    return list(rows.values_list("pk", flat=True)[:PORTION])

@@ -1,0 +1,195 @@
+"""Exports a whole project: every row of it and every file, as a zip archive with checksums.
+
+Each table is a file of lines in JSON, with the values of its columns; secrets are left out. Rows name others by their
+keys. Rows are read in portions, so memory does not grow with the project. While people work in a project, later files
+may have rows that earlier ones do not know; an archived project does not change.
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.db.models import ForeignKey
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from annotator.core.schema.exact_json import dumps
+from annotator.core.text import Message, gettext_noop
+from annotator.errors import Conflict, Hidden
+from annotator.models import Job, JobState, Project, User
+from annotator.models.jobs import JOB_ENDED
+from annotator.services.access.permissions import require_administrator
+from annotator.services.jobs.jobs import Running, job_kind, start_job
+from annotator.services.jobs.outages import require_room
+from benchmark.core.archives.archive import DeterministicZip, MemberWriter
+from benchmark.services.project_data.tables import ProjectTable, project_tables, stored_files
+from benchmark.services.stored_files import full_path, sha256_of
+
+KIND = "project_export"
+#: The version of the layout.
+LAYOUT = 1
+#: Rows and bytes in memory at a time.
+_ROWS, _PIECE = 50, 1 << 20
+#: Table → columns that are left out: secrets, and what is made from the others.
+LEFT_OUT: dict[str, frozenset[str]] = {
+    "annotator.invitation": frozenset({"secret_hash"}),
+    "annotator.webhook": frozenset({"secret", "old_secret"}),
+    "annotator.dialogue": frozenset({"search_text"}),
+    "reviews.claim": frozenset({"token"}),
+    "reviews.goldrate": frozenset({"secret"}),
+    "benchmark.endpoint": frozenset({"key"}),
+    "benchmark.sharedboard": frozenset({"token"}),
+    "benchmark.erratalink": frozenset({"token"}),
+}
+#: Tables that are left out: which tokens of people are limited to the project.
+_NOT_EXPORTED = frozenset({"annotator.apitoken_projects"})
+
+
+def start_export(*, actor: User, project: Project) -> Job:
+    """Start an export, or return the one in progress. Raises Denied."""
+    require_administrator(actor=actor, project=project)
+    with transaction.atomic():
+        # A second request waits here, then finds the job of the first.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        last = last_export(project)
+        if last is not None and not last.ended:
+            return last
+        return start_job(actor=actor, project=project, kind=KIND, parameters={})
+
+
+def last_export(project: Project) -> Job | None:
+    """Return the newest export, running or ended."""
+    return Job.objects.filter(project=project, kind=KIND).order_by("-pk").first()
+
+
+def complete_export(project: Project) -> Job | None:
+    """Return the newest export whose archive exists."""
+    done = Job.objects.filter(project=project, kind=KIND, state=JobState.DONE).order_by("-pk").first()
+    return done if done is not None and export_path(done).is_file() else None
+
+
+def export_since_archived(project: Project) -> Job | None:
+    """Return the newest export that has everything: it began after the project was archived. None if there is none."""
+    export = complete_export(project)
+    if export is None or project.archived_at is None or export.created_at < project.archived_at:
+        return None
+    return export
+
+
+def load_export(*, actor: User, project: Project) -> tuple[Path, str, str]:
+    """Return the path, the name for downloads and the SHA-256 of the newest export. Raises Denied, Hidden, Conflict."""
+    require_administrator(actor=actor, project=project)
+    last, done = last_export(project), complete_export(project)
+    if done is None:
+        if last is not None and last.state not in JOB_ENDED:
+            raise Conflict(_("The export is still being written. Wait until it has ended."))
+        raise Hidden(_("There is no export of this project. Start one first."))
+    return export_path(done), f"{slugify(project.slug)}-export-{done.public_id}.zip", str(done.result["sha256"])
+
+
+def export_path(job: Job) -> Path:
+    """Return the path of an export's archive."""
+    return full_path(f"exports/{job.public_id}.zip")
+
+
+@job_kind(KIND, gettext_noop("Export of a project"))
+def _run(running: Running) -> dict[str, Any]:
+    job = running.job
+    path = export_path(job)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with DeterministicZip(path) as archive:
+        counts = _Export(running, archive).write()
+    # Only the newest is kept.
+    earlier = Job.objects.filter(project=job.project, kind=KIND, pk__lt=job.pk)
+    for old in earlier.only("public_id"):
+        export_path(old).unlink(missing_ok=True)
+    return {"bytes": path.stat().st_size, "sha256": sha256_of(path), "rows": sum(counts.values())}
+
+
+class _Export:
+    def __init__(self, running: Running, archive: DeterministicZip) -> None:
+        self.running = running
+        self.archive = archive
+        self.project = running.job.project
+        self.done = 0
+        #: Keys of everyone whom a row names.
+        self.people: set[int] = set()
+
+    def write(self) -> dict[str, int]:
+        """Write all members of the archive; return table → rows."""
+        counts = {}
+        for table in project_tables():
+            if table.label not in _NOT_EXPORTED:
+                with self.archive.member(f"tables/{table.label}.jsonl") as out:
+                    counts[table.label] = self._write_rows(table, out)
+        with self.archive.member("people.jsonl") as out:
+            for line in self._people():
+                out.write(line)
+        for name in stored_files(self.project.pk):
+            with self.archive.member(f"files/{name}") as out:
+                self._copy(full_path(name), out)
+        self.archive.add("SHA256SUMS", "".join(f"{one.sha256}  {one.path}\n" for one in self.archive.files).encode())
+        self.archive.add("manifest.json", dumps(self._manifest()) + b"\n")
+        return counts
+
+    def _write_rows(self, table: ProjectTable, out: MemberWriter) -> int:
+        left_out = LEFT_OUT.get(table.label, frozenset())
+        fields = [field for field in table.model._meta.concrete_fields if field.name not in left_out]
+        names = [field.attname for field in fields]
+        people = [n for n, f in enumerate(fields) if isinstance(f, ForeignKey) and f.related_model is User]
+        key, after, count = names.index(table.model._meta.pk.attname), 0, 0
+        while rows := list(table.rows(self.project.pk).filter(pk__gt=after).values_list(*names)[:_ROWS]):
+            for row in rows:
+                out.write(dumps({name: _plain(value) for name, value in zip(names, row, strict=True)}) + b"\n")
+            self.people.update(row[n] for row in rows for n in people if row[n] is not None)
+            after, count = rows[-1][key], count + len(rows)
+            self._advance(len(rows))
+        return count
+
+    def _people(self) -> Iterator[bytes]:
+        """Yield a line for each person whom a row names: what their colleagues see of them."""
+        for person in User.objects.filter(pk__in=self.people).order_by("pk"):
+            found = {
+                "id": person.pk, "public_id": person.public_id, "pseudonym": person.pseudonym, "name": str(person)
+            }  # fmt: skip
+            yield dumps(found) + b"\n"
+
+    def _copy(self, path: Path, out: MemberWriter) -> None:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                out.write(piece)
+                self._advance(0)
+
+    def _advance(self, count: int) -> None:
+        require_room(_PIECE)
+        self.done += count
+        with self.running.chunk() as chunk:
+            chunk.advance(done=self.done)
+
+    def _manifest(self) -> dict[str, Any]:
+        return {
+            "format": "assay-project",
+            "layout": LAYOUT,
+            "project": {"slug": self.project.slug, "name": self.project.name, "public_id": self.project.public_id},
+            "exported_at": timezone.now().isoformat(),
+            "archived_at": _plain(self.project.archived_at),
+            "files": [
+                {"path": one.path, "sha256": one.sha256, "bytes": one.bytes, "records": one.records}
+                for one in self.archive.files
+            ],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """Return a column's value as JSON: times in ISO form, amounts as text, durations in seconds."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return value.to_json() if isinstance(value, Message) else value

@@ -1,0 +1,98 @@
+"""Every table with rows of a project, found by following foreign keys: what an export reads and a deletion empties.
+
+A new table is part of both without being listed. Tables that lead to no project hold people, or results that are
+stored by content and shared by all projects.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.apps import apps
+from django.db.models import ForeignKey, Model, QuerySet
+
+from annotator.models import Project
+from benchmark.models import ImportBatch, PredictionFile, Release
+from benchmark.services.imports.report import report_path
+from benchmark.services.stored_files import full_path
+
+_APPS = ("annotator", "reviews", "benchmark")
+#: A foreign key against the order of the tables: it is emptied first.
+BACKWARDS = ("annotator.dialogue", "head")
+
+
+@dataclass(frozen=True)
+class ProjectTable:
+    """A table, and the lookup that leads from its rows to their project, such as ``dialogue__project``."""
+
+    model: type[Model]
+    path: str
+
+    @property
+    def label(self) -> str:
+        """Return its name, such as ``reviews.review``."""
+        return str(self.model._meta.label_lower)
+
+    def rows(self, project_id: int) -> QuerySet[Any]:
+        """Return its rows of a project, in the order of their keys."""
+        return self.model._base_manager.filter(**{self.path: project_id}).order_by("pk")
+
+
+@cache
+def project_tables() -> tuple[ProjectTable, ...]:
+    """Return the tables, each after all those that its foreign keys name. Deletion goes backwards."""
+    models = [model for name in _APPS for model in apps.get_app_config(name).get_models(include_auto_created=True)]
+    paths: dict[type[Model], str] = {Project: "pk"}
+    # A key that may be empty is only followed where no other one leads to a project.
+    while _follow(models, paths, nullable=False) or _follow(models, paths, nullable=True):
+        pass
+    ordered = _in_order([model for model in models if model in paths])
+    return tuple(ProjectTable(model, paths[model]) for model in ordered)
+
+
+def _follow(models: list[type[Model]], paths: dict[type[Model], str], *, nullable: bool) -> bool:
+    """Add the paths that are one step longer than the known ones; return whether there were any."""
+    found = {}
+    for model in [one for one in models if one not in paths]:
+        ahead = [key for key in _keys(model) if _target(key) in paths and key.null == nullable]
+        if ahead:
+            key = min(ahead, key=lambda one: (paths[_target(one)] != "pk", paths[_target(one)].count("__"), one.name))
+            further = paths[_target(key)]
+            found[model] = key.name if further == "pk" else f"{key.name}__{further}"
+    paths |= found
+    return bool(found)
+
+
+def _in_order(models: list[type[Model]]) -> Iterator[type[Model]]:
+    waiting = dict.fromkeys(models)
+    while waiting:
+        free = [one for one in waiting if not {_target(key) for key in _keys(one)} & (waiting.keys() - {one})]
+        if not free:
+            names = ", ".join(one._meta.label for one in waiting)
+            raise RuntimeError(f"Foreign keys go round in a circle: {names}. Add one of them to BACKWARDS.")
+        for one in free:
+            del waiting[one]
+        yield from free
+
+
+def _keys(model: type[Model]) -> list[ForeignKey[Any, Any]]:
+    """Return the foreign keys of a table that say where its rows belong."""
+    keys = [field for field in model._meta.concrete_fields if isinstance(field, ForeignKey)]
+    return [key for key in keys if (model._meta.label_lower, key.name) != BACKWARDS]
+
+
+def _target(key: ForeignKey[Any, Any]) -> Any:
+    return key.related_model
+
+
+def stored_files(project_id: int) -> Iterator[str]:
+    """Yield the names of a project's files below MEDIA_ROOT that exist: uploads, reports and archives."""
+    for batch in ImportBatch.objects.filter(project=project_id).order_by("pk").iterator(500):
+        names = [batch.file, f"imports/{report_path(batch).name}"]
+        yield from (name for name in names if name and full_path(name).is_file())
+    for model, field, path in ((Release, "archive", "project"), (PredictionFile, "file", "release__project")):
+        rows = model._default_manager.filter(**{path: project_id}).exclude(**{field: ""}).order_by("pk")
+        for name in rows.values_list(field, flat=True).iterator(500):
+            if full_path(name).is_file():
+                yield name
