@@ -284,6 +284,7 @@ def test_a_receiver_says_when_to_come_back(team: Team, receiver: Receiver, heade
         ("http://hooks.example.org/", "Use https"),
         ("https://127.0.0.1/", "not public"),
         ("https://[::1]/", "not public"),
+        ("https://[64:ff9b::a9fe:a9fe]/", "not public"),
         ("https://localhost/", "not public"),
         ("https://169.254.169.254/latest", "not public"),
         ("https://me:pw@hooks.example.org/", "no user name"),
