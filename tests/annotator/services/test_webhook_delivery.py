@@ -301,6 +301,19 @@ def test_an_address_that_a_server_must_not_reach_is_refused(team: Team, settings
     add_webhook(actor=team.administrator, project=team.project, url="http://127.0.0.1/", events=["release.frozen"])
 
 
+def test_a_webhook_whose_host_is_no_longer_allowed_can_be_changed_and_switched_off(
+    team: Team, receiver: Receiver, settings: Any
+) -> None:
+    webhook, _ = hook(receiver, team)
+    settings.WEBHOOK_HOSTS = []
+    # The page sends the address that is there with every change.
+    change_webhook(actor=team.administrator, webhook=webhook, url=webhook.url, description="Old")
+    assert not change_webhook(actor=team.administrator, webhook=webhook, active=False).active
+    assert Webhook.objects.get().description == "Old"
+    with pytest.raises(Invalid, match="Use https"):
+        change_webhook(actor=team.administrator, webhook=webhook, url=webhook.url + "&more=1")
+
+
 def test_a_name_that_leads_to_a_private_address_is_refused_when_connecting(
     team: Team, receiver: Receiver, settings: Any
 ) -> None:
