@@ -369,6 +369,16 @@ def test_a_receiver_that_hangs_delays_no_other(team: Team, receiver: Receiver, m
         assert len(other.got) == 5
 
 
+@pytest.mark.any_database
+def test_a_claim_reads_indexes_and_not_everything_that_waits(team: Team, receiver: Receiver) -> None:
+    webhook, _ = hook(receiver, team)
+    now = timezone.now()
+    assert "webhook_delivery_leased" in sending._leased(now, webhook.pk).explain()
+    first_due = sending._due(now, webhook=webhook.pk).order_by("pk")[:1].explain()
+    assert "webhook_delivery_in_order" in first_due
+    assert "ORDER BY" not in first_due
+
+
 def test_a_message_is_sent_again_with_the_same_id_and_body(team: Team, receiver: Receiver) -> None:
     webhook, secret = hook(receiver, team)
     happen(team)
