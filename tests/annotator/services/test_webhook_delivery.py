@@ -12,6 +12,7 @@ from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from annotator.core.schema.exact_json import loads
+from annotator.core.text import Message
 from annotator.errors import Conflict, Invalid
 from annotator.models import Event, Notice, Webhook, WebhookDelivery
 from annotator.services.history.events import append_event
@@ -186,6 +187,25 @@ def test_a_receiver_that_is_gone_gets_no_more(team: Team, receiver: Receiver) ->
     assert not Webhook.objects.get().active
     assert Notice.objects.count() == 1
     assert send_due(now=later()) == 0
+
+
+@pytest.mark.parametrize(("status", "attempts"), [(410, 1), (500, 1), (500, len(BACK_OFF) + 1)])
+def test_a_failure_of_the_old_address_does_not_count_against_the_new_one(
+    team: Team, receiver: Receiver, status: int, attempts: int
+) -> None:
+    webhook, _ = hook(receiver, team)
+    happen(team)
+    now = timezone.now()
+    claimed = claim_next(now=now)
+    assert claimed is not None
+    claimed.attempts = attempts
+    change_webhook(actor=team.administrator, webhook=webhook, url=receiver.url + "&new=1")
+    assert record(claimed, posting.Answer(status, 1, error=Message("It failed.")), now=now)
+    webhook.refresh_from_db()
+    assert (webhook.active, webhook.failures, webhook.given_up, webhook.hold_until) == (True, 0, 0, None)
+    assert send_due(now=now) == 1
+    assert only().state == "delivered"
+    assert len(receiver.got) == 1
 
 
 def test_a_redirect_is_not_followed(team: Team, receiver: Receiver) -> None:
