@@ -449,5 +449,8 @@ def test_old_messages_are_removed_unless_they_still_wait(team: Team, receiver: R
     happen(team)
     assert retention.tidy_up()["messages to webhooks"] == 1
     assert list(WebhookDelivery.objects.values_list("state", flat=True)) == ["waiting", "waiting"]
+    # Also while the webhook is off, until it is removed.
     change_webhook(actor=team.administrator, webhook=webhook, active=False)
+    assert retention.tidy_up()["messages to webhooks"] == 0
+    remove_webhook(actor=team.administrator, webhook=webhook)
     assert retention.tidy_up()["messages to webhooks"] == 1
