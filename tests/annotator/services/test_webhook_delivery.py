@@ -317,8 +317,10 @@ def test_an_address_that_a_server_must_not_reach_is_refused(team: Team, settings
     settings.WEBHOOK_HOSTS = []
     with pytest.raises(Invalid, match=words):
         add_webhook(actor=team.administrator, project=team.project, url=url, events=["dialogue.verified"])
-    settings.WEBHOOK_HOSTS = ["127.0.0.1"]
-    add_webhook(actor=team.administrator, project=team.project, url="http://127.0.0.1/", events=["release.frozen"])
+    # Names have no case.
+    settings.WEBHOOK_HOSTS = ["127.0.0.1", "Hooks.Internal"]
+    for allowed in ("http://127.0.0.1/", "http://hooks.internal/", "http://HOOKS.internal/"):
+        add_webhook(actor=team.administrator, project=team.project, url=allowed, events=["release.frozen"])
 
 
 def test_a_webhook_whose_host_is_no_longer_allowed_can_be_changed_and_switched_off(
