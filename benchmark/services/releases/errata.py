@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotator.core.text import message
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Project, User
+from annotator.models import NoticeKind, Project, Role, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
+from annotator.services.notices.notices import members_with, notify
 from benchmark.core.archives.errata import MAX_PLACE, MAX_REASON, check_lines
 from benchmark.models import (
     EntryStatistic,
@@ -96,9 +100,11 @@ def report_item(
     text: str,
     place: str = "",
     statistic: EntryStatistic | None = None,
+    waits: bool = True,
 ) -> ErratumReport:
     """Store that an item of a release is wrong. ``item``: its id; ``place``: a JSON pointer or a field; ``statistic``:
-    the entry of that item which gave rise to it (that of another item is left out).
+    the entry of that item which gave rise to it (that of another item is left out). ``waits``: administrators get a
+    notice that it waits for a decision.
 
     ``actor``: a member who can see the release, None for the public link. Raises Invalid, and Conflict if the release
     is not frozen or has too many open reports from there.
@@ -122,7 +128,20 @@ def report_item(
             actor=actor, project=release.project, kind="erratum.reported",
             after={"version": release.version, "item": item, "report": report.public_id},
         )  # fmt: skip
+        if waits:
+            _notify(actor, release)
     return report
+
+
+def _notify(actor: User | None, release: Release) -> None:
+    """Notify the administrators of a report. It names no item: an administrator may review the item blind."""
+    project = release.project
+    page = reverse("errata-list", args=[project.slug, release.public_id])
+    notify(
+        actor=actor, project=project, people=members_with(project, Role.ADMINISTRATOR), kind=NoticeKind.ALARM,
+        text=message("Somebody reported an error in release %(version)s.", version=release.version),
+        target=f"{page}?state={ReportState.OPEN}", key=f"erratum.reported:{release.public_id}",
+    )  # fmt: skip
 
 
 def list_reports(*, actor: User, release: Release, state: str = "") -> QuerySet[ErratumReport]:
@@ -138,6 +157,13 @@ def list_reports(*, actor: User, release: Release, state: str = "") -> QuerySet[
 def changed_since(rows: QuerySet[ErratumReport], moment: datetime) -> QuerySet[ErratumReport]:
     """Return the reports that were made or decided since."""
     return rows.filter(Q(created_at__gte=moment) | Q(decided_at__gte=moment))
+
+
+def with_open_reports(releases: QuerySet[Release]) -> QuerySet[Release]:
+    """Return the releases with ``open_reports``, the number of their open reports."""
+    rows = ErratumReport.objects.filter(release=OuterRef("pk"), state=ReportState.OPEN)
+    counted = rows.order_by().values("release").annotate(count=Count("pk")).values("count")
+    return releases.annotate(open_reports=Coalesce(Subquery(counted), 0))
 
 
 def count_reports(release: Release) -> dict[str, int]:

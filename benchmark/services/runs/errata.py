@@ -118,7 +118,9 @@ def add_erratum(
             raise Conflict(
                 _("This entry has a confirmed erratum already. Open it in the list of errata of the release.")
             )
-        report = report_item(actor=actor, release=release, item=item, text=reason, place=place, statistic=statistic)
+        report = report_item(
+            actor=actor, release=release, item=item, text=reason, place=place, statistic=statistic, waits=False
+        )
         return confirm_report(
             actor=actor, report=report, severity=severity, reason=reason, evidence=evidence, wake_worker=wake_worker
         )

@@ -7,10 +7,12 @@ from unittest.mock import patch
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, Membership, Role
+from annotator.models import Event, Membership, Notice, Role
 from annotator.services.jobs import jobs
 from benchmark.core.archives.errata import verify_errata
 from benchmark.management.commands.verify_release import Command
@@ -351,6 +353,41 @@ def test_the_public_page_takes_reports_while_its_link_is_on(team, release, clien
     assert "it was switched off" in gone.content.decode()
     with pytest.raises(Hidden):
         reports.load_linked("\0")
+
+
+def test_administrators_get_one_notice_of_reports_that_wait(team, release):
+    for reporter in (team.annotator, None):
+        reports.report_item(actor=reporter, release=release, item="weather-1", text=TEXT)
+    (notice,) = Notice.objects.filter(key__startswith="erratum")
+    assert (notice.person, notice.kind) == (team.administrator, "alarm")
+    assert notice.text == "Somebody reported an error in release 1.0."
+    assert browser(team.administrator).get(notice.target).status_code == 200
+    notice.read_at = timezone.now()
+    notice.save()
+    # An erratum that an administrator adds waits for nothing.
+    add = {"release": release, "item": "weather-2", "severity": "minor", "reason": "?", "wake_worker": False}
+    decisions.add_erratum(actor=team.administrator, **add)
+    assert Notice.objects.filter(read_at=None, key__startswith="erratum").count() == 0
+
+
+def test_pages_of_releases_count_open_reports(team, release, report, client):
+    pages = (page("release-detail", release), reverse("release-list", args=[team.project.slug]))
+    for url in pages:
+        assert "1 open report" in client.get(url).content.decode()
+        # Annotators may review the item.
+        assert "open report" not in browser(team.annotator).get(url).content.decode()
+    with CaptureQueriesContext(connection) as one:
+        client.get(pages[1])
+    later = run_release(team, "1.1")
+    for _ in range(2):
+        reports.report_item(actor=None, release=later, item="weather-1", text=TEXT)
+    with CaptureQueriesContext(connection) as two:
+        html = client.get(pages[1]).content.decode()
+    assert "1 open report" in html
+    assert "2 open reports" in html
+    assert len(two) == len(one)
+    decisions.decline_report(actor=team.administrator, report=report, reason="No.")
+    assert "open report" not in client.get(pages[0]).content.decode()
 
 
 def test_reports_that_wait_are_limited(team, release):
