@@ -321,6 +321,26 @@ def test_members_report_on_a_page(team, release):
     assert "no item" in member.post(url, {"item": "weather-9", "text": TEXT}).content.decode()
 
 
+def test_line_breaks_of_browsers_count_once(team, release):
+    # 4,000 characters, of which 50 are line breaks: browsers send two characters for each.
+    text = "\n".join(["x" * 79] * 49 + ["x" * 80])
+    sent = text.replace("\n", "\r\n")
+    assert len(text) == reports.MAX_TEXT
+    for person, decision in (
+        (team.annotator, {"severity": "minor", "reason": sent}), (team.seniors[0], {"no-reason": sent, "decline": "1"}),
+    ):  # fmt: skip
+        assert (
+            browser(person).post(page("error-report", release), {"item": "weather-1", "text": sent}).status_code == 200
+        )
+        report = ErratumReport.objects.get(reporter=person)
+        assert report.text == text
+        decide = page("erratum-decide", release, report.public_id)
+        assert browser(team.administrator).post(decide, decision).status_code == 302
+    assert Erratum.objects.get().record["reason"] == ErratumReport.objects.get(state="declined").reason == text
+    too_long = {"item": "weather-1", "text": sent + "x"}
+    assert browser(team.annotator).post(page("error-report", release), too_long).status_code == 422
+
+
 def test_the_public_page_takes_reports_while_its_link_is_on(team, release, client):
     share, anyone = page("errata-share", release), Client()
     assert client.post(share).status_code == 302
