@@ -410,6 +410,20 @@ def test_pages_of_releases_count_open_reports(team, release, report, client):
     assert "open report" not in client.get(pages[0]).content.decode()
 
 
+def test_the_history_has_reports_and_says_who_made_them(team, release, report, client):
+    link = reports.open_link(actor=team.administrator, release=release)
+    Client().post(reverse("shared-errata", args=[link.token]), {"item": "weather-2", "text": TEXT})
+    history = f"/p/{team.project.slug}/history/"
+    first, second = client.get(history, {"kind": "erratum"}).content.decode().split("Error reported in ")[1:]
+    assert "weather-2" in first
+    assert "Public link" in first.partition("</summary>")[0]
+    assert "weather-1" in second
+    assert "Public link" not in second.partition("</summary>")[0]
+    assert "switched on" in client.get(history, {"kind": "errata"}).content.decode()
+    # Somebody outside reported it, not Assay.
+    assert "Error reported" not in client.get(history, {"person": "program"}).content.decode()
+
+
 def test_reports_that_wait_are_limited(team, release):
     with patch.object(reports, "MAX_OPEN", 2):
         for _ in range(2):
