@@ -180,6 +180,8 @@ class _Check:
     def end(self, head: str) -> ErrataReport:
         report = self.report
         report.items, report.head = len(self.affected), self.previous or ""
+        # Hexadecimal digits have no case.
+        head = head.lower()
         if head and head != report.head and not report.problems:
             self.say(
                 f"{self.name} ends with the hash {report.head or 'of an empty log'}, not with {head}: lines are "
