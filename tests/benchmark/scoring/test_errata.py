@@ -492,3 +492,8 @@ def test_the_command_checks_the_log_with_the_archive(team, release, report, tmp_
     assert code == 1
     assert "Use the log of this archive" in said
     assert "Give the log with --errata" in run(archive, "--errata-head", head)[2]
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(archive.read_bytes()[:-40])
+    code, result, said = run(damaged, "--errata", file)
+    assert (code, "errata" in result) == (1, False)
+    assert "The errata log was not checked, because the archive is damaged" in said
