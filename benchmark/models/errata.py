@@ -77,7 +77,11 @@ class ErratumReport(models.Model):
 
 
 class Erratum(models.Model):
-    """One line of the errata log of a release. Append-only; ``core.archives.errata`` says what is hashed."""
+    """One line of the errata log of a release. ``core.archives.errata`` says what is hashed.
+
+    Append-only, like events: SQLite refuses no deletion, because emptying a table is nothing else there. The release
+    keeps the number of lines and the last hash, so that a check of the history finds it.
+    """
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="errata")
     #: From 1, without gaps.
