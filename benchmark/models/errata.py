@@ -91,10 +91,15 @@ class Erratum(models.Model):
     #: The line as ``errata.jsonl`` has it, without its line break.
     line = models.TextField()
     sha256 = models.CharField(max_length=64)
+    #: The hash of what the line says about the item; blank for lines from before Assay stored it.
+    content_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["release", "number"], name="erratum_number_once"),
+            models.UniqueConstraint(
+                fields=["item", "content_sha256"], condition=~Q(content_sha256=""), name="erratum_content_once"
+            ),
             models.CheckConstraint(condition=Q(number__gte=1), name="erratum_number_from_one"),
         ]
 

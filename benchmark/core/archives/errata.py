@@ -68,6 +68,12 @@ class Erratum(BaseModel):
         """The hash of the line; the module's docstring says of what."""
         return hashlib.sha256(_line(self.model_dump(mode="json"))).hexdigest()
 
+    @property
+    def content_sha256(self) -> str:
+        """The hash of what the line says about its item: place, severity, reason and evidence."""
+        content = self.model_dump(mode="json", include={"place", "severity", "reason", "evidence"})
+        return hashlib.sha256(_line(content)).hexdigest()
+
     def line(self) -> bytes:
         """Return the line, without its line break."""
         return _line(self.model_dump(mode="json") | {"sha256": self.sha256})
@@ -81,6 +87,11 @@ class ErrataReport:
     items: int = 0
     head: str = ""
     problems: list[str] = field(default_factory=list)
+
+
+def read_line(record: dict[str, Any]) -> Erratum:
+    """Return the erratum with the values of a line, which is known to be valid."""
+    return Erratum.model_validate({name: value for name, value in record.items() if name != "sha256"})
 
 
 def verify_errata(log: Path, archive: Path, *, head: str = "", limits: Limits | None = None) -> ErrataReport:

@@ -35,7 +35,8 @@ def confirm_report(
     ``place``: None for that of the report. If the item can't be sent back, because it was changed or is in review
     already, the erratum is confirmed all the same, and ``report.not_reopened`` says why. Nothing is deleted.
 
-    Raises Denied for anyone but administrators, Invalid, and Conflict if the report was decided.
+    Raises Denied for anyone but administrators, Invalid, and Conflict if the report was decided or the log says the
+    same about the item.
     """
     release = report.release
     require_administrator(actor=actor, project=release.project)
@@ -58,11 +59,12 @@ def confirm_report(
             date=timezone.now().date().isoformat(),
             previous_sha256=locked.errata_head,
         )
+        _require_new(report, line)
         report.reopened, report.not_reopened = _reopen(actor, report)
         _decide(actor, report, ReportState.CONFIRMED)
         erratum = Erratum.objects.create(
             release=locked, number=line.number, item=report.item, report=report, line=line.line().decode(),
-            sha256=line.sha256,
+            sha256=line.sha256, content_sha256=line.content_sha256,
         )  # fmt: skip
         locked.errata_count, locked.errata_head = line.number, line.sha256
         locked.save(update_fields=["errata_count", "errata_head"])
@@ -142,6 +144,19 @@ def _lock_open(report: ErratumReport) -> tuple[Release, ErratumReport]:
             % {"state": found.get_state_display().lower()}
         )
     return locked, found
+
+
+def _require_new(report: ErratumReport, line: errata.Erratum) -> None:
+    """Raise Conflict if the log says the same about the item: somebody sent a form twice. The release is locked."""
+    for known in Erratum.objects.filter(item=report.item).order_by("number"):
+        if errata.read_line(known.record).content_sha256 == line.content_sha256:
+            raise Conflict(
+                _(
+                    "Erratum %(number)s of this release says the same about %(item)s. Nothing was added. Change the "
+                    "text if you mean another error."
+                )
+                % {"number": known.number, "item": line.item}
+            )
 
 
 def _decide(actor: User, report: ErratumReport, state: ReportState) -> None:

@@ -128,6 +128,25 @@ def test_what_is_missing_or_wrong_is_refused_with_the_field(team, release, repor
         reports.report_item(actor=None, release=release, item="weather-1", text="?")
 
 
+def test_the_same_erratum_is_added_once(team, release, client):
+    add = page("erratum-add", release)
+    sent = {"item": "weather-1", "severity": "minor", "reason": "A typing error.", "place": "", "evidence": ""}
+    assert client.post(add, sent).status_code == 302
+    again = client.post(add, sent)
+    assert again.status_code == 422
+    assert "Erratum 1 of this release says the same about weather-1" in again.content.decode()
+    assert (Erratum.objects.count(), ErratumReport.objects.count()) == (1, 1)
+    for changed in ({"item": "weather-2"}, {"severity": "major"}, {"evidence": "A paper."}):
+        assert client.post(add, sent | changed).status_code == 302
+    first = Erratum.objects.get(number=1)
+    report = reports.report_item(actor=None, release=release, item="weather-1", text="?")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Erratum.objects.create(
+            release=release, number=9, item=first.item, report=report, line=first.line, sha256=first.sha256,
+            content_sha256=first.content_sha256,
+        )  # fmt: skip
+
+
 def test_only_administrators_decide(team, release, report):
     added = {"release": release, "item": "weather-1", "severity": "minor", "reason": "x"}
     for actor in (team.annotator, team.seniors[0]):
