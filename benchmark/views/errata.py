@@ -199,5 +199,5 @@ def _say(request: PageRequest, erratum: Erratum) -> None:
         sentence = _("Erratum %(number)s was added to the log, and %(item)s is in review again.")
     else:
         sentence = _("Erratum %(number)s was added to the log. %(item)s was not sent back to review: %(why)s")
-    values = {"number": erratum.number, "item": report.item.dialogue.external_id, "why": report.not_reopened}
+    values = {"number": erratum.number, "item": report.item.dialogue.external_id, "why": report.why_not_reopened}
     messages.success(request, sentence % values)

@@ -11,7 +11,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from benchmark.core.archives import errata
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
-from benchmark.models import EntryStatistic, Erratum, ErratumReport, Release, ReportState
+from benchmark.models import EntryStatistic, Erratum, ErratumReport, NotReopened, Release, ReportState
 from benchmark.services.releases.errata import checked_text, report_item
 from benchmark.services.runs.suspects import record_sent_back
 from benchmark.services.runs.withdrawn import reopen_item, start_recount
@@ -166,17 +166,16 @@ def _decide(actor: User, report: ErratumReport, state: ReportState) -> None:
 
 def _reopen(actor: User, report: ErratumReport) -> tuple[bool, str]:
     """Return whether the item was sent back to review, and otherwise why not."""
-    release = report.release
     dialogue = Dialogue.objects.select_for_update(no_key=True).defer("search_text").get(pk=report.item.dialogue_id)
-    if dialogue.status == DialogueStatus.VERIFIED and dialogue.head_id != report.item.revision_id:
-        return False, _("%(dialogue)s has other content than in release %(version)s.") % {
-            "dialogue": dialogue.external_id, "version": release.version,
-        }  # fmt: skip
+    if dialogue.status != DialogueStatus.VERIFIED or dialogue.archived_at is not None:
+        return False, NotReopened.NOT_VERIFIED
+    if dialogue.head_id != report.item.revision_id:
+        return False, NotReopened.CHANGED
     try:
         with transaction.atomic():
-            cycle = reopen_item(actor=actor, item=report.item, reason=REASON % {"version": release.version})
-    except Conflict as refusal:
-        return False, refusal.sentence[:500]
+            cycle = reopen_item(actor=actor, item=report.item, reason=REASON % {"version": report.release.version})
+    except Conflict:
+        return False, NotReopened.IN_USE
     if report.statistic is not None:
         record_sent_back(actor=actor, statistic=report.statistic, cycle=cycle)
     return True, ""

@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Event, Membership, Notice, Role
@@ -25,6 +25,7 @@ from reviews.models import Cycle
 from tests.api_client import ApiClient
 from tests.benchmark.conftest import make_verified, run_release
 from tests.factories import claim_and_submit, make_user
+from tests.languages import add_german
 from tests.racing import lost, race, won
 
 TEXT = "The reference asks for the weather in Ghent, but the user means Bruges."
@@ -220,13 +221,15 @@ def test_of_two_administrators_at_once_one_decides(team, release, report):
 # --- the item that is reviewed again ---------------------------------------------------------------------------------
 
 
-def test_an_item_that_is_already_in_review_or_changed_is_confirmed_all_the_same(team, release, report):
+def test_an_item_that_is_already_in_review_or_changed_is_confirmed_all_the_same(
+    team, release, report, settings, tmp_path
+):
     confirm(team, report)
     again = reports.report_item(actor=None, release=release, item="weather-1", text="Another error.")
     confirm(team, again)
     again.refresh_from_db()
     assert not again.reopened
-    assert "in review already" in again.not_reopened
+    assert "in review already" in again.why_not_reopened
     changed = reports.report_item(actor=None, release=release, item="weather-2", text="An error.")
     revision = changed.item.dialogue.head
     other = make_verified(team, "other").head
@@ -234,7 +237,15 @@ def test_an_item_that_is_already_in_review_or_changed_is_confirmed_all_the_same(
     changed.item.dialogue.save(update_fields=["head"])
     confirm(team, changed)
     changed.refresh_from_db()
-    assert "other content than in release 1.0" in changed.not_reopened
+    # Stored as a code, so that each reader sees it in their language.
+    assert (changed.not_reopened, changed.why_not_reopened) == ("changed", "It has other content than in the release.")
+    shown = browser(team.administrator).get(page("erratum-decide", release, changed.public_id)).content.decode()
+    assert "It has other content than in the release." in shown
+    add_german(settings, tmp_path, {"It has other content than in the release.": "Der Inhalt ist ein anderer."})
+    with translation.override("de"):
+        assert changed.why_not_reopened == "Der Inhalt ist ein anderer."
+    ErratumReport.objects.filter(pk=changed.pk).update(not_reopened="x has other content.")
+    assert ErratumReport.objects.get(pk=changed.pk).why_not_reopened == "x has other content."
     assert revision != other
     assert Cycle.objects.filter(dialogue=changed.item.dialogue).count() == 1
 
