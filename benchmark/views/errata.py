@@ -62,6 +62,7 @@ def errata_list(request: PageRequest, public_id: str) -> HttpResponse:
 def error_report(request: PageRequest, public_id: str) -> HttpResponse:
     """Show the form with which members report an error; POST stores it and shows what was received."""
     release = load_release(actor=request.user, project=request.project, public_id=public_id)
+    reports.require_frozen(release)
     form = ErrorReportForm(posted(request))
     received = receive(form, release, request)
     context = {
@@ -142,6 +143,7 @@ def erratum_add(request: PageRequest, public_id: str) -> HttpResponse:
     project = request.project
     require_administrator(actor=request.user, project=project)
     release = boards.load_overseen(actor=request.user, project=project, public_id=public_id)
+    reports.require_frozen(release)
     key, score = request.GET.get("entry", ""), request.GET.get("score", "")
     statistic = suspects.load_statistic(release, key) if key or score else None
     initial: dict[str, Any] = {}

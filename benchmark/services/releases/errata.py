@@ -44,7 +44,7 @@ MAX_OPEN = 200
 def open_link(*, actor: User, release: Release) -> ErrataLink:
     """Let everyone who knows the link report mistakes; an open link stays the same. Raises Denied and Conflict."""
     require_administrator(actor=actor, project=release.project)
-    _require_frozen(release)
+    require_frozen(release)
     with transaction.atomic():
         link, created = ErrataLink.objects.get_or_create(release=release, defaults={"requester": actor})
         if created:
@@ -109,7 +109,7 @@ def report_item(
     ``actor``: a member who can see the release, None for the public link. Raises Invalid, and Conflict if the release
     is not frozen or has too many open reports from there.
     """
-    _require_frozen(release)
+    require_frozen(release)
     text = checked_text(text, most=MAX_TEXT, field="text")
     place = checked_text(place, most=MAX_PLACE, field="place", required=False)
     found = find_item(release, item)
@@ -261,7 +261,8 @@ def _too_many(actor: User | None, release: Release) -> str:
     )
 
 
-def _require_frozen(release: Release) -> None:
+def require_frozen(release: Release) -> None:
+    """Raise Conflict if a release is not frozen, so that its items can still change."""
     if release.state != ReleaseState.FROZEN:
         raise Conflict(
             _("Release %(version)s isn’t frozen, so its items can still change. Wait until it is.")

@@ -359,6 +359,14 @@ def test_members_report_on_a_page(team, release):
     assert "no item" in member.post(url, {"item": "weather-9", "text": TEXT}).content.decode()
 
 
+def test_forms_open_for_frozen_releases_only(team, release, client):
+    Release.objects.update(state="freezing")
+    for name in ("error-report", "erratum-add"):
+        refused = client.get(page(name, release))
+        assert refused.status_code == 409
+        assert "isn’t frozen" in refused.content.decode()
+
+
 def test_line_breaks_of_browsers_count_once(team, release):
     # 4,000 characters, of which 50 are line breaks: browsers send two characters for each.
     text = "\n".join(["x" * 79] * 49 + ["x" * 80])
