@@ -90,6 +90,8 @@ class GitPlace:
             )  # fmt: skip
         except FileNotFoundError:
             raise PushError("The program git is missing. Install it, or use another target.") from None
+        except OSError as error:
+            raise PushError(f"Can't start git: {error.strerror or error}. Check it, or use another target.") from None
         except subprocess.TimeoutExpired:
             raise Unavailable(
                 f"{self.url} did not finish within {_SECONDS // 60} minutes. Check the network, then try again."

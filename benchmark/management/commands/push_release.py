@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -41,6 +41,13 @@ class Command(PipelineCommand):
                 self._push(archive, Path(folder), options)
         except (PushError, SourceError) as error:
             raise Stop(str(error)) from None
+        except OSError as error:
+            # Targets turn their own errors into sentences, so this is one of the unpacked files.
+            where = error.filename or gettempdir()
+            raise Stop(
+                f"Can't use {where} for unpacked files: {error.strerror or error}. Check its permissions and free "
+                "space, or set TMPDIR to another folder."
+            ) from None
         except KeyboardInterrupt:
             raise Stop("Interrupted. Run the same command again to continue.") from None
 

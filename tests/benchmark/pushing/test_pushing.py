@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from benchmark.core.files.limits import SourceError
-from benchmark.core.pushing import folder, target
+from benchmark.core.pushing import folder, git_place, target
 from benchmark.core.pushing.git_place import GitPlace
 from benchmark.core.pushing.pushing import plan, unpack
 from benchmark.core.pushing.target import PushedRelease, PushError, SentFile
@@ -264,6 +264,26 @@ def test_a_full_disk_is_a_sentence_with_the_file(
     assert done.code == 2
     assert str(tmp_path / "share") in done.err
     assert "None" not in done.err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES])
+def test_a_failure_of_this_machine_is_a_sentence(
+    push: Push, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    place = f"git+file://{bare(tmp_path / 'bare.git')}"
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as copying:
+        copying.setattr(git_place.shutil, "copyfile", fail)
+        done = push(archive, place)
+    assert (done.code, done.out) == (2, "")
+    assert "TMPDIR" in done.err
+    monkeypatch.setattr(git_place.subprocess, "run", fail)
+    done = push(archive, place)
+    assert (done.code, done.out) == (2, "")
+    assert f"Can't start git: {os.strerror(number)}" in done.err
 
 
 def test_a_path_that_is_a_file_and_a_folder_is_a_sentence(archive: Path, tmp_path: Path) -> None:
