@@ -94,13 +94,15 @@ def read_line(record: dict[str, Any]) -> Erratum:
     return Erratum.model_validate({name: value for name, value in record.items() if name != "sha256"})
 
 
-def verify_errata(log: Path, archive: Path, *, head: str = "", limits: Limits | None = None) -> ErrataReport:
+def verify_errata(
+    log: Path, archive: Path, *, head: str = "", name: str = "", limits: Limits | None = None
+) -> ErrataReport:
     """Check that a log belongs to an archive, that nothing in it was changed, and that the archive has its items.
 
-    ``head``: the hash that the last line should have; without it, a log that was cut off is not noticed. All errors
-    become problems in the report: nothing is raised.
+    ``head``: the hash that the last line should have; without it, a log that was cut off is not noticed. ``name``: how
+    problems name the log, by default by its path. All errors become problems in the report: nothing is raised.
     """
-    name = shown_name(str(log))
+    name = shown_name(name or str(log))
     try:
         with ExitStack() as stack:
             with archive.open("rb") as stream:
