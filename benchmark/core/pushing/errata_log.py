@@ -23,12 +23,9 @@ def read_log(log: Path, archive: Path, folder: Path) -> tuple[SentFile, int]:
     shutil.copyfile(log, copy)
     report = verify_errata(copy, archive, name=str(log))
     if report.problems:
-        count = len(report.problems) - 1
-        raise PushError(
-            f"{report.problems[0]} "
-            + (f"There are {counted(count, 'other problem')}. " if count else "")
-            + "Nothing was sent."
-        )
+        more = len(report.problems) - 1
+        others = f" There are {counted(more, 'other problem')}." if more else ""
+        raise PushError(f"{report.problems[0]}{others} Nothing was sent.")
     with copy.open("rb+") as stream:
         if stream.seek(0, os.SEEK_END):
             stream.seek(-1, os.SEEK_END)

@@ -69,6 +69,8 @@ class Command(PipelineCommand):
         release = unpack(archive, folder / "release")
         missing = plan(target, release)
         result = {"target": options["target"], "version": release.version, "files": len(release.files)}
+        if log is not None:
+            result |= {"errata": lines, "errata_sent": False}
         if options["dry_run"]:
             for file in release.files:
                 self.tell({"path": file.path, "bytes": file.bytes, "send": file in missing})
@@ -90,7 +92,7 @@ class Command(PipelineCommand):
             self.say(f"Release {release.version} is already at {target.url}. Nothing of it was sent.")
         if log is not None and not done.damaged:
             sent = push_log(target, release, log)
-            result |= {"errata": lines, "errata_sent": sent}
+            result["errata_sent"] = sent
             words = "Sent and compared" if sent else "Already there"
             self.say(f"{words}: the errata log with {counted(lines, 'line')}.")
         counts = {"sent": done.sent, "skipped": done.skipped, "verified": done.verified}
