@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.fields import TEXTS, CustomField, FieldType, Scope
+from annotator.views.text_field import TextField
 
 TYPES = [
     (FieldType.CHOICE.value, _("Choice: one of several options")),
@@ -38,13 +39,13 @@ class FieldForm(forms.Form):
         label=_("Key"),
         help_text=_("Its name in the data: small letters, digits and underscores, such as “difficulty”."),
     )
-    help = forms.CharField(
+    help = TextField(
         max_length=1000, required=False, label=_("Help"), widget=forms.Textarea(attrs={"rows": 2}), empty_value=""
     )
     type = forms.ChoiceField(choices=TYPES, label=_("Type"))
     scope = forms.ChoiceField(choices=SCOPES, label=_("Asked about"))
     required = forms.BooleanField(required=False, label=_("An answer is required"))
-    options = forms.CharField(
+    options = TextField(
         max_length=8000,
         required=False,
         label=_("Options"),
@@ -67,7 +68,7 @@ class FieldForm(forms.Form):
         label=_("Only if the field with this key"),
         help_text=_("If empty, the question is always asked. The other field must come before this one."),
     )
-    values = forms.CharField(
+    values = TextField(
         max_length=2000,
         required=False,
         label=_("has one of these values"),

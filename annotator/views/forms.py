@@ -23,6 +23,7 @@ from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
+from annotator.views.text_field import TextField
 
 
 class SignInForm(LoginForm):
@@ -120,7 +121,7 @@ class ProjectForm(forms.Form):
         help_text=_("Letters, digits, hyphens and underscores. If empty, it is made from the name."),
         error_messages={"invalid": _("Use only the letters a to z, digits, hyphens and underscores.")},
     )
-    description = forms.CharField(
+    description = TextField(
         max_length=2000, required=False, label=_("Description"), widget=forms.Textarea(attrs={"rows": 3})
     )
 
@@ -134,7 +135,7 @@ def _is_texts(settings: dict[str, Any]) -> bool:
 
 class SettingsForm(forms.Form):
     name = forms.CharField(max_length=120, label=_("Name"), validators=[_can_be_seen])
-    description = forms.CharField(
+    description = TextField(
         max_length=2000, required=False, label=_("Description"), widget=forms.Textarea(attrs={"rows": 3})
     )
     time_zone = forms.ChoiceField(
@@ -181,7 +182,7 @@ class InvitationForm(forms.Form):
 
 
 class GuidelineForm(forms.Form):
-    text = forms.CharField(
+    text = TextField(
         label=_("Text (Markdown)"), widget=forms.Textarea(attrs={"rows": 28}), max_length=MAX_GUIDELINE, strip=False
     )
     note = forms.CharField(max_length=200, required=False, label=_("What changed"))

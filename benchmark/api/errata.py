@@ -74,6 +74,9 @@ class ErratumReportSerializer(ReportReceiptSerializer):
     )
     state = serializers.ChoiceField(choices=ReportState.choices)
     decided_by = serializers.CharField(source="decided_by.public_id", default=None, allow_null=True)
+    not_reopened = serializers.CharField(
+        source="why_not_reopened", help_text="Why the item was not sent back to review; blank if it was."
+    )
     erratum = serializers.SerializerMethodField(help_text="Null unless it was confirmed.")
 
     class Meta(ReportReceiptSerializer.Meta):

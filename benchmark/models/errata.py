@@ -33,6 +33,14 @@ class ReportState(models.TextChoices):
     DECLINED = "declined", _("Declined")
 
 
+class NotReopened(models.TextChoices):
+    """Why the item of a confirmed report was not sent back to review."""
+
+    CHANGED = "changed", _("It has other content than in the release.")
+    NOT_VERIFIED = "not_verified", _("It is not verified any more: it is in review already, or archived.")
+    IN_USE = "in_use", _("Somebody has claimed it, or a draw with it is in progress.")
+
+
 class ErratumReport(models.Model):
     """What somebody says is wrong in a released item, and what an administrator decided."""
 
@@ -51,7 +59,8 @@ class ErratumReport(models.Model):
     decided_at = models.DateTimeField(null=True)
     #: Why it was declined.
     reason = models.TextField(blank=True)
-    #: Whether the item was sent back to review when it was confirmed, and otherwise why not.
+    #: Whether the item was sent back to review when it was confirmed, and otherwise why not: a value of
+    #: ``NotReopened``, or in old rows a sentence.
     reopened = models.BooleanField(default=False)
     not_reopened = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -75,9 +84,18 @@ class ErratumReport(models.Model):
     def __str__(self) -> str:
         return f"report {self.public_id} of {self.release_id}"
 
+    @property
+    def why_not_reopened(self) -> str:
+        """Return why the item was not sent back to review, in the active language, or a blank."""
+        return str(dict(NotReopened.choices).get(self.not_reopened, self.not_reopened))
+
 
 class Erratum(models.Model):
-    """One line of the errata log of a release. Append-only; ``core.archives.errata`` says what is hashed."""
+    """One line of the errata log of a release. ``core.archives.errata`` says what is hashed.
+
+    Append-only, like events: SQLite refuses no deletion, because emptying a table is nothing else there. The release
+    keeps the number of lines and the last hash, so that a check of the history finds it.
+    """
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="errata")
     #: From 1, without gaps.
@@ -87,10 +105,15 @@ class Erratum(models.Model):
     #: The line as ``errata.jsonl`` has it, without its line break.
     line = models.TextField()
     sha256 = models.CharField(max_length=64)
+    #: The hash of what the line says about the item; blank for lines from before Assay stored it.
+    content_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["release", "number"], name="erratum_number_once"),
+            models.UniqueConstraint(
+                fields=["item", "content_sha256"], condition=~Q(content_sha256=""), name="erratum_content_once"
+            ),
             models.CheckConstraint(condition=Q(number__gte=1), name="erratum_number_from_one"),
         ]
 

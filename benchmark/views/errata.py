@@ -62,6 +62,7 @@ def errata_list(request: PageRequest, public_id: str) -> HttpResponse:
 def error_report(request: PageRequest, public_id: str) -> HttpResponse:
     """Show the form with which members report an error; POST stores it and shows what was received."""
     release = load_release(actor=request.user, project=request.project, public_id=public_id)
+    reports.require_frozen(release)
     form = ErrorReportForm(posted(request))
     received = receive(form, release, request)
     context = {
@@ -142,6 +143,7 @@ def erratum_add(request: PageRequest, public_id: str) -> HttpResponse:
     project = request.project
     require_administrator(actor=request.user, project=project)
     release = boards.load_overseen(actor=request.user, project=project, public_id=public_id)
+    reports.require_frozen(release)
     key, score = request.GET.get("entry", ""), request.GET.get("score", "")
     statistic = suspects.load_statistic(release, key) if key or score else None
     initial: dict[str, Any] = {}
@@ -199,5 +201,5 @@ def _say(request: PageRequest, erratum: Erratum) -> None:
         sentence = _("Erratum %(number)s was added to the log, and %(item)s is in review again.")
     else:
         sentence = _("Erratum %(number)s was added to the log. %(item)s was not sent back to review: %(why)s")
-    values = {"number": erratum.number, "item": report.item.dialogue.external_id, "why": report.not_reopened}
+    values = {"number": erratum.number, "item": report.item.dialogue.external_id, "why": report.why_not_reopened}
     messages.success(request, sentence % values)

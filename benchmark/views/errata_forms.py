@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from annotator.views.text_field import TextField
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
 from benchmark.services.releases.errata import MAX_TEXT
 
@@ -29,7 +30,7 @@ class ErrorReportForm(forms.Form):
         help_text=_("A field or a JSON pointer, for example /tasks/t1/steps/s2/arguments. Blank: the whole item."),
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
     )
-    text = forms.CharField(
+    text = TextField(
         max_length=MAX_TEXT,
         label=_("What is wrong"),
         help_text=_("Say what is there, what should be there, and why."),
@@ -43,13 +44,13 @@ class ErratumForm(forms.Form):
     item = ErrorReportForm.base_fields["item"]
     severity = forms.ChoiceField(label=_("Severity"), choices=SEVERITIES, widget=forms.RadioSelect)
     place = ErrorReportForm.base_fields["place"]
-    reason = forms.CharField(
+    reason = TextField(
         max_length=MAX_REASON,
         label=_("What is wrong"),
         help_text=_("Everyone who reads the log sees this and the evidence. Name no person who reported it."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
-    evidence = forms.CharField(
+    evidence = TextField(
         max_length=MAX_EVIDENCE,
         required=False,
         label=_("Evidence"),
@@ -63,7 +64,7 @@ class ErratumForm(forms.Form):
 
 
 class DeclineForm(forms.Form):
-    reason = forms.CharField(
+    reason = TextField(
         max_length=MAX_REASON,
         label=_("Why it is no error"),
         help_text=_("Administrators and senior reviewers see this."),

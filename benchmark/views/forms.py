@@ -7,6 +7,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from annotator.views.text_field import TextField
 from benchmark.core.archives.description import LICENCES, OWN_LICENCE
 from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.files.extensions import LAST_PARTS, SHOWN
@@ -202,31 +203,31 @@ class ReleaseSettingsForm(forms.Form):
         ],
         help_text=_("Without a licence, others may not use the data."),
     )
-    licence_text = forms.CharField(
+    licence_text = TextField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 6}),
         label=_("Text of your own licence"),
         help_text=_("Only for the choice “Own text”. The release has it in a file of its own."),
     )
-    authors = forms.CharField(
+    authors = TextField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 5}),
         label=_("Authors"),
         help_text=_("One a line: Family name, given name; ORCID iD; affiliation. Only the name is required."),
     )
-    citation = forms.CharField(
+    citation = TextField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
         label=_("Citation"),
         help_text=_("BibTeX. If empty, it is made from the name, the authors and the version."),
     )
-    limits = forms.CharField(
+    limits = TextField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 5}),
         label=_("Limits"),
         help_text=_("What the data doesn’t cover, and what it must not be used for."),
     )
-    demographics = forms.CharField(
+    demographics = TextField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
         label=_("Annotators"),

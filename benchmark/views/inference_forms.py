@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.exact_json import dumps, loads
 from annotator.models import User
+from annotator.views.text_field import TextField
 from benchmark.models import Endpoint
 from benchmark.services.inference.endpoints import MAX_KEY
 from benchmark.services.inference.options import Options
@@ -151,7 +152,7 @@ class InferenceForm(EntriesForm, BudgetForm):
         label=_("Tokens of a reply at most"),
         help_text=_("Sent as max_tokens. Blank: the endpoint decides."),
     )
-    extra = forms.CharField(
+    extra = TextField(
         required=False,
         max_length=_MAX_EXTRA,
         label=_("More parameters"),

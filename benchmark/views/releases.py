@@ -18,9 +18,9 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.core.archives.description import author_lines
 from benchmark.core.archives.errata import ERRATA
-from benchmark.models import Release
+from benchmark.models import Release, ReportState
 from benchmark.services.inference.baselines import list_open
-from benchmark.services.releases import building, differences, requests, settings
+from benchmark.services.releases import building, differences, errata, requests, settings
 from benchmark.views.forms import ReleaseForm, ReleaseSettingsForm
 from benchmark.views.paging import page_of, watches
 
@@ -44,7 +44,9 @@ def release_list(request: PageRequest) -> HttpResponse:
                 form.add_error("version", refusal.sentence)
             else:
                 return redirect("release-detail", slug=project.slug, public_id=release.public_id)
-    page = page_of(requests.list_releases(actor=request.user, project=project), request, size=PAGE)
+    oversees = requests.oversees(actor=request.user, project=project)
+    rows = requests.list_releases(actor=request.user, project=project)
+    page = page_of(errata.with_open_reports(rows) if oversees else rows, request, size=PAGE)
     context = {
         "project": project,
         "form": form,
@@ -53,7 +55,7 @@ def release_list(request: PageRequest) -> HttpResponse:
         "is_admin": is_admin,
         "fitting": differences.suggest_next(actor=request.user, project=project) if is_admin else None,
         "baselines": list_open(person=request.user, project=project),
-        "oversees": requests.oversees(actor=request.user, project=project),
+        "oversees": oversees,
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Releases"), "")],
     }
     return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)
@@ -117,6 +119,7 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "earlier": differences.find_earlier(actor=request.user, release=release),
         "counts": _counts(release, oversees),
         "oversees": oversees,
+        "open_reports": errata.count_reports(release).get(ReportState.OPEN, 0) if oversees else 0,
         "left_out": page_of(
             requests.list_left_out(actor=request.user, release=release),
             request,

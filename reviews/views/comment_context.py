@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from annotator.core.comparison import describe
 from annotator.core.comparison.anchors import Document
+from annotator.core.editing.scope import line_ends
 from annotator.models import Dialogue
 from annotator.views.pages import PageRequest
 from reviews.services.feedback import comments
@@ -15,7 +16,8 @@ _EMPTY_FORM = {"text": "", "mention": "", "reply_to": ""}
 
 
 def with_mention(text: str, mention: str) -> str:
-    """Return the text with the chosen name in front, unless the text mentions it."""
+    """Return the text with single line breaks and the chosen name in front, unless the text mentions it."""
+    text = line_ends(text)
     name = mention.strip().lstrip("@").strip()
     return f"@{name} {text}" if name and f"@{name}" not in text and text.strip() else text
 

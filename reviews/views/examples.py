@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotator.core.editing.scope import line_ends
 from annotator.errors import DomainError
 from annotator.presentation.dialogue import POLICY_LABELS, TaskView
 from annotator.presentation.document import present
@@ -71,7 +72,7 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
                 actor=request.user,
                 project=request.project,
                 dialogue=dialogue,
-                comment=sent.get("comment", ""),
+                comment=line_ends(sent.get("comment", "")),
                 task=sent.get("task", ""),
                 stages=sent.getlist("stage"),
                 policies=sent.getlist("policy"),

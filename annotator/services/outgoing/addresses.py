@@ -8,7 +8,7 @@ from annotator.services.outgoing.guarded_http import is_public
 
 def is_listed(host: str, hosts: Collection[str]) -> bool:
     """Return whether a setting of the operator lists a host, or has ``*``."""
-    return "*" in hosts or host.lower() in hosts
+    return "*" in hosts or host.lower() in {one.lower() for one in hosts}
 
 
 def may_be_public(host: str) -> bool:

@@ -18,6 +18,11 @@ import httpx2
 MAX_RESPONSE = 20 << 20
 #: Seconds to connect.
 _CONNECT = 20.0
+#: The addresses of IPv6 that are global (RFC 4291). Those that translate IPv4 (NAT64, mapped) are outside, so that none
+#: of them leads to a private IPv4 address.
+_GLOBAL = ipaddress.IPv6Network("2000::/3")
+#: The ones among them that are not: protocols and tunnels (Teredo, 6to4), which contain IPv4 too, and documentation.
+_SPECIAL = [ipaddress.IPv6Network(one) for one in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")]
 
 
 class AddressRefused(Exception):
@@ -103,8 +108,9 @@ def is_public(address: str) -> bool:
     own service.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
-    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
-    return (mapped or ip).is_global and not ip.is_multicast
+    if isinstance(ip, ipaddress.IPv6Address) and (ip not in _GLOBAL or any(ip in network for network in _SPECIAL)):
+        return False
+    return ip.is_global and not ip.is_multicast
 
 
 class _Stream(httpcore2.NetworkStream):

@@ -93,6 +93,5 @@ def _lock_active(webhook: Webhook) -> Webhook:
 
 @retention("messages to webhooks", days="webhooks")
 def _delivered(before: datetime) -> int:
-    # Also those that wait for a webhook that is off.
-    rows = WebhookDelivery.objects.filter(created_at__lt=before)
-    return remove_rows(rows.filter(state__in=_ENDED)) + remove_rows(rows.filter(webhook__active=False))
+    # Those that wait for a webhook that is off stay: no more are written for it, and its page says that they are kept.
+    return remove_rows(WebhookDelivery.objects.filter(created_at__lt=before, state__in=_ENDED))

@@ -108,22 +108,33 @@ def attempt(client: httpx2.Client, delivery: WebhookDelivery) -> Answer:
 
 
 def record(delivery: WebhookDelivery, answer: Answer, *, now: datetime | None = None) -> bool:
-    """Record the result of an attempt; False if the message is no longer this worker's."""
+    """Record the result of an attempt; False if the message is no longer this worker's.
+
+    If the webhook's address was changed during the attempt, the result says nothing about the one it has now: a failure
+    is not counted, and the message is due at once.
+    """
     now = now or database_time()
-    given_up = answer.status == GONE or delivery.attempts > len(BACK_OFF)
     changes: dict[str, Any] = {
         "leased_until": None, "status": answer.status, "milliseconds": answer.milliseconds, "reply": answer.reply,
         "error_message": answer.error,
     }  # fmt: skip
-    if answer.error is None or given_up:
-        changes |= {"state": DeliveryState.GIVEN_UP if answer.error else DeliveryState.DELIVERED, "next_try_at": None}
-    else:
-        changes["next_try_at"] = now + timedelta(seconds=max(_pause(delivery), answer.wait))
     with transaction.atomic():
         webhook = Webhook.objects.select_for_update(no_key=True).select_related("project").get(pk=delivery.webhook_id)
+        # The claim has the webhook as it was when the attempt began.
+        moved = webhook.url != delivery.webhook.url
+        given_up = not moved and (answer.status == GONE or delivery.attempts > len(BACK_OFF))
+        if answer.error is None or given_up:
+            ended = DeliveryState.GIVEN_UP if answer.error else DeliveryState.DELIVERED
+            changes |= {"state": ended, "next_try_at": None}
+        elif moved:
+            changes["next_try_at"] = now
+        else:
+            changes["next_try_at"] = now + timedelta(seconds=max(_pause(delivery), answer.wait))
         mine = WebhookDelivery.objects.filter(pk=delivery.pk, fence=delivery.fence, state=DeliveryState.WAITING)
         if not mine.update(**changes):
             return False
+        if moved:
+            return True
         if answer.error is None:
             Webhook.objects.filter(pk=webhook.pk).update(failures=0, given_up=0, hold_until=None)
             return True

@@ -68,6 +68,12 @@ class Erratum(BaseModel):
         """The hash of the line; the module's docstring says of what."""
         return hashlib.sha256(_line(self.model_dump(mode="json"))).hexdigest()
 
+    @property
+    def content_sha256(self) -> str:
+        """The hash of what the line says about its item: place, severity, reason and evidence."""
+        content = self.model_dump(mode="json", include={"place", "severity", "reason", "evidence"})
+        return hashlib.sha256(_line(content)).hexdigest()
+
     def line(self) -> bytes:
         """Return the line, without its line break."""
         return _line(self.model_dump(mode="json") | {"sha256": self.sha256})
@@ -83,13 +89,20 @@ class ErrataReport:
     problems: list[str] = field(default_factory=list)
 
 
-def verify_errata(log: Path, archive: Path, *, head: str = "", limits: Limits | None = None) -> ErrataReport:
+def read_line(record: dict[str, Any]) -> Erratum:
+    """Return the erratum with the values of a line, which is known to be valid."""
+    return Erratum.model_validate({name: value for name, value in record.items() if name != "sha256"})
+
+
+def verify_errata(
+    log: Path, archive: Path, *, head: str = "", name: str = "", limits: Limits | None = None
+) -> ErrataReport:
     """Check that a log belongs to an archive, that nothing in it was changed, and that the archive has its items.
 
-    ``head``: the hash that the last line should have; without it, a log that was cut off is not noticed. All errors
-    become problems in the report: nothing is raised.
+    ``head``: the hash that the last line should have; without it, a log that was cut off is not noticed. ``name``: how
+    problems name the log, by default by its path. All errors become problems in the report: nothing is raised.
     """
-    name = shown_name(str(log))
+    name = shown_name(name or str(log))
     try:
         with ExitStack() as stack:
             with archive.open("rb") as stream:
@@ -180,6 +193,8 @@ class _Check:
     def end(self, head: str) -> ErrataReport:
         report = self.report
         report.items, report.head = len(self.affected), self.previous or ""
+        # Hexadecimal digits have no case.
+        head = head.lower()
         if head and head != report.head and not report.problems:
             self.say(
                 f"{self.name} ends with the hash {report.head or 'of an empty log'}, not with {head}: lines are "

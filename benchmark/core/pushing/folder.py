@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, hash_file
+from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, hash_file, other_log, start_of_log
 
 
 class Folder:
@@ -43,6 +43,21 @@ class Folder:
                 part.replace(path)
         except OSError as error:
             raise _failed("write", error, path) from None
+
+    def find_log(self, release: PushedRelease, log: SentFile) -> int | None:
+        path = self._path / log.path
+        try:
+            if not path.is_file():
+                return None
+            size = path.stat().st_size
+            if hash_file(path) != start_of_log(log, size, self.url).sha256:
+                raise other_log(self.url)
+        except OSError as error:
+            raise _failed("read", error, path) from None
+        return size
+
+    def send_log(self, release: PushedRelease, log: SentFile) -> None:
+        self.send(release, [log])
 
     def remove(self, files: Sequence[SentFile]) -> None:
         path = self._path

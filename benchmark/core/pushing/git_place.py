@@ -8,7 +8,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
-from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, Unavailable, hash_file
+from benchmark.core.pushing.target import (
+    PushedRelease,
+    PushError,
+    SentFile,
+    Unavailable,
+    hash_file,
+    other_log,
+    other_release,
+    start_of_log,
+)
 
 LIMIT = 100_000_000
 _SECONDS = 900
@@ -79,6 +88,38 @@ class GitPlace:
             self._git("tag", "--", release.tag, cwd=work)
             self._git("push", "--quiet", "--atomic", "origin", "HEAD", f"refs/tags/{release.tag}", cwd=work)
 
+    def find_log(self, release: PushedRelease, log: SentFile) -> int | None:
+        with TemporaryDirectory(prefix="assay-push-") as name:
+            there = self._clone_log(release, log, Path(name)) / log.path
+            if not there.exists():
+                return None
+            size = there.stat().st_size
+            if hash_file(there) != start_of_log(log, size, self.url).sha256:
+                raise other_log(self.url)
+            return size
+
+    def send_log(self, release: PushedRelease, log: SentFile) -> None:
+        with TemporaryDirectory(prefix="assay-push-") as name:
+            work = self._clone_log(release, log, Path(name))
+            shutil.copyfile(log.local, work / log.path)
+            self._git("read-tree", "HEAD", cwd=work)
+            self._git("add", "--force", log.path, cwd=work)
+            self._git("commit", "--quiet", "-m", f"Errata of release {release.version}", cwd=work)
+            self._git("push", "--quiet", "origin", "HEAD", cwd=work)
+
+    def _clone_log(self, release: PushedRelease, log: SentFile, folder: Path) -> Path:
+        """Clone the branch, whose files must be the release's, and write only its manifest and errata log."""
+        work, manifest = folder / "work", release.files[-1]
+        self._git("clone", "--quiet", "--depth=1", "--no-checkout", "--", self._address, str(work))
+        listed = self._git("ls-tree", "HEAD", "--", manifest.path, log.path, cwd=work)
+        # The mode of a file, so that no link is followed.
+        found = [line.partition("\t")[2] for line in listed.splitlines() if line.startswith("100644 blob ")]
+        if manifest.path in found:
+            self._git("checkout", "--quiet", "HEAD", "--", *found, cwd=work)
+        if manifest.path not in found or hash_file(work / manifest.path) != manifest.sha256:
+            raise other_release(self.url, release)
+        return work
+
     def remove(self, files: Sequence[SentFile]) -> None:
         """Keep everything: a commit is never removed."""
 
@@ -90,6 +131,8 @@ class GitPlace:
             )  # fmt: skip
         except FileNotFoundError:
             raise PushError("The program git is missing. Install it, or use another target.") from None
+        except OSError as error:
+            raise PushError(f"Can't start git: {error.strerror or error}. Check it, or use another target.") from None
         except subprocess.TimeoutExpired:
             raise Unavailable(
                 f"{self.url} did not finish within {_SECONDS // 60} minutes. Check the network, then try again."

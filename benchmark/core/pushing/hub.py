@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, Unavailable
+from benchmark.core.pushing.target import (
+    PushedRelease,
+    PushError,
+    SentFile,
+    Unavailable,
+    other_log,
+    other_release,
+    start_of_log,
+)
 
 _KEPT = {".gitattributes"}
 _PIECE = 1 << 20
@@ -54,6 +62,27 @@ class Hub:
                 revision = done.oid
             self._api.create_tag(**place, tag=release.tag, revision=revision, exist_ok=True)
 
+    def find_log(self, release: PushedRelease, log: SentFile) -> int | None:
+        there = self._tree(self._revision)
+        manifest = release.files[-1]
+        if not self._compare(PushedRelease(release.version, (manifest,)), there).get(manifest.path):
+            raise other_release(self.url, release)
+        if (each := there.get(log.path)) is None:
+            return None
+        if not _is_same(each, start_of_log(log, each.size, self.url)):
+            raise other_log(self.url)
+        return int(each.size)
+
+    def send_log(self, release: PushedRelease, log: SentFile) -> None:
+        from huggingface_hub import CommitOperationAdd
+
+        with self._sentences():
+            self._api.create_commit(
+                repo_id=self._name, repo_type="dataset", revision=self._revision,
+                operations=[CommitOperationAdd(log.path, str(log.local))],
+                commit_message=f"Errata of release {release.version}",
+            )  # fmt: skip
+
     def remove(self, files: Sequence[SentFile]) -> None:
         """Keep everything: a commit is never removed."""
 
@@ -73,12 +102,7 @@ class Hub:
                 raise
 
     def _compare(self, release: PushedRelease, there: dict[str, Any]) -> dict[str, bool]:
-        found = {}
-        for file in release.files:
-            if each := there.get(file.path):
-                same = each.lfs.sha256 == file.sha256 if each.lfs else each.blob_id == _blob_id(file)
-                found[file.path] = each.size == file.bytes and same
-        return found
+        return {file.path: _is_same(there[file.path], file) for file in release.files if file.path in there}
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
@@ -111,10 +135,17 @@ class Hub:
         return PushError(f"{self.url} refuses the files (HTTP {status}). Check your quota and the repository.")
 
 
+def _is_same(there: Any, file: SentFile) -> bool:
+    if there.size != file.bytes:
+        return False
+    return bool(there.lfs.sha256 == file.sha256 if there.lfs else there.blob_id == _blob_id(file))
+
+
 def _blob_id(file: SentFile) -> str:
-    """Return the hash that git, and so the server, gives a small file."""
-    digest = hashlib.sha1(f"blob {file.bytes}\0".encode(), usedforsecurity=False)
+    """Return the hash that git, and so the server, gives a small file, or the beginning of one."""
+    digest, rest = hashlib.sha1(f"blob {file.bytes}\0".encode(), usedforsecurity=False), file.bytes
     with file.local.open("rb") as stream:
-        while piece := stream.read(_PIECE):
+        while piece := stream.read(min(rest, _PIECE)):
             digest.update(piece)
+            rest -= len(piece)
     return digest.hexdigest()

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmark.core.archives.errata import ERRATA
 from benchmark.core.archives.manifest import MANIFEST
 from benchmark.core.archives.release_files import ReleaseFile
 from benchmark.core.files.limits import Limits
@@ -48,7 +49,8 @@ def plan(target: Target, release: PushedRelease) -> tuple[SentFile, ...]:
         if target.at_once and any(part.lower().startswith(".git") for part in file.path.split("/")):
             raise PushError(f"{file.path!r} is a name that git uses. Send this release to s3:// or a folder.")
     found = retried(lambda: target.compare(release, content=False))
-    others = [path for path, same in found.items() if not same]
+    # An errata log may have grown since it was sent.
+    others = [path for path, same in found.items() if not same and path != ERRATA]
     if others:
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise PushError(
@@ -65,8 +67,11 @@ def plan(target: Target, release: PushedRelease) -> tuple[SentFile, ...]:
 def push(
     target: Target, release: PushedRelease, missing: tuple[SentFile, ...], progress: Callable[[str], None]
 ) -> Push:
-    """Send what is missing, the manifest last, and compare every file with its SHA-256."""
+    """Send what is missing, the manifest last, and compare every file with its SHA-256, except an errata log that was
+    there.
+    """
     done = Push(skipped=len(release.files) - len(missing))
+    release = release._replace(files=tuple(file for file in release.files if file.path != ERRATA or file in missing))
     first = missing if target.at_once else tuple(file for file in missing if file.path != MANIFEST)
     _send(target, release, first, done, progress)
     rest = tuple(file for file in missing if file not in first)

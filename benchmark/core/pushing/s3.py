@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, Unavailable
+from benchmark.core.pushing.target import PushedRelease, PushError, SentFile, Unavailable, other_log, start_of_log
 
 #: The metadata of an object with the SHA-256 that the sender calculated.
 _SHA256 = "assay-sha256"
@@ -41,13 +41,9 @@ class Bucket:
     def compare(self, release: PushedRelease, *, content: bool) -> dict[str, bool]:
         found = {}
         for file in release.files:
-            place = {"Bucket": self._bucket, "Key": self._key(file)}
+            place = self._place(file)
             with _sentences(self.url):
-                try:
-                    head = self._client.head_object(**place)
-                except self._client.exceptions.ClientError as error:
-                    if error.response["ResponseMetadata"].get("HTTPStatusCode") != 404:
-                        raise
+                if (head := self._head(place)) is None:
                     continue
                 same = head["ContentLength"] == file.bytes
                 if content:
@@ -64,10 +60,35 @@ class Bucket:
                 # Large files are sent in parts.
                 self._client.upload_file(str(file.local), self._bucket, self._key(file), ExtraArgs=extra)
 
+    def find_log(self, release: PushedRelease, log: SentFile) -> int | None:
+        place = self._place(log)
+        with _sentences(self.url):
+            if (head := self._head(place)) is None:
+                return None
+            size: int = head["ContentLength"]
+            if self._hash(place) != start_of_log(log, size, self.url).sha256:
+                raise other_log(self.url)
+        return size
+
+    def send_log(self, release: PushedRelease, log: SentFile) -> None:
+        self.send(release, [log])
+
     def remove(self, files: Sequence[SentFile]) -> None:
         for file in files:
             with _sentences(self.url):
-                self._client.delete_object(Bucket=self._bucket, Key=self._key(file))
+                self._client.delete_object(**self._place(file))
+
+    def _place(self, file: SentFile) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": self._key(file)}
+
+    def _head(self, place: dict[str, str]) -> Any:
+        """Return what the store knows of an object, None if there is none."""
+        try:
+            return self._client.head_object(**place)
+        except self._client.exceptions.ClientError as error:
+            if error.response["ResponseMetadata"].get("HTTPStatusCode") != 404:
+                raise
+            return None
 
     def _key(self, file: SentFile) -> str:
         return f"{self._prefix}/{file.path}".lstrip("/")

@@ -59,11 +59,50 @@ class Target(Protocol):
     def remove(self, files: Sequence[SentFile]) -> None:
         """Remove files of an unfinished push that arrived damaged. Raises PushError."""
 
+    def find_log(self, release: PushedRelease, log: SentFile) -> int | None:
+        """Return the size of the errata log there, None if there is none.
+
+        Raises PushError if this log does not begin with it, or something else than the release is there.
+        """
+
+    def send_log(self, release: PushedRelease, log: SentFile) -> None:
+        """Put the errata log there in place of an earlier one. Raises PushError."""
+
 
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def start_of_log(log: SentFile, size: int, url: str) -> SentFile:
+    """Return the first ``size`` bytes of an errata log, whose ``local`` has more. Raises PushError unless they are
+    whole lines.
+    """
+    digest, end, rest = hashlib.sha256(), b"\n", size
+    with log.local.open("rb") as stream:
+        while rest and (piece := stream.read(min(rest, 1 << 20))):
+            digest.update(piece)
+            end, rest = piece[-1:], rest - len(piece)
+    if rest or end != b"\n":
+        raise other_log(url)
+    return SentFile(log.path, digest.hexdigest(), size, log.local)
+
+
+def other_log(url: str) -> PushError:
+    """Return the refusal to replace an errata log by one that does not continue it."""
+    return PushError(
+        f"{url} has an errata log that this one does not continue. Download the log again from the release’s page; if "
+        "it still differs, somebody changed the one there."
+    )
+
+
+def other_release(url: str, release: PushedRelease) -> PushError:
+    """Return the refusal to put an errata log beside another release."""
+    return PushError(
+        f"The branch of {url} does not have the files of release {release.version}, so its errata log can't be there. "
+        "Send it to s3:// or a folder, which have one place for each release."
+    )
 
 
 def retried(act: Callable[[], _Result], sleep: Callable[[float], None] = time.sleep) -> _Result:

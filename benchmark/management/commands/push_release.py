@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -13,6 +13,7 @@ from django.core.management.base import CommandParser
 from annotator.core.wording import counted
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.files.limits import SourceError
+from benchmark.core.pushing.errata_log import is_there, push_log, read_log
 from benchmark.core.pushing.pushing import plan, push, unpack
 from benchmark.core.pushing.target import PushError
 from benchmark.core.pushing.targets import open_target
@@ -30,17 +31,29 @@ class Command(PipelineCommand):
         parser.add_argument("archive", type=Path, metavar="ARCHIVE")
         parser.add_argument("target", metavar="TARGET", help="hf:OWNER/NAME, git+https://…, s3://BUCKET/PREFIX, a path")
         parser.add_argument("--private", action="store_true", help="create the Hugging Face repository as private")
+        parser.add_argument(
+            "--errata", type=Path, metavar="FILE", help="also send its errata log, in place of an earlier one"
+        )
         parser.add_argument("--dry-run", action="store_true", help="only list what would be sent")
 
     def handle(self, *args: Any, **options: Any) -> None:
         archive: Path = options["archive"]
         if not archive.is_file():
             raise Stop(f"{archive} is not a file. Give the path of a release's archive.")
+        if options["errata"] is not None and not options["errata"].is_file():
+            raise Stop(f"{options['errata']} is not a file. Give the path of an errata log.")
         try:
             with _ended_cleanly(), TemporaryDirectory(prefix="assay-push-") as folder:
                 self._push(archive, Path(folder), options)
         except (PushError, SourceError) as error:
             raise Stop(str(error)) from None
+        except OSError as error:
+            # Targets turn their own errors into sentences, so this is one of the unpacked files.
+            where = error.filename or gettempdir()
+            raise Stop(
+                f"Can't read or write {where}: {error.strerror or error}. Check its permissions and free space. Files "
+                "are unpacked in the folder TMPDIR."
+            ) from None
         except KeyboardInterrupt:
             raise Stop("Interrupted. Run the same command again to continue.") from None
 
@@ -51,12 +64,19 @@ class Command(PipelineCommand):
             for problem in report.problems:
                 self.say(problem)
             raise Stop("The archive is damaged, so nothing was sent. Download or build it again.")
-        release = unpack(archive, folder)
+        log, lines = (None, 0) if options["errata"] is None else read_log(options["errata"], archive, folder)
+        (folder / "release").mkdir()
+        release = unpack(archive, folder / "release")
         missing = plan(target, release)
         result = {"target": options["target"], "version": release.version, "files": len(release.files)}
+        if log is not None:
+            result |= {"errata": lines, "errata_sent": False}
         if options["dry_run"]:
             for file in release.files:
                 self.tell({"path": file.path, "bytes": file.bytes, "send": file in missing})
+            if log is not None:
+                sent = bool(missing) or not is_there(target, release, log)
+                self.tell({"path": log.path, "bytes": log.bytes, "send": sent})
             self.say(f"Nothing was sent: {counted(len(missing), 'file')} would be sent to {target.url}.")
             skipped = len(release.files) - len(missing)
             self.tell({**result, "sent": 0, "skipped": skipped, "verified": 0, "url": target.url})
@@ -69,7 +89,12 @@ class Command(PipelineCommand):
         elif missing:
             self.say(f"Sent and compared: release {release.version} is at {target.url}.")
         else:
-            self.say(f"Release {release.version} is already at {target.url}. Nothing was sent.")
+            self.say(f"Release {release.version} is already at {target.url}. Nothing of it was sent.")
+        if log is not None and not done.damaged:
+            sent = push_log(target, release, log)
+            result["errata_sent"] = sent
+            words = "Sent and compared" if sent else "Already there"
+            self.say(f"{words}: the errata log with {counted(lines, 'line')}.")
         counts = {"sent": done.sent, "skipped": done.skipped, "verified": done.verified}
         self.tell({**result, **counts, "url": target.url})
         if done.damaged:

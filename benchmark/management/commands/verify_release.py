@@ -43,10 +43,16 @@ class Command(PipelineCommand):
                 "complete and unchanged."
             )
         result = asdict(report)
-        if options["errata"] is not None and result["ok"]:
-            result |= self._errata(archive, options["errata"], options["errata_head"], result)
-        if options["execute"] and result["ok"]:
-            result |= self._execute(archive, result)
+        if options["errata"] is not None:
+            if report.ok:
+                result |= self._errata(archive, options["errata"], options["errata_head"], result)
+            else:
+                self.say("The errata log was not checked, because the archive is damaged. Download the archive again.")
+        if options["execute"]:
+            if result["ok"]:
+                result |= self._execute(archive, result)
+            else:
+                self.say("Nothing was run again, because of these problems.")
         self.tell(result)
         if not result["ok"]:
             raise SystemExit(REFUSED)

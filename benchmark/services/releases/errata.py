@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotator.core.text import message
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Project, User
+from annotator.models import NoticeKind, Project, Role, User
 from annotator.services.access.permissions import archived_refusal, require_administrator
 from annotator.services.history.events import append_event
+from annotator.services.notices.notices import members_with, notify
 from benchmark.core.archives.errata import MAX_PLACE, MAX_REASON, check_lines
 from benchmark.models import (
     EntryStatistic,
@@ -40,7 +44,7 @@ MAX_OPEN = 200
 def open_link(*, actor: User, release: Release) -> ErrataLink:
     """Let everyone who knows the link report mistakes; an open link stays the same. Raises Denied and Conflict."""
     require_administrator(actor=actor, project=release.project)
-    _require_frozen(release)
+    require_frozen(release)
     with transaction.atomic():
         link, created = ErrataLink.objects.get_or_create(release=release, defaults={"requester": actor})
         if created:
@@ -96,16 +100,18 @@ def report_item(
     text: str,
     place: str = "",
     statistic: EntryStatistic | None = None,
+    waits: bool = True,
 ) -> ErratumReport:
     """Store that an item of a release is wrong. ``item``: its id; ``place``: a JSON pointer or a field; ``statistic``:
-    the entry of that item which gave rise to it (that of another item is left out).
+    the entry of that item which gave rise to it (that of another item is left out). ``waits``: administrators get a
+    notice that it waits for a decision.
 
     ``actor``: a member who can see the release, None for the public link. Raises Invalid, and Conflict if the release
     is not frozen, its project is archived, or it has too many open reports from there.
     """
     if release.project.archived_at is not None:
         raise archived_refusal()
-    _require_frozen(release)
+    require_frozen(release)
     text = checked_text(text, most=MAX_TEXT, field="text")
     place = checked_text(place, most=MAX_PLACE, field="place", required=False)
     found = find_item(release, item)
@@ -124,7 +130,20 @@ def report_item(
             actor=actor, project=release.project, kind="erratum.reported",
             after={"version": release.version, "item": item, "report": report.public_id},
         )  # fmt: skip
+        if waits:
+            _notify(actor, release)
     return report
+
+
+def _notify(actor: User | None, release: Release) -> None:
+    """Notify the administrators of a report. It names no item: an administrator may review the item blind."""
+    project = release.project
+    page = reverse("errata-list", args=[project.slug, release.public_id])
+    notify(
+        actor=actor, project=project, people=members_with(project, Role.ADMINISTRATOR), kind=NoticeKind.ALARM,
+        text=message("Somebody reported an error in release %(version)s.", version=release.version),
+        target=f"{page}?state={ReportState.OPEN}", key=f"erratum.reported:{release.public_id}",
+    )  # fmt: skip
 
 
 def list_reports(*, actor: User, release: Release, state: str = "") -> QuerySet[ErratumReport]:
@@ -140,6 +159,13 @@ def list_reports(*, actor: User, release: Release, state: str = "") -> QuerySet[
 def changed_since(rows: QuerySet[ErratumReport], moment: datetime) -> QuerySet[ErratumReport]:
     """Return the reports that were made or decided since."""
     return rows.filter(Q(created_at__gte=moment) | Q(decided_at__gte=moment))
+
+
+def with_open_reports(releases: QuerySet[Release]) -> QuerySet[Release]:
+    """Return the releases with ``open_reports``, the number of their open reports."""
+    rows = ErratumReport.objects.filter(release=OuterRef("pk"), state=ReportState.OPEN)
+    counted = rows.order_by().values("release").annotate(count=Count("pk")).values("count")
+    return releases.annotate(open_reports=Coalesce(Subquery(counted), 0))
 
 
 def count_reports(release: Release) -> dict[str, int]:
@@ -237,7 +263,8 @@ def _too_many(actor: User | None, release: Release) -> str:
     )
 
 
-def _require_frozen(release: Release) -> None:
+def require_frozen(release: Release) -> None:
+    """Raise Conflict if a release is not frozen, so that its items can still change."""
     if release.state != ReleaseState.FROZEN:
         raise Conflict(
             _("Release %(version)s isn’t frozen, so its items can still change. Wait until it is.")

@@ -11,7 +11,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from benchmark.core.archives import errata
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
-from benchmark.models import EntryStatistic, Erratum, ErratumReport, Release, ReportState
+from benchmark.models import EntryStatistic, Erratum, ErratumReport, NotReopened, Release, ReportState
 from benchmark.services.releases.errata import checked_text, report_item
 from benchmark.services.runs.suspects import record_sent_back
 from benchmark.services.runs.withdrawn import reopen_item, start_recount
@@ -35,7 +35,8 @@ def confirm_report(
     ``place``: None for that of the report. If the item can't be sent back, because it was changed or is in review
     already, the erratum is confirmed all the same, and ``report.not_reopened`` says why. Nothing is deleted.
 
-    Raises Denied for anyone but administrators, Invalid, and Conflict if the report was decided.
+    Raises Denied for anyone but administrators, Invalid, and Conflict if the report was decided or the log says the
+    same about the item.
     """
     release = report.release
     require_administrator(actor=actor, project=release.project)
@@ -58,11 +59,12 @@ def confirm_report(
             date=timezone.now().date().isoformat(),
             previous_sha256=locked.errata_head,
         )
+        _require_new(report, line)
         report.reopened, report.not_reopened = _reopen(actor, report)
         _decide(actor, report, ReportState.CONFIRMED)
         erratum = Erratum.objects.create(
             release=locked, number=line.number, item=report.item, report=report, line=line.line().decode(),
-            sha256=line.sha256,
+            sha256=line.sha256, content_sha256=line.content_sha256,
         )  # fmt: skip
         locked.errata_count, locked.errata_head = line.number, line.sha256
         locked.save(update_fields=["errata_count", "errata_head"])
@@ -118,7 +120,9 @@ def add_erratum(
             raise Conflict(
                 _("This entry has a confirmed erratum already. Open it in the list of errata of the release.")
             )
-        report = report_item(actor=actor, release=release, item=item, text=reason, place=place, statistic=statistic)
+        report = report_item(
+            actor=actor, release=release, item=item, text=reason, place=place, statistic=statistic, waits=False
+        )
         return confirm_report(
             actor=actor, report=report, severity=severity, reason=reason, evidence=evidence, wake_worker=wake_worker
         )
@@ -142,6 +146,19 @@ def _lock_open(report: ErratumReport) -> tuple[Release, ErratumReport]:
     return locked, found
 
 
+def _require_new(report: ErratumReport, line: errata.Erratum) -> None:
+    """Raise Conflict if the log says the same about the item: somebody sent a form twice. The release is locked."""
+    for known in Erratum.objects.filter(item=report.item).order_by("number"):
+        if errata.read_line(known.record).content_sha256 == line.content_sha256:
+            raise Conflict(
+                _(
+                    "Erratum %(number)s of this release says the same about %(item)s. Nothing was added. Change the "
+                    "text if you mean another error."
+                )
+                % {"number": known.number, "item": line.item}
+            )
+
+
 def _decide(actor: User, report: ErratumReport, state: ReportState) -> None:
     report.state, report.decided_by, report.decided_at = state, actor, timezone.now()
     report.save(update_fields=["state", "decided_by", "decided_at", "reason", "reopened", "not_reopened"])
@@ -149,17 +166,16 @@ def _decide(actor: User, report: ErratumReport, state: ReportState) -> None:
 
 def _reopen(actor: User, report: ErratumReport) -> tuple[bool, str]:
     """Return whether the item was sent back to review, and otherwise why not."""
-    release = report.release
     dialogue = Dialogue.objects.select_for_update(no_key=True).defer("search_text").get(pk=report.item.dialogue_id)
-    if dialogue.status == DialogueStatus.VERIFIED and dialogue.head_id != report.item.revision_id:
-        return False, _("%(dialogue)s has other content than in release %(version)s.") % {
-            "dialogue": dialogue.external_id, "version": release.version,
-        }  # fmt: skip
+    if dialogue.status != DialogueStatus.VERIFIED or dialogue.archived_at is not None:
+        return False, NotReopened.NOT_VERIFIED
+    if dialogue.head_id != report.item.revision_id:
+        return False, NotReopened.CHANGED
     try:
         with transaction.atomic():
-            cycle = reopen_item(actor=actor, item=report.item, reason=REASON % {"version": release.version})
-    except Conflict as refusal:
-        return False, refusal.sentence[:500]
+            cycle = reopen_item(actor=actor, item=report.item, reason=REASON % {"version": report.release.version})
+    except Conflict:
+        return False, NotReopened.IN_USE
     if report.statistic is not None:
         record_sent_back(actor=actor, statistic=report.statistic, cycle=cycle)
     return True, ""

@@ -26,6 +26,8 @@ PAGE = 50
 FILTERS = ("kind", "person", "item", "since", "until")
 #: The value of the filter for people that selects what Assay did itself.
 PROGRAM = "program"
+#: Events without a person that Assay did not cause either: somebody used a public link.
+_BY_LINK = ("erratum.reported",)
 #: The first part of an event's kind → its label; first those of the project, then those of items.
 SETTINGS = {
     "project": gettext_noop("Project settings"),
@@ -37,6 +39,8 @@ SETTINGS = {
     "import": gettext_noop("Imports"),
     "toolset": gettext_noop("Toolsets"),
     "release": gettext_noop("Releases"),
+    "erratum": gettext_noop("Errata"),
+    "errata": gettext_noop("Public links for error reports"),
     "job": gettext_noop("Jobs"),
     "webhook": gettext_noop("Webhooks"),
 }
@@ -93,6 +97,11 @@ class Line:
     event: Event
     text: str
     values: list[Value]
+
+    @property
+    def by_link(self) -> bool:
+        """Return whether somebody caused it by a public link."""
+        return self.event.actor_id is None and self.event.kind in _BY_LINK
 
     @property
     def alone(self) -> list[Value]:
@@ -215,7 +224,7 @@ def _exported(event: Event) -> bytes:
 
 def _filtered(rows: QuerySet[Event], project: Project, filters: Filters) -> QuerySet[Event]:
     if filters.person == PROGRAM:
-        rows = rows.filter(actor=None)
+        rows = rows.filter(actor=None).exclude(kind__in=_BY_LINK)
     elif filters.person:
         rows = rows.filter(actor__public_id=filters.person)
     if filters.family:

@@ -62,7 +62,7 @@ def _dependencies(posted: QueryDict, anchor: str, document: dict[str, Any], tool
 
 def _fields(*names: str) -> Any:
     def build(posted: QueryDict, anchor: str, document: dict[str, Any], toolset: CompiledToolset) -> dict[str, Any]:
-        return {name: posted[name] for name in names if posted.get(name)}
+        return {name: posted.get(name, "").replace("\r\n", "\n") for name in names if posted.get(name)}
 
     return build
 

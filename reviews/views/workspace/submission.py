@@ -247,7 +247,7 @@ def filled_in(request: PageRequest) -> dict[str, Any]:
         out["review_session"] = {
             "session": int(session),
             "people": posted.getlist("present"),
-            "note": posted.get("session-note", "").strip(),
+            "note": posted.get("session-note", "").replace("\r\n", "\n").strip(),
         }
     return out
 

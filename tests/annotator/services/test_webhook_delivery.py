@@ -12,6 +12,7 @@ from standardwebhooks.webhooks import Webhook as Verifier
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from annotator.core.schema.exact_json import loads
+from annotator.core.text import Message
 from annotator.errors import Conflict, Invalid
 from annotator.models import Event, Notice, Webhook, WebhookDelivery
 from annotator.services.history.events import append_event
@@ -188,6 +189,25 @@ def test_a_receiver_that_is_gone_gets_no_more(team: Team, receiver: Receiver) ->
     assert send_due(now=later()) == 0
 
 
+@pytest.mark.parametrize(("status", "attempts"), [(410, 1), (500, 1), (500, len(BACK_OFF) + 1)])
+def test_a_failure_of_the_old_address_does_not_count_against_the_new_one(
+    team: Team, receiver: Receiver, status: int, attempts: int
+) -> None:
+    webhook, _ = hook(receiver, team)
+    happen(team)
+    now = timezone.now()
+    claimed = claim_next(now=now)
+    assert claimed is not None
+    claimed.attempts = attempts
+    change_webhook(actor=team.administrator, webhook=webhook, url=receiver.url + "&new=1")
+    assert record(claimed, posting.Answer(status, 1, error=Message("It failed.")), now=now)
+    webhook.refresh_from_db()
+    assert (webhook.active, webhook.failures, webhook.given_up, webhook.hold_until) == (True, 0, 0, None)
+    assert send_due(now=now) == 1
+    assert only().state == "delivered"
+    assert len(receiver.got) == 1
+
+
 def test_a_redirect_is_not_followed(team: Team, receiver: Receiver) -> None:
     with receiving() as elsewhere:
         hook(receiver, team, lambda handler: handler.answer(307, Location=elsewhere.url))
@@ -284,6 +304,7 @@ def test_a_receiver_says_when_to_come_back(team: Team, receiver: Receiver, heade
         ("http://hooks.example.org/", "Use https"),
         ("https://127.0.0.1/", "not public"),
         ("https://[::1]/", "not public"),
+        ("https://[64:ff9b::a9fe:a9fe]/", "not public"),
         ("https://localhost/", "not public"),
         ("https://169.254.169.254/latest", "not public"),
         ("https://me:pw@hooks.example.org/", "no user name"),
@@ -296,8 +317,23 @@ def test_an_address_that_a_server_must_not_reach_is_refused(team: Team, settings
     settings.WEBHOOK_HOSTS = []
     with pytest.raises(Invalid, match=words):
         add_webhook(actor=team.administrator, project=team.project, url=url, events=["dialogue.verified"])
-    settings.WEBHOOK_HOSTS = ["127.0.0.1"]
-    add_webhook(actor=team.administrator, project=team.project, url="http://127.0.0.1/", events=["release.frozen"])
+    # Names have no case.
+    settings.WEBHOOK_HOSTS = ["127.0.0.1", "Hooks.Internal"]
+    for allowed in ("http://127.0.0.1/", "http://hooks.internal/", "http://HOOKS.internal/"):
+        add_webhook(actor=team.administrator, project=team.project, url=allowed, events=["release.frozen"])
+
+
+def test_a_webhook_whose_host_is_no_longer_allowed_can_be_changed_and_switched_off(
+    team: Team, receiver: Receiver, settings: Any
+) -> None:
+    webhook, _ = hook(receiver, team)
+    settings.WEBHOOK_HOSTS = []
+    # The page sends the address that is there with every change.
+    change_webhook(actor=team.administrator, webhook=webhook, url=webhook.url, description="Old")
+    assert not change_webhook(actor=team.administrator, webhook=webhook, active=False).active
+    assert Webhook.objects.get().description == "Old"
+    with pytest.raises(Invalid, match="Use https"):
+        change_webhook(actor=team.administrator, webhook=webhook, url=webhook.url + "&more=1")
 
 
 def test_a_name_that_leads_to_a_private_address_is_refused_when_connecting(
@@ -355,6 +391,16 @@ def test_a_receiver_that_hangs_delays_no_other(team: Team, receiver: Receiver, m
         assert len(other.got) == 5
 
 
+@pytest.mark.any_database
+def test_a_claim_reads_indexes_and_not_everything_that_waits(team: Team, receiver: Receiver) -> None:
+    webhook, _ = hook(receiver, team)
+    now = timezone.now()
+    assert "webhook_delivery_leased" in sending._leased(now, webhook.pk).explain()
+    first_due = sending._due(now, webhook=webhook.pk).order_by("pk")[:1].explain()
+    assert "webhook_delivery_in_order" in first_due
+    assert "ORDER BY" not in first_due
+
+
 def test_a_message_is_sent_again_with_the_same_id_and_body(team: Team, receiver: Receiver) -> None:
     webhook, secret = hook(receiver, team)
     happen(team)
@@ -405,5 +451,8 @@ def test_old_messages_are_removed_unless_they_still_wait(team: Team, receiver: R
     happen(team)
     assert retention.tidy_up()["messages to webhooks"] == 1
     assert list(WebhookDelivery.objects.values_list("state", flat=True)) == ["waiting", "waiting"]
+    # Also while the webhook is off, until it is removed.
     change_webhook(actor=team.administrator, webhook=webhook, active=False)
+    assert retention.tidy_up()["messages to webhooks"] == 0
+    remove_webhook(actor=team.administrator, webhook=webhook)
     assert retention.tidy_up()["messages to webhooks"] == 1

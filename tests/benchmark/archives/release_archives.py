@@ -29,8 +29,10 @@ def hash_of(one: dict[str, Any]) -> str:
     return content_hash(canonical(one["document"]))
 
 
-def write_release(path: Path, version: str, dialogues: list[dict[str, Any]], *, project: str = "trips") -> Path:
-    """Write the archive of these dialogues."""
+def write_release(
+    path: Path, version: str, dialogues: list[dict[str, Any]], *, project: str = "trips", errata: bool = False
+) -> Path:
+    """Write the archive of these dialogues. ``errata``: with the empty errata log that Assay adds."""
     items, records = [], []
     for one in dialogues:
         tools = content_hash(canonical({"tools": one["tools"]}))
@@ -45,6 +47,8 @@ def write_release(path: Path, version: str, dialogues: list[dict[str, Any]], *, 
     with DeterministicZip(path) as archive:
         for name, lines in (("dialogues.jsonl", records), ("items.jsonl", items)):
             archive.add(f"{root}/{name}", b"".join(orjson.dumps(line) + b"\n" for line in lines))
+        if errata:
+            archive.add(f"{root}/errata.jsonl", b"")
         manifest = build_manifest(
             version=version, project=project, format="neutral", canary=CANARY, schema_versions={"release": 1},
             counts={"items": len(items)},

@@ -58,6 +58,7 @@ def test_a_whole_log_is_verified_and_only_the_head_shows_a_cut_end(archive: Path
     head = json.loads(lines[-1])["sha256"]
     report = check(archive, whole(lines), head=head)
     assert (report.errata, report.items, report.head, report.problems) == (5, 2, head, [])
+    assert check(archive, whole(lines), head=head.upper()).problems == []
     for kept in range(5):
         assert check(archive, whole(lines[:kept])).problems == []
         (problem,) = check(archive, whole(lines[:kept]), head=head).problems

@@ -222,15 +222,24 @@ def test_every_address_of_a_name_is_tried_and_each_must_be_public(monkeypatch):
 @pytest.mark.parametrize(
     "address",
     ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "0.0.0.0", "224.0.0.1",
-     "fd00::1", "100.64.0.1"],
+     "fd00::1", "100.64.0.1", "fec0::1", "ff0e::1", "3fff::1"],
 )  # fmt: skip
 def test_addresses_of_private_networks_are_not_public(address):
     assert not is_public(address)
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["64:ff9b::10.0.0.1", "64:ff9b::169.254.169.254", "64:ff9b:1::10.0.0.1", "2002:a00:1::", "2001:0:a00:1::1",
+     "::10.0.0.1", "::ffff:10.0.0.1", "::ffff:1.1.1.1", "64:ff9b::1.1.1.1"],
+)  # fmt: skip
+def test_addresses_of_ipv6_that_contain_ipv4_are_not_public(address):
+    assert not is_public(address)
+
+
 def test_public_addresses_are_public():
-    assert is_public("1.1.1.1")
-    assert is_public("2606:4700::1111")
+    for address in ("1.1.1.1", "2606:4700::1111", "2001:4860:4860::8888", "2a00:1450::1"):
+        assert is_public(address)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from benchmark.core.archives.errata import Erratum, Severity
 from benchmark.core.files.limits import SourceError
-from benchmark.core.pushing import folder, target
+from benchmark.core.pushing import folder, git_place, target
 from benchmark.core.pushing.git_place import GitPlace
 from benchmark.core.pushing.pushing import plan, unpack
 from benchmark.core.pushing.target import PushedRelease, PushError, SentFile
@@ -114,6 +115,21 @@ def other(tmp_path: Path) -> Path:
     return write_release(tmp_path / "two.zip", "1.0", [released("b", make_document())])
 
 
+def errata(archive: Path, *reasons: str) -> list[bytes]:
+    """The lines of an errata log about the first item of a release."""
+    with zipfile.ZipFile(archive) as opened:
+        item = json.loads(opened.read("release-1.0/items.jsonl").splitlines()[0])["id"]
+    lines, previous = [], ""
+    for number, reason in enumerate(reasons, 1):
+        one = Erratum(
+            number=number, release="1.0", archive_sha256=hashlib.sha256(archive.read_bytes()).hexdigest(), item=item,
+            severity=Severity.MINOR, reason=reason, date="2026-05-31", previous_sha256=previous,
+        )  # fmt: skip
+        previous = one.sha256
+        lines.append(one.line() + b"\n")
+    return lines
+
+
 def bare(path: Path) -> Path:
     subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(path)], check=True)
     subprocess.run(["git", "-C", str(path), "config", "http.receivepack", "true"], check=True)
@@ -144,6 +160,70 @@ def test_a_release_is_sent_once_and_never_changed(
     refused = push(other, place)
     assert (refused.code, refused.out) == (2, "")
     assert "never changed" in refused.err
+
+
+@pytest.mark.parametrize("kind", ["folder", "git", "s3", "hf"])
+def test_an_errata_log_only_grows_beside_its_release(
+    kind: str, push: Push, other: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if kind in ("s3", "hf"):
+        request.getfixturevalue({"s3": "bucket", "hf": "hub"}[kind])
+    place = {
+        "folder": str(tmp_path / "share"),
+        "git": f"git+file://{bare(tmp_path / 'bare.git')}",
+        "s3": "s3://releases/trips/1.0",
+        "hf": "hf:me/set",
+    }[kind]
+    archive = write_release(tmp_path / "one.zip", "1.0", [released("a", make_document())], errata=True)
+    lines = errata(archive, "City.", "Date.", "Name.")
+    log = tmp_path / "log.jsonl"
+
+    def send(content: bytes, *options: str) -> Ran:
+        log.write_bytes(content)
+        return push(archive, place, "--errata", log, *options)
+
+    dry = send(lines[0], "--dry-run")
+    assert json.loads(dry.out.splitlines()[-2]) == {"path": "errata.jsonl", "bytes": len(lines[0]), "send": True}
+    # The line break at the end of a file may be missing; others are added after it all the same.
+    first = send(lines[0].rstrip(b"\n"))
+    assert (first.code, first.counts(), first.last["errata"], first.last["errata_sent"]) == (0, (4, 0, 4), 1, True)
+    again = send(lines[0])
+    assert (again.code, again.last["sent"], again.last["errata_sent"]) == (0, 0, False), again.err
+    grown = send(b"".join(lines))
+    assert (grown.code, grown.last["sent"], grown.last["errata"], grown.last["errata_sent"]) == (0, 0, 3, True)
+    if kind == "folder":
+        assert (tmp_path / "share/errata.jsonl").read_bytes() == b"".join(lines)
+    # The release is as it was, with and without a log.
+    assert push(archive, place).code == 0
+    assert json.loads(send(b"".join(lines), "--dry-run").out.splitlines()[-2])["send"] is False
+    forked = [lines[0], *errata(archive, "City.", "Month.")[1:]]
+    for content in (b"", lines[0], b"".join(forked)):
+        refused = send(content)
+        assert (refused.code, refused.out) == (2, "")
+        assert "does not continue" in refused.err
+    for content, said in ((b"".join(lines[1:]), "lines were removed"), (errata(other, "City.")[0], "Use the log of")):
+        refused = send(content)
+        assert (refused.code, refused.out) == (2, "")
+        assert said in refused.err
+    assert "is not a file" in push(archive, place, "--errata", tmp_path / "none").err
+    assert send(b"".join(lines)).last["errata_sent"] is False
+
+
+@pytest.mark.parametrize("kind", ["git", "hf"])
+def test_an_errata_log_is_not_put_beside_the_files_of_another_release(
+    kind: str, push: Push, archive: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if kind == "hf":
+        request.getfixturevalue("hub")
+    place = "hf:me/set" if kind == "hf" else f"git+file://{bare(tmp_path / 'bare.git')}"
+    later = write_release(tmp_path / "later.zip", "1.1", [released("c", make_document())])
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(errata(archive, "City.")[0])
+    assert push(archive, place).code == 0
+    assert push(later, place).code == 0
+    refused = push(archive, place, "--errata", log)
+    assert (refused.code, refused.out) == (2, "")
+    assert "does not have the files of release 1.0" in refused.err
 
 
 def test_a_killed_push_is_continued_and_the_manifest_comes_last(push: Push, bucket: Server, archive: Path) -> None:
@@ -264,6 +344,26 @@ def test_a_full_disk_is_a_sentence_with_the_file(
     assert done.code == 2
     assert str(tmp_path / "share") in done.err
     assert "None" not in done.err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES])
+def test_a_failure_of_this_machine_is_a_sentence(
+    push: Push, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    place = f"git+file://{bare(tmp_path / 'bare.git')}"
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as copying:
+        copying.setattr(git_place.shutil, "copyfile", fail)
+        done = push(archive, place)
+    assert (done.code, done.out) == (2, "")
+    assert "TMPDIR" in done.err
+    monkeypatch.setattr(git_place.subprocess, "run", fail)
+    done = push(archive, place)
+    assert (done.code, done.out) == (2, "")
+    assert f"Can't start git: {os.strerror(number)}" in done.err
 
 
 def test_a_path_that_is_a_file_and_a_folder_is_a_sentence(archive: Path, tmp_path: Path) -> None:

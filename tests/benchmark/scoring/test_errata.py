@@ -7,10 +7,12 @@ from unittest.mock import patch
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone, translation
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, Membership, Role
+from annotator.models import Event, Membership, Notice, Role
 from annotator.services.jobs import jobs
 from benchmark.core.archives.errata import verify_errata
 from benchmark.management.commands.verify_release import Command
@@ -23,6 +25,7 @@ from reviews.models import Cycle
 from tests.api_client import ApiClient
 from tests.benchmark.conftest import make_verified, run_release
 from tests.factories import claim_and_submit, make_user
+from tests.languages import add_german
 from tests.racing import lost, race, won
 
 TEXT = "The reference asks for the weather in Ghent, but the user means Bruges."
@@ -126,6 +129,25 @@ def test_what_is_missing_or_wrong_is_refused_with_the_field(team, release, repor
         reports.report_item(actor=None, release=release, item="weather-1", text="?")
 
 
+def test_the_same_erratum_is_added_once(team, release, client):
+    add = page("erratum-add", release)
+    sent = {"item": "weather-1", "severity": "minor", "reason": "A typing error.", "place": "", "evidence": ""}
+    assert client.post(add, sent).status_code == 302
+    again = client.post(add, sent)
+    assert again.status_code == 422
+    assert "Erratum 1 of this release says the same about weather-1" in again.content.decode()
+    assert (Erratum.objects.count(), ErratumReport.objects.count()) == (1, 1)
+    for changed in ({"item": "weather-2"}, {"severity": "major"}, {"evidence": "A paper."}):
+        assert client.post(add, sent | changed).status_code == 302
+    first = Erratum.objects.get(number=1)
+    report = reports.report_item(actor=None, release=release, item="weather-1", text="?")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Erratum.objects.create(
+            release=release, number=9, item=first.item, report=report, line=first.line, sha256=first.sha256,
+            content_sha256=first.content_sha256,
+        )  # fmt: skip
+
+
 def test_only_administrators_decide(team, release, report):
     added = {"release": release, "item": "weather-1", "severity": "minor", "reason": "x"}
     for actor in (team.annotator, team.seniors[0]):
@@ -161,6 +183,14 @@ def test_history_checks_notice_a_log_that_was_changed_all_the_same(team, release
     assert "line 1 was changed" in next(reports.errata_problems(team.project))
 
 
+@pytest.mark.any_database
+def test_a_line_that_was_deleted_on_sqlite_is_found(team, report):
+    erratum = confirm(team, report)
+    Erratum.objects.filter(pk=erratum.pk).delete()
+    (problem,) = reports.errata_problems(team.project)
+    assert "has 0 of 1 lines" in problem
+
+
 @pytest.mark.postgres
 def test_postgresql_refuses_to_delete_a_line_of_the_log(team, report):
     erratum = confirm(team, report)
@@ -191,13 +221,15 @@ def test_of_two_administrators_at_once_one_decides(team, release, report):
 # --- the item that is reviewed again ---------------------------------------------------------------------------------
 
 
-def test_an_item_that_is_already_in_review_or_changed_is_confirmed_all_the_same(team, release, report):
+def test_an_item_that_is_already_in_review_or_changed_is_confirmed_all_the_same(
+    team, release, report, settings, tmp_path
+):
     confirm(team, report)
     again = reports.report_item(actor=None, release=release, item="weather-1", text="Another error.")
     confirm(team, again)
     again.refresh_from_db()
     assert not again.reopened
-    assert "in review already" in again.not_reopened
+    assert "in review already" in again.why_not_reopened
     changed = reports.report_item(actor=None, release=release, item="weather-2", text="An error.")
     revision = changed.item.dialogue.head
     other = make_verified(team, "other").head
@@ -205,7 +237,15 @@ def test_an_item_that_is_already_in_review_or_changed_is_confirmed_all_the_same(
     changed.item.dialogue.save(update_fields=["head"])
     confirm(team, changed)
     changed.refresh_from_db()
-    assert "other content than in release 1.0" in changed.not_reopened
+    # Stored as a code, so that each reader sees it in their language.
+    assert (changed.not_reopened, changed.why_not_reopened) == ("changed", "It has other content than in the release.")
+    shown = browser(team.administrator).get(page("erratum-decide", release, changed.public_id)).content.decode()
+    assert "It has other content than in the release." in shown
+    add_german(settings, tmp_path, {"It has other content than in the release.": "Der Inhalt ist ein anderer."})
+    with translation.override("de"):
+        assert changed.why_not_reopened == "Der Inhalt ist ein anderer."
+    ErratumReport.objects.filter(pk=changed.pk).update(not_reopened="x has other content.")
+    assert ErratumReport.objects.get(pk=changed.pk).why_not_reopened == "x has other content."
     assert revision != other
     assert Cycle.objects.filter(dialogue=changed.item.dialogue).count() == 1
 
@@ -319,6 +359,34 @@ def test_members_report_on_a_page(team, release):
     assert "no item" in member.post(url, {"item": "weather-9", "text": TEXT}).content.decode()
 
 
+def test_forms_open_for_frozen_releases_only(team, release, client):
+    Release.objects.update(state="freezing")
+    for name in ("error-report", "erratum-add"):
+        refused = client.get(page(name, release))
+        assert refused.status_code == 409
+        assert "isn’t frozen" in refused.content.decode()
+
+
+def test_line_breaks_of_browsers_count_once(team, release):
+    # 4,000 characters, of which 50 are line breaks: browsers send two characters for each.
+    text = "\n".join(["x" * 79] * 49 + ["x" * 80])
+    sent = text.replace("\n", "\r\n")
+    assert len(text) == reports.MAX_TEXT
+    for person, decision in (
+        (team.annotator, {"severity": "minor", "reason": sent}), (team.seniors[0], {"no-reason": sent, "decline": "1"}),
+    ):  # fmt: skip
+        assert (
+            browser(person).post(page("error-report", release), {"item": "weather-1", "text": sent}).status_code == 200
+        )
+        report = ErratumReport.objects.get(reporter=person)
+        assert report.text == text
+        decide = page("erratum-decide", release, report.public_id)
+        assert browser(team.administrator).post(decide, decision).status_code == 302
+    assert Erratum.objects.get().record["reason"] == ErratumReport.objects.get(state="declined").reason == text
+    too_long = {"item": "weather-1", "text": sent + "x"}
+    assert browser(team.annotator).post(page("error-report", release), too_long).status_code == 422
+
+
 def test_the_public_page_takes_reports_while_its_link_is_on(team, release, client):
     share, anyone = page("errata-share", release), Client()
     assert client.post(share).status_code == 302
@@ -351,6 +419,55 @@ def test_the_public_page_takes_reports_while_its_link_is_on(team, release, clien
     assert "it was switched off" in gone.content.decode()
     with pytest.raises(Hidden):
         reports.load_linked("\0")
+
+
+def test_administrators_get_one_notice_of_reports_that_wait(team, release):
+    for reporter in (team.annotator, None):
+        reports.report_item(actor=reporter, release=release, item="weather-1", text=TEXT)
+    (notice,) = Notice.objects.filter(key__startswith="erratum")
+    assert (notice.person, notice.kind) == (team.administrator, "alarm")
+    assert notice.text == "Somebody reported an error in release 1.0."
+    assert browser(team.administrator).get(notice.target).status_code == 200
+    notice.read_at = timezone.now()
+    notice.save()
+    # An erratum that an administrator adds waits for nothing.
+    add = {"release": release, "item": "weather-2", "severity": "minor", "reason": "?", "wake_worker": False}
+    decisions.add_erratum(actor=team.administrator, **add)
+    assert Notice.objects.filter(read_at=None, key__startswith="erratum").count() == 0
+
+
+def test_pages_of_releases_count_open_reports(team, release, report, client):
+    pages = (page("release-detail", release), reverse("release-list", args=[team.project.slug]))
+    for url in pages:
+        assert "1 open report" in client.get(url).content.decode()
+        # Annotators may review the item.
+        assert "open report" not in browser(team.annotator).get(url).content.decode()
+    with CaptureQueriesContext(connection) as one:
+        client.get(pages[1])
+    later = run_release(team, "1.1")
+    for _ in range(2):
+        reports.report_item(actor=None, release=later, item="weather-1", text=TEXT)
+    with CaptureQueriesContext(connection) as two:
+        html = client.get(pages[1]).content.decode()
+    assert "1 open report" in html
+    assert "2 open reports" in html
+    assert len(two) == len(one)
+    decisions.decline_report(actor=team.administrator, report=report, reason="No.")
+    assert "open report" not in client.get(pages[0]).content.decode()
+
+
+def test_the_history_has_reports_and_says_who_made_them(team, release, report, client):
+    link = reports.open_link(actor=team.administrator, release=release)
+    Client().post(reverse("shared-errata", args=[link.token]), {"item": "weather-2", "text": TEXT})
+    history = f"/p/{team.project.slug}/history/"
+    first, second = client.get(history, {"kind": "erratum"}).content.decode().split("Error reported in ")[1:]
+    assert "weather-2" in first
+    assert "Public link" in first.partition("</summary>")[0]
+    assert "weather-1" in second
+    assert "Public link" not in second.partition("</summary>")[0]
+    assert "switched on" in client.get(history, {"kind": "errata"}).content.decode()
+    # Somebody outside reported it, not Assay.
+    assert "Error reported" not in client.get(history, {"person": "program"}).content.decode()
 
 
 def test_reports_that_wait_are_limited(team, release):
@@ -421,3 +538,8 @@ def test_the_command_checks_the_log_with_the_archive(team, release, report, tmp_
     assert code == 1
     assert "Use the log of this archive" in said
     assert "Give the log with --errata" in run(archive, "--errata-head", head)[2]
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(archive.read_bytes()[:-40])
+    code, result, said = run(damaged, "--errata", file)
+    assert (code, "errata" in result) == (1, False)
+    assert "The errata log was not checked, because the archive is damaged" in said

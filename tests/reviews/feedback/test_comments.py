@@ -355,6 +355,23 @@ def test_both_pages_say_that_there_is_no_such_place(team: Team, client: Client) 
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
+def test_line_breaks_of_browsers_count_once(team: Team, client: Client) -> None:
+    item = make_item(team, "self_check_single")
+    claim = claim_slot(actor=team.annotator, slot=open_slot(item))
+    client.force_login(team.annotator)
+    text = "\n".join(["x"] * 2000) + "x"
+    assert len(text) == comments.MAX_TEXT
+    for address in (
+        f"/p/{team.project.slug}/dialogues/{item.public_id}/comments/",
+        reverse("workspace-comment", args=[claim.slot.public_id]),
+    ):
+        # Browsers send two characters for each line break.
+        sent = {"anchor": "/tasks/t1", "text": text.replace("\n", "\r\n")}
+        assert client.post(address, sent).status_code in (200, 302)
+        assert Comment.objects.latest("pk").text == text
+    assert Comment.objects.count() == 2
+
+
 def test_on_the_page_of_a_dialogue_without_scripts(team: Team, client: Client) -> None:
     item = make_item(team, "cross_check")
     shown = page(

@@ -10,6 +10,7 @@ from annotator.models.content import GoldRole
 from annotator.services.history.events import broken_links
 from reviews.models import Claim, Example
 from reviews.services.feedback.examples import (
+    MAX_COMMENT,
     fitting_examples,
     load_example,
     mark_example,
@@ -168,8 +169,12 @@ def test_pages_mark_list_and_withdraw(client: Client, team: Team, django_assert_
     assert f'href="{url}"' in client.get(item.get_absolute_url()).content.decode()
     assert client.get(url).status_code == 200
     assert client.post(url, {"comment": ""}).status_code == 422
-    answer = client.post(url, {"comment": "Look at s0.", "task": "t1", "stage": ["expert"], "policy": ["chat"]})
+    # Browsers send two characters for a line break.
+    comment = "Look at s0.\n" + "x" * (MAX_COMMENT - 12)
+    sent = {"comment": comment.replace("\n", "\r\n"), "task": "t1", "stage": ["expert"], "policy": ["chat"]}
+    answer = client.post(url, sent)
     example = Example.objects.get()
+    assert example.comment == comment
     assert answer["Location"] == reverse("example", args=[team.project.slug, example.public_id])
     listing = reverse("example-list", args=[team.project.slug])
     assert "Look at s0." in client.get(listing).content.decode()
