@@ -165,7 +165,7 @@ class Project:
         raise ReleaseError(f"The project has no release “{version}”.")
 
     def diff(self, before: str, after: str) -> Row:
-        """Return the first page of what changed between two releases, given by public id."""
+        """Return the first page of what changed between two releases, given by public id; ``next`` has more."""
         found: Row = self._http.send("GET", f"{self._path}releases/{before}/diff/", params={"to": after})
         return found
 
