@@ -6,7 +6,7 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(usable)' 2>/dev/null && echo /usr/bin/p
 PORT ?= 8000
 ARGS ?=
 
-.PHONY: help demo demo-reset test check fmt loaders bench bench-full
+.PHONY: help demo demo-reset test check fmt loaders clients bench bench-full
 .DEFAULT_GOAL := help
 
 start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer, but no Python was found on the PATH." >&2; exit 1; }; \
@@ -33,6 +33,9 @@ fmt:  ## format the code and apply ruff's fixes
 
 loaders:  ## load releases with the usual libraries, each in an environment of its own
 	$(start) run python scripts/check_loaders.py $(ARGS)
+
+clients:  ## generate a client from the schema of the API, and use it on a server
+	$(start) run python -m scripts.check_clients $(ARGS)
 
 bench:  ## measure speed with 1,000 and 20,000 dialogues
 	$(start) run python scripts/bench.py $(ARGS)

@@ -10,3 +10,4 @@ class AnnotatorConfig(AppConfig):
         # These register their kinds of jobs.
         from annotator.services.dialogues import composite_checks, replay_runner, trials  # noqa: F401
         from annotator.services.integrity import history_checks  # noqa: F401
+        from annotator.services.webhooks import deliveries  # noqa: F401 - registers its retention

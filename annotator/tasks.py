@@ -8,6 +8,7 @@ from annotator.services.integrity import checkpoints
 from annotator.services.jobs import jobs, periodic_tasks, retention
 from annotator.services.jobs.jobs import run_job
 from annotator.services.notices import digests
+from annotator.services.webhooks import sending
 
 __all__ = [
     "forget_old_attempts",
@@ -15,6 +16,7 @@ __all__ = [
     "resume_jobs",
     "run_job",
     "send_digests",
+    "send_webhooks",
     "tidy_up",
     "write_checkpoints",
 ]
@@ -41,6 +43,12 @@ def write_checkpoints() -> None:
 def send_digests() -> None:
     """Send the daily mails that are due."""
     digests.send_due_digests()
+
+
+@shared_task(name="annotator.tasks.send_webhooks")
+def send_webhooks() -> None:
+    """Send the messages to webhooks that are due."""
+    sending.send_due()
 
 
 @shared_task(name="annotator.tasks.forget_old_attempts")

@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
-from annotator.views import account, notices, projects, site
+from annotator.views import account, custom_fields, notices, projects, site, webhooks
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
@@ -21,9 +21,19 @@ urlpatterns = [
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),
     path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
+    path("p/<slug:slug>/fields/", custom_fields.field_list, name="field-list"),
+    path("p/<slug:slug>/fields/new/", custom_fields.field_create, name="field-create"),
+    path("p/<slug:slug>/fields/<str:field>/edit/", custom_fields.field_change, name="field-change"),
     path("p/<slug:slug>/people/", projects.member_list, name="member-list"),
     path("p/<slug:slug>/people/<str:public_id>/", projects.member_change, name="member-change"),
     path("p/<slug:slug>/invitations/<str:public_id>/revoke/", projects.invitation_revoke, name="invitation-revoke"),
+    path("p/<slug:slug>/webhooks/", webhooks.webhook_list, name="webhook-list"),
+    path("p/<slug:slug>/webhooks/<str:public_id>/", webhooks.webhook_detail, name="webhook"),
+    path(
+        "p/<slug:slug>/webhooks/<str:public_id>/<str:delivery>/",
+        webhooks.webhook_delivery,
+        name="webhook-delivery",
+    ),
     path("p/<slug:slug>/guideline/", projects.guideline, name="guideline"),
     path("p/<slug:slug>/guideline/edit/", projects.guideline_edit, name="guideline-edit"),
 ]

@@ -5,16 +5,17 @@ class BenchmarkConfig(AppConfig):
     name = "benchmark"
 
     def ready(self) -> None:
-        # Importing these modules registers their kinds of jobs.
+        # Importing these modules registers their kinds of jobs and messages.
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
         from benchmark.core.formats.outdated_remainder import forget_outdated
-        from benchmark.services import plays  # noqa: F401
+        from benchmark.services import plays, webhook_messages  # noqa: F401
         from benchmark.services.composing import where_composed
         from benchmark.services.imports import near_duplicates, recognising, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.inference import baselines  # noqa: F401
         from benchmark.services.inference import runner as inference_runner  # noqa: F401
         from benchmark.services.releases import runner as release_runner  # noqa: F401
+        from benchmark.services.releases.errata import errata_problems
         from benchmark.services.releases.freezing import where_released
         from benchmark.services.releases.requests import archive_problems
         from benchmark.services.runs import file_retention, rescoring, scoring, withdrawn  # noqa: F401
@@ -25,7 +26,7 @@ class BenchmarkConfig(AppConfig):
 
         BEFORE_STORING.append(forget_outdated)
         MORE_LINKS.append(links_to_answers)
-        PROJECT_RECORDS.append(archive_problems)
+        PROJECT_RECORDS.extend((archive_problems, errata_problems))
         PUBLIC_IN.append(where_released)
         PUBLIC_IN.append(where_composed)
         FOUND_ON_IMPORT.append(near_duplicates.found_on_import)

@@ -5,13 +5,14 @@ class ReviewsConfig(AppConfig):
     name = "reviews"
 
     def ready(self) -> None:
-        # Importing these modules registers their kinds of jobs.
+        # Importing these modules registers their kinds of jobs and messages.
         from annotator.services.access.blindness import BLIND, REVIEWED_BLIND
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.members import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK, ROLE_GRANTED
         from reviews.services.assignments.member_removal import describe_claims, release_claims, retire_tests
         from reviews.services.cycles import migration, toolset_changes  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages
+        from reviews.services.history import webhook_messages  # noqa: F401
         from reviews.services.history.record_checks import project_record_problems, record_problems
         from reviews.services.protocols.versions import REPLACED
         from reviews.services.sampling import draws  # noqa: F401

@@ -182,9 +182,10 @@ def _compare(tables: dict[str, list[list[str]]], release: Path, manifest: dict[s
     for file in manifest["files"]:
         if file["format"] == manifest["format"] != "neutral":
             lines = _lines(release / file["path"])
-            expected[file["format"]] = [
-                [str(json.loads(line)["id"]), hashlib.sha256(line.encode()).hexdigest()] for line in lines
-            ]
+            expected[file["format"]] = [[str(json.loads(line)["id"]), _hash(line)] for line in lines]
+    for path in sorted([*release.glob("entries.jsonl"), *release.glob("challenges/*.jsonl")]):
+        records = [json.loads(line) for line in _lines(path)]
+        expected[path.stem] = [[record["id"], _hash(json.dumps(record, sort_keys=True))] for record in records]
     if tables.keys() != expected.keys():
         return f"has the tables {sorted(tables)} instead of {sorted(expected)}"
     for config, rows in expected.items():
@@ -194,6 +195,10 @@ def _compare(tables: dict[str, list[list[str]]], release: Path, manifest: dict[s
             if found != due:
                 return f"{config}: row {number} has {found[0]}, with other content or another id than {due[0]}"
     return ""
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _lines(path: Path) -> list[str]:

@@ -4,7 +4,7 @@
 
     python read_release.py LIBRARY FOLDER
 
-Prints ``{"version": …, "tables": {config: [[id, SHA-256 of the document or record], …]}}``.
+Prints ``{"version": …, "tables": {table: [[id, SHA-256 of the document, record or entry], …]}}``.
 """
 
 import hashlib
@@ -15,57 +15,73 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-Pairs = Iterator[tuple[str, str]]
+Rows = Iterator[dict[str, Any]]
 SPLIT = "verified"
+#: The config of entries with messages; each of its splits is a table.
+CHALLENGES = "challenges"
+#: Columns with JSON texts, of entries.
+JSON_COLUMNS = ("messages", "tools", "reference")
+
+
+class Table(NamedTuple):
+    """A table: its config and split."""
+
+    config: str
+    split: str
+
+    @property
+    def name(self) -> str:
+        """The name in Croissant, where splits have names of their own."""
+        return self.split if self.config == CHALLENGES else self.config
 
 
 def main() -> None:
     """Read every table with the library, row by row."""
     library, folder = sys.argv[1], Path(sys.argv[2])
     read = _READERS[library]
-    configs = sorted(path.parent.name for path in folder.glob(f"data/*/{SPLIT}.parquet"))
+    found = sorted(Table(path.parent.name, path.stem) for path in folder.glob("data/*/*.parquet"))
     with warnings.catch_warnings(record=True):
-        tables = {config: [[name, _hash(text)] for name, text in read(folder, config)] for config in configs}
+        tables = {table.name: [_pair(table, row) for row in read(folder, table)] for table in found}
     print(json.dumps({"version": version(library), "tables": tables}))
 
 
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _pair(table: Table, row: dict[str, Any]) -> list[str]:
+    """Return the id of a row and the hash of its content: of entries, all columns; else the column with the text."""
+    row = {name: _decoded(value) for name, value in row.items()}
+    _require_types(row)
+    text = row["document" if table.config == "default" else "record"] if "reference" not in row else _whole(row)
+    return [row["id"], hashlib.sha256(text.encode()).hexdigest()]
 
 
-def _text(config: str) -> str:
-    """Return the column with the whole content."""
-    return "document" if config == "default" else "record"
+def _whole(row: dict[str, Any]) -> str:
+    values = {name: json.loads(value) if name in JSON_COLUMNS else value for name, value in row.items()}
+    return json.dumps(values, sort_keys=True)
 
 
-def _datasets(folder: Path, config: str) -> Pairs:
+def _datasets(folder: Path, table: Table) -> Rows:
     load = import_module("datasets").load_dataset
     # Without a name, the default is loaded.
-    names = [] if config == "default" else [config]
-    for row in load(str(folder), *names, split=SPLIT):
-        _require_types(row)
-        yield row["id"], row[_text(config)]
+    names = [] if table.config == "default" else [table.config]
+    yield from load(str(folder), *names, split=table.split)
 
 
-def _pandas(folder: Path, config: str) -> Pairs:
-    for row in import_module("pandas").read_parquet(_path(folder, config)).to_dict("records"):
-        yield row["id"], row[_text(config)]
+def _pandas(folder: Path, table: Table) -> Rows:
+    yield from import_module("pandas").read_parquet(_path(folder, table)).to_dict("records")
 
 
-def _polars(folder: Path, config: str) -> Pairs:
-    for row in import_module("polars").read_parquet(_path(folder, config)).iter_rows(named=True):
-        _require_types(row)
-        yield row["id"], row[_text(config)]
+def _polars(folder: Path, table: Table) -> Rows:
+    yield from import_module("polars").read_parquet(_path(folder, table)).iter_rows(named=True)
 
 
-def _duckdb(folder: Path, config: str) -> Pairs:
-    query = f"SELECT id, {_text(config)} FROM read_parquet(?)"  # noqa: S608 - the column is one of two words
-    yield from import_module("duckdb").execute(query, [str(_path(folder, config))]).fetchall()
+def _duckdb(folder: Path, table: Table) -> Rows:
+    found = import_module("duckdb").execute("SELECT * FROM read_parquet(?)", [str(_path(folder, table))])
+    names = [column[0] for column in found.description]
+    yield from (dict(zip(names, row, strict=True)) for row in found.fetchall())
 
 
-def _mlcroissant(folder: Path, config: str) -> Pairs:
+def _mlcroissant(folder: Path, table: Table) -> Rows:
     from absl import logging
 
     said: list[str] = []
@@ -80,24 +96,24 @@ def _mlcroissant(folder: Path, config: str) -> Pairs:
     problems = [*issues.errors, *issues.warnings, *said]
     if problems:
         raise ValueError(f"croissant.json has {len(problems)} problems: {' '.join(problems)}")
-    for record in dataset.records(config):
-        row = {key.removeprefix(f"{config}/"): _decoded(value) for key, value in record.items()}
-        _require_types(row)
-        yield row["id"], row[_text(config)]
+    for record in dataset.records(table.name):
+        yield {key.removeprefix(f"{table.name}/"): value for key, value in record.items()}
 
 
-def _cffconvert(folder: Path, config: str) -> Pairs:
+def _cffconvert(folder: Path, table: Table) -> Rows:
     """Check CITATION.cff; it has no rows."""
     cffconvert = import_module("cffconvert")
     cffconvert.Citation((folder / "CITATION.cff").read_text()).validate()
     return iter(())
 
 
-def _path(folder: Path, config: str) -> Path:
-    return folder / "data" / config / f"{SPLIT}.parquet"
+def _path(folder: Path, table: Table) -> Path:
+    return folder / "data" / table.config / f"{table.split}.parquet"
 
 
 def _decoded(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, list):
         return [_decoded(one) for one in value]
     return value.decode() if isinstance(value, bytes) else value
@@ -105,17 +121,18 @@ def _decoded(value: Any) -> Any:
 
 def _require_types(row: dict[str, Any]) -> None:
     """Raise TypeError if a column came as another type than it was written."""
+    entries = "reference" in row
     for name, value in row.items():
         expected: type = str
-        if name in ("tasks", "calls"):
+        if name in ("tasks", "task", "calls", "switches", "history_messages", "history_answers"):
             expected = int
-        elif name in ("policies", "topologies", "information"):
+        elif name == "challenges" or (name in ("policies", "topologies", "information") and not entries):
             expected = list
         if not isinstance(value, expected):
             raise TypeError(f"The column {name} has {type(value).__name__} instead of {expected.__name__}.")
 
 
-_READERS: dict[str, Callable[[Path, str], Pairs]] = {
+_READERS: dict[str, Callable[[Path, Table], Rows]] = {
     "datasets": _datasets,
     "pandas": _pandas,
     "polars": _polars,

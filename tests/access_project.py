@@ -14,18 +14,34 @@ from django.utils import timezone
 
 from annotator.core.schema import canonical, content_hash
 from annotator.core.text import Message
-from annotator.models import Dialogue, Job, JobState, Notice, Replay, Revision, Role, User
+from annotator.models import (
+    Dialogue,
+    Job,
+    JobState,
+    Notice,
+    Replay,
+    Revision,
+    Role,
+    StoredSuggestion,
+    User,
+    WebhookDelivery,
+)
 from annotator.services.accounts.tokens import create_token
+from annotator.services.custom_fields import set_fields
 from annotator.services.members import create_invitation
+from annotator.services.webhooks.hooks import add_webhook
 from benchmark.models import (
     BaselineEntry,
     Endpoint,
     EntryStatistic,
+    ErrataLink,
+    ErratumReport,
     ImportBatch,
     Inference,
     Prediction,
     PredictionFile,
     Release,
+    ReleaseItem,
     Run,
     Score,
     ScoreSet,
@@ -91,6 +107,8 @@ def make_access_project() -> AccessProject:
     neighbour_team = make_team("next-door", annotators=1)
     adopt_c3(team)
     annotator, colleague = team.annotators[:2]
+    note = {"key": "note", "title": "Note", "type": "text", "scope": "task"}
+    set_fields(actor=team.administrator, project=team.project, fields=[note], seen=0)
     done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
     _feedback(team, done)
     claim = claim_next(actor=annotator, project=team.project, stage="self_check_single")
@@ -114,6 +132,7 @@ def make_access_project() -> AccessProject:
     plan = make_plan(actor=team.administrator, project=team.project, action="prioritise", slots=[free.pk], priority=0)
     ids = {
         "slug": team.project.slug,
+        "field": "note",
         "pause": paused.public_id,
         "plan": plan.public_id,
         "free_slot": free.public_id,
@@ -137,8 +156,11 @@ def make_access_project() -> AccessProject:
         "task": "t1",
         "example": _example(team, done).public_id,
         "replay": _replay(held, annotator).public_id,
+        "suggestion": _suggestion(held).public_id,
         "trial": _trial(held, annotator).public_id,
+        **_webhook(team),
         **_scores(release, annotator),
+        **_errata(release, done),
         "round": "cross_check-1",
         "uidb36": "1",
         "key": "none-none",
@@ -190,6 +212,12 @@ def _example(team: Team, dialogue: Dialogue) -> Example:
     )
 
 
+def _suggestion(dialogue: Dialogue) -> StoredSuggestion:
+    return StoredSuggestion.objects.create(
+        dialogue=dialogue, place="/tasks/t1/policy", kind="policy", value="chat", source="model"
+    )
+
+
 def _replay(dialogue: Dialogue, person: User) -> Replay:
     job = Job.objects.create(
         project=dialogue.project, requester=person, kind="replay", state=JobState.DONE, ended_at=timezone.now()
@@ -208,6 +236,16 @@ def _trial(dialogue: Dialogue, person: User) -> Job:
         ended_at=timezone.now(),
         parameters={"dialogue": dialogue.public_id, "subjects": [], "texts": []},
     )
+
+
+def _webhook(team: Team) -> dict[str, str]:
+    webhook, _secret = add_webhook(
+        actor=team.administrator, project=team.project, url="https://hooks.example.org/", events=["erratum.confirmed"]
+    )
+    delivery = WebhookDelivery.objects.create(
+        webhook=webhook, event="erratum.confirmed", body="{}", state="delivered", status=204, tried_at=timezone.now()
+    )
+    return {"webhook": webhook.public_id, "delivery": delivery.public_id}
 
 
 def _gold(team: Team) -> GoldItem:
@@ -321,6 +359,15 @@ def _scores(release: Release, person: User) -> dict[str, str]:
         "endpoint": endpoint.public_id, "inference": inference.public_id, "baseline": _baseline(release, person),
         "predictions": file.public_id, "run": run.public_id, "score": str(score.pk), "entry": str(entry.pk),
         "form": "csv",
+    }  # fmt: skip
+
+
+def _errata(release: Release, dialogue: Dialogue) -> dict[str, str]:
+    """A public link, and an open report of the release's only item."""
+    item = ReleaseItem.objects.create(release=release, dialogue=dialogue, revision=dialogue.head)
+    report = ErratumReport.objects.create(release=release, item=item, text="The city is wrong.")
+    return {
+        "shared_errata": ErrataLink.objects.create(release=release).token, "erratum_report": report.public_id,
     }  # fmt: skip
 
 

@@ -17,6 +17,12 @@ api-compose                           401 405 405 405 405 405 405   401 404 404 
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-errata-log                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-erratum-confirm                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-erratum-decline                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-erratum-report                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-erratum-report-list               401 404 404 403 403 200 200   401 404 404 422 422 422 422
+api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
 api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
@@ -45,9 +51,18 @@ api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 
 api-statistics-person                 401 404 404 404 200 200 200   401 405 405 405 405 405 405
 api-statistics-progress               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-revisions              401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-statistics-suggestions            401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
+api-webhook                           401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-webhook-again                     401 405 405 405 405 405 405   401 404 404 403 403 403 202
+api-webhook-delivery                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-webhook-delivery-list             401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-webhook-list                      401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-webhook-rotate                    401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-webhook-test                      401 405 405 405 405 405 405   401 404 404 403 403 403 202
 api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
@@ -72,6 +87,12 @@ dialogue-replay                       in  404 404 404 404 404 404   in  404 404 
 dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-run                          in  404 404 404 404 404 404   in  404 404 404 404 404 404
 draw                                  in  404 404 405 405 405 405   in  404 404 403 403 403 302
+errata-download                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
+errata-list                           in  404 404 403 403 200 200   in  404 404 405 405 405 405
+errata-share                          in  404 404 405 405 405 405   in  404 404 403 403 403 302
+error-report                          in  404 404 200 200 200 200   in  404 404 422 422 422 422
+erratum-add                           in  404 404 403 403 403 200   in  404 404 403 403 403 422
+erratum-decide                        in  404 404 403 403 200 200   in  404 404 403 403 403 302
 example                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-mark                          in  404 404 403 403 409 409   in  404 404 403 403 409 409
@@ -80,6 +101,9 @@ feedback-list                         in  404 404 200 200 200 200   in  404 404 
 gold-item                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
 gold-list                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
 gold-new                              in  404 404 403 403 403 200   in  404 404 403 403 403 422
+field-change                          in  404 404 403 403 403 200   in  404 404 403 403 403 302
+field-create                          in  404 404 403 403 403 200   in  404 404 403 403 403 302
+field-list                            in  404 404 403 403 403 200   in  404 404 403 403 403 302
 gold-rate                             in  404 404 405 405 405 405   in  404 404 403 403 403 302
 gold-retire                           in  404 404 405 405 405 405   in  404 404 403 403 403 302
 guideline                             in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -138,6 +162,7 @@ run-entry                             in  404 404 403 403 200 200   in  404 404 
 score-board                           in  404 404 403 403 200 200   in  404 404 403 403 403 422
 score-board-share                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 shared-badge                          200 200 200 200 200 200 200   405 405 405 405 405 405 405
+shared-errata                         200 200 200 200 200 200 200   422 422 422 422 422 422 422
 shared-scores                         200 200 200 200 200 200 200   405 405 405 405 405 405 405
 shared-table                          200 200 200 200 200 200 200   405 405 405 405 405 405 405
 score-board-file                      in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -152,10 +177,14 @@ statistics-agreement                  in  404 404 200 200 200 200   in  404 404 
 statistics-person                     in  404 404 404 200 200 200   in  404 404 405 405 405 405
 statistics-revisions                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-samples                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-suggestions                in  404 404 403 403 200 200   in  404 404 405 405 405 405
 theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
 token-list                            in  200 200 200 200 200 200   in  200 200 200 200 200 200
 token-revoke                          in  405 405 405 405 405 405   in  404 404 302 404 404 404
 validator                             in  404 404 404 404 404 404   in  404 404 405 405 405 405
+webhook                               in  404 404 403 403 403 200   in  404 404 403 403 403 302
+webhook-delivery                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
+webhook-list                          in  404 404 403 403 403 200   in  404 404 403 403 403 200
 work-next                             in  404 404 405 405 405 405   in  404 404 302 302 302 302
 workspace                             in  404 404 200 404 404 404   in  405 405 405 405 405 405
 workspace-comment                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
@@ -177,6 +206,8 @@ workspace-skip                        in  405 405 405 405 405 405   in  404 404 
 workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
 workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-validator                   in  404 404 404 404 404 404   in  404 404 404 404 404 404
+workspace-suggestion-accept           in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-suggestion-refuse           in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-waive                       in  405 405 405 405 405 405   in  404 404 409 404 404 404
 account_change_password               in  302 302 302 302 302 302   in  302 302 302 302 302 302
 account_inactive                      200 200 200 200 200 200 200   405 405 405 405 405 405 405
@@ -192,7 +223,7 @@ account_signup                        200 302 302 302 302 302 302   200 302 302 
 """
 
 #: Links whose token is a secret, not an id: everyone who has one may read what it leads to.
-SECRET_LINKS = frozenset(("shared-badge", "shared-scores", "shared-table"))
+SECRET_LINKS = frozenset(("shared-badge", "shared-errata", "shared-scores", "shared-table"))
 #: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
 OPEN_TO_ALL = {
     "api-docs",
@@ -217,6 +248,11 @@ OPEN_TO_ALL = {
 PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan": {"public_id": "plan"},
     "api-dialogue": {"public_id": "dialogue"},
+    "api-errata-log": {"public_id": "release"},
+    "api-erratum-confirm": {"public_id": "release", "report": "erratum_report"},
+    "api-erratum-decline": {"public_id": "release", "report": "erratum_report"},
+    "api-erratum-report": {"public_id": "release", "report": "erratum_report"},
+    "api-erratum-report-list": {"public_id": "release"},
     "api-import": {"public_id": "import"},
     "api-import-cancel": {"public_id": "import"},
     "api-import-confirm": {"public_id": "import_preview"},
@@ -236,12 +272,20 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-trial": {"public_id": "dialogue"},
     "api-trial-list": {"public_id": "dialogue"},
     "api-validator": {"public_id": "dialogue", "constraint": "task"},
+    "api-webhook": {"public_id": "webhook"},
+    "api-webhook-again": {"public_id": "webhook"},
+    "api-webhook-delivery": {"public_id": "webhook"},
+    "api-webhook-delivery-list": {"public_id": "webhook"},
+    "api-webhook-rotate": {"public_id": "webhook"},
+    "api-webhook-test": {"public_id": "webhook"},
     "assignment-plan-detail": {"public_id": "plan"},
     "assignment-resume": {"public_id": "pause"},
     "comment-resolve": {"public_id": "dialogue"},
     "api-statistics-person": {"public_id": "person"},
     "decision-tree": {"public_id": "dialogue"},
     "validator": {"public_id": "dialogue", "constraint": "task"},
+    "workspace-suggestion-accept": {"public_id": "suggestion"},
+    "workspace-suggestion-refuse": {"public_id": "suggestion"},
     "workspace-validator": {"constraint": "task"},
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},
@@ -261,6 +305,12 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "inference-start": {"public_id": "release"},
     "entry-detail": {"public_id": "release", "key": "entry"},
     "entry-list": {"public_id": "release"},
+    "errata-download": {"public_id": "release"},
+    "errata-list": {"public_id": "release"},
+    "errata-share": {"public_id": "release"},
+    "error-report": {"public_id": "release"},
+    "erratum-add": {"public_id": "release"},
+    "erratum-decide": {"public_id": "release", "report": "erratum_report"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
@@ -283,19 +333,27 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "score-board-file": {"public_id": "release"},
     "score-board-share": {"public_id": "release"},
     "shared-badge": {"token": "shared"},
+    "shared-errata": {"token": "shared_errata"},
     "shared-scores": {"token": "shared"},
     "shared-table": {"token": "shared"},
     "revision-diff": {"public_id": "dialogue"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
+    "webhook": {"public_id": "webhook"},
+    "webhook-delivery": {"public_id": "webhook"},
 }
 
 #: What is posted, so that only permission decides; ``$name`` means an id of the project.
 BODIES: dict[str, dict[str, Any]] = {
     "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
+    "api-erratum-confirm": {"severity": "minor", "reason": "The city is wrong."},
+    "api-erratum-decline": {"reason": "The city is right."},
+    "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
+    "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
     "api-pause-list": {"stage": "cross_check"},
     "api-release-list": {"version": "2.0", "format": "wild"},
+    "api-webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
@@ -310,6 +368,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "assignment-pause": {"stage": "cross_check", "reason": "On holiday"},
     "assignment-plan": {"action": "prioritise", "to_priority": "0", "slot": ["$free_slot"]},
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
+    "api-field-list": {"version": 1, "definitions": []},
+    "field-change": {"key": "note", "title": "Renamed", "type": "text", "scope": "task", "seen": "1"},
+    "field-create": {"key": "other", "title": "Other", "type": "text", "scope": "task", "seen": "1"},
+    "field-list": {"key": "note", "by": "1", "seen": "1"},
     "gold-rate": {"stage": "cross_check", "percent": "5"},
     "guideline-edit": {"text": "Be careful.", "seen": "0"},
     "guideline-outdated": {"version": "1", "reason": "Dates are ISO 8601 now."},
@@ -324,6 +386,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "release-settings": {"licence": "CC-BY-4.0", "seen": "0"},
     "release-list": {"version": "2.0", "native_format": "wild"},
     "token-list": {"name": "nightly"},
+    "webhook": {"test": "1"},
+    "webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "workspace-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "workspace-edit": {"op": "set", "anchor": "/tasks/t1/user_message", "value": "How is the weather in Ghent?"},
     "workspace-submit": {"verdict": "approve"},

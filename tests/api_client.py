@@ -10,12 +10,12 @@ from annotator.services.accounts.tokens import create_token
 
 
 class ApiClient(Client):
-    """``ApiClient(user)`` signs every request with a fresh token of that person; without one it is a stranger."""
+    """``ApiClient(user, scopes=…, projects=…)`` signs every request with a fresh token; without a person, with none."""
 
-    def __init__(self, user: User | None = None) -> None:
+    def __init__(self, user: User | None = None, **limits: Any) -> None:
         super().__init__()
         if user is not None:
-            _, self.secret = create_token(actor=user, name="test", expires_at=None)
+            _, self.secret = create_token(actor=user, name="test", expires_at=None, **limits)
             self.defaults["HTTP_AUTHORIZATION"] = f"Bearer {self.secret}"
 
     def send(self, path: str, body: Any = None) -> Any:

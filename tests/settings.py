@@ -22,6 +22,7 @@ for _name in (
     "SECRET_KEY_FILE",
     "ALLOWED_HOSTS",
     "ENDPOINT_HOSTS",
+    "WEBHOOK_HOSTS",
     "ASSAY_DEMO",
     "DEBUG",
     "SITE_URL",

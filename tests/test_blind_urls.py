@@ -12,8 +12,9 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from annotator.models import Dialogue, User
+from annotator.models import Dialogue, StoredSuggestion, User
 from annotator.services.dialogues.drafts import edit_draft, open_draft
+from annotator.services.dialogues.suggestion_decisions import refuse_suggestion
 from reviews.models import Review, Slot
 from reviews.services.feedback.comments import add_comment
 from reviews.services.queue.claims import claim_slot
@@ -69,6 +70,9 @@ def half() -> Half:
     first, other = team.annotators[1:3]
     claim_slot(actor=first, slot=open_slot(item))
     held = claim_slot(actor=other, slot=open_slot(item, other))
+    suggestion = StoredSuggestion.objects.create(
+        dialogue=item, place="/tasks/t1/policy", kind="policy", value="chat", source="model"
+    )
     head = item.head
     assert head is not None
     assert held.slot.holder_id == other.pk
@@ -76,7 +80,7 @@ def half() -> Half:
     open_draft(actor=other, dialogue=item, base=head, branch=work.branch)
     ids = access.ids | {
         "dialogue": item.public_id, "revision": head.public_id, "slot": held.slot.public_id, "claim": held.token,
-        "person": first.public_id,
+        "person": first.public_id, "suggestion": suggestion.public_id,
     }  # fmt: skip
     readers: dict[str, User | None] = {
         "other": other, "owner": team.annotator, "senior": team.senior, "administrator": team.administrator,
@@ -85,7 +89,10 @@ def half() -> Half:
 
 
 def say(half: Half, verdict: str) -> list[str]:
-    """The first reviewer's whole work: edits, comment, waiver, finding, verdict. Returns what nobody else may read."""
+    """The first reviewer's whole work: edits, a decision, comment, waiver, finding, verdict.
+
+    Returns what no one else may read.
+    """
     slot = Slot.objects.get(dialogue=half.item, holder=half.first, stage="cross_check")
     work = load_slot_work(actor=half.first, public_id=slot.public_id)
     anchor = "/tasks/t1/steps/s1/text"
@@ -95,6 +102,7 @@ def say(half: Half, verdict: str) -> list[str]:
         draft = edit_draft(
             actor=half.first, draft=draft, operation={"op": "set", "anchor": anchor, "value": value}, seen=draft.version
         ).draft
+        refuse_suggestion(actor=half.first, draft=draft, public_id=half.ids["suggestion"])
     add_comment(actor=half.first, work=work, anchor=anchor, text=WORDS["comment"])
     waive(actor=half.first, work=work, check="label.x", anchor=anchor, value_hash="0" * 16, reason=WORDS["waiver"])
     review = submit_review(

@@ -1,5 +1,6 @@
 """Unknown names in a query string are refused at every address; the addresses come from the URL conf."""
 
+import json
 from html import unescape
 from typing import Any
 
@@ -7,10 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import resolve
 
-from annotator.api.filters import parameters_of
+from annotator.api.filters import has_body, parameters_of
 from tests.access_project import AccessProject, access, module_access
 from tests.access_table import EXPECTED
-from tests.test_access_matrix import NAMES, address
+from tests.test_access_matrix import NAMES, address, body_of
 
 __all__ = ["access", "module_access"]
 
@@ -43,7 +44,7 @@ def ask(access: AccessProject, name: str, query: dict[str, str], **headers: str)
 
 def parameters(access: AccessProject, name: str) -> frozenset[str]:
     view: Any = resolve(address(name, access.ids)).func
-    return parameters_of(view.cls, "get") if hasattr(view, "cls") else getattr(view, "takes", frozenset())
+    return frozenset(parameters_of(view.cls, "get")) if hasattr(view, "cls") else getattr(view, "takes", frozenset())
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -75,7 +76,7 @@ def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(access: A
         assert response.status_code in (400, 404, 422), parameter
         if response.status_code == 400:
             sentences = ("Use one of: “", "There are no values to choose from yet", "Use a date like", "Unknown filter")
-            sentences += (f"“{parameter}” isn’t a valid page of this list",)
+            sentences += (f"“{parameter}” isn’t a valid page of this list", "Use a time with a zone, like")
             assert any(words in response.text_seen for words in sentences), parameter
 
 
@@ -121,3 +122,51 @@ def test_a_parameter_of_the_api_that_changes_something_is_not_passed_over(access
 def test_a_stranger_is_asked_to_sign_in_first(access: AccessProject) -> None:
     assert Client().get(address("dialogue-list", access.ids), {WRONG: "1"}).status_code == 302
     assert Client().get(address("api-dialogue-list", access.ids), {WRONG: "1"}).status_code == 401
+
+
+#: The bodies of the API, and somebody whose body is read there.
+BODIES_READ = {
+    name: next(role for role in ("administrator", "annotator") if EXPECTED[name, "POST"][role] not in ("403", "404"))
+    for name in NAMES
+    if name.startswith("api-") and "405" not in EXPECTED[name, "POST"].values()
+}
+
+
+@pytest.mark.parametrize("name", BODIES_READ)
+def test_an_unknown_field_of_a_body_is_refused_with_what_there_is(access: AccessProject, name: str) -> None:
+    client = Client()
+    person = access.people[BODIES_READ[name]]
+    assert person is not None
+    client.force_login(person)
+    path, body = address(name, access.ids), body_of(name, access.ids) | {"reson": "1", "verdikt": "2"}
+    if name == "api-import-list":
+        answer = client.post(path, body)
+    else:
+        answer = client.post(path, json.dumps(body), content_type="application/json")
+    sentence = answer.json()["sentence"]
+    assert answer.status_code == 400, sentence
+    assert "“reson”" in sentence
+    assert "“verdikt”" in sentence
+    view: Any = resolve(path).func
+    if has_body(view.cls, "post"):
+        assert "Unknown field. Use: " in sentence
+    else:
+        assert "This address takes no fields." in sentence
+
+
+def test_an_unknown_value_of_a_field_is_refused_with_what_there_is(access: AccessProject) -> None:
+    client = Client()
+    client.force_login(access.team.administrator)
+    sent = {"version": "3.0", "format": "c4"}
+    answer = client.post(address("api-release-list", access.ids), json.dumps(sent), content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["sentence"].startswith(
+        "Some fields are missing or invalid. “format”: Unknown value. Use one of: “"
+    )
+
+
+def test_a_parameter_that_is_given_twice_is_not_half_ignored(access: AccessProject) -> None:
+    client = Client()
+    client.force_login(access.team.administrator)
+    answer = client.get(address("api-dialogue-list", access.ids) + "?status=verified&status=candidate")
+    assert (answer.status_code, answer.json()["sentence"]) == (400, "“status” is given 2 times. Give it once.")

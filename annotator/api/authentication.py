@@ -9,8 +9,13 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from annotator.models import ApiToken, User
-from annotator.services.accounts.tokens import find_live_token
+from annotator.services.accounts.tokens import find_live_token, token_projects
 from annotator.views.request_limits import admit_request
+
+_SCHEME = (
+    "A token, created under “API tokens”. It has scopes: read, import, annotate and administer. Each includes read, "
+    "and administer includes all. It may be limited to some of its owner’s projects; others do not exist for it (404)."
+)
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -25,6 +30,7 @@ class TokenAuthentication(BaseAuthentication):
         token = find_live_token(parts[1].decode("latin-1"))
         if token is None:
             raise AuthenticationFailed(_("The token is unknown, expired or revoked. Create one under “API tokens”."))
+        token.user.token_projects = token_projects(token)
         admit_request(request._request, token.user)
         return token.user, token
 
@@ -39,4 +45,4 @@ class TokenScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
-        return {"type": "http", "scheme": "bearer", "description": "A token, created under “API tokens”."}
+        return {"type": "http", "scheme": "bearer", "description": _SCHEME}

@@ -1,5 +1,7 @@
 """Errors of the API: always ``{"error": code, "sentence": …, "details": {…}}``."""
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -10,6 +12,9 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from annotator.errors import Busy, DomainError
+
+#: Problems of a body that a sentence names; details have all of them.
+_MOST_NAMED = 3
 
 
 def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
@@ -29,7 +34,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
     elif isinstance(exception, PermissionDenied):
         code, sentence = "denied", _("You aren’t allowed to do this.")
     elif isinstance(exception, ValidationError):
-        code, sentence, details = "invalid", _("Some fields are missing or invalid. See details."), response.data
+        code, sentence, details = "invalid", _in_words(response.data), response.data
     elif isinstance(exception, NotAuthenticated):
         code = exception.default_code
         sentence = _("Sign in, or send a token as “Authorization: Bearer …”. Create tokens under “API tokens”.")
@@ -39,3 +44,24 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         code, sentence = "refused", _("The request was refused.")
     response.data = {"error": code, "sentence": sentence, "details": details}
     return response
+
+
+def _in_words(details: Any) -> str:
+    """Return a sentence with the first problems of a body: its fields, and what is wrong with them."""
+    words = [
+        f"“{place}”: {message}" if place else message for place, message in islice(_problems(details), _MOST_NAMED)
+    ]
+    return " ".join([_("Some fields are missing or invalid."), *words])
+
+
+def _problems(details: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place and the sentence of each problem in the framework's lists and objects."""
+    if isinstance(details, dict):
+        for key, inner in details.items():
+            name = "" if key == "non_field_errors" else str(key)
+            yield from _problems(inner, f"{place}/{name}" if place and name else place or name)
+    elif isinstance(details, list):
+        for inner in details:
+            yield from _problems(inner, place)
+    else:
+        yield place[:100], str(details)

@@ -1,4 +1,4 @@
-"""Rules for all request bodies: no unknown fields, no numbers in place of texts."""
+"""Rules for all request bodies: no unknown fields or values, no numbers in place of texts."""
 
 from functools import cache
 from typing import Any
@@ -7,16 +7,32 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 
+#: Unknown fields that a refusal names.
+_MOST_NAMED = 10
+
 
 class Input(serializers.Serializer[Any]):
     """A request body. Unknown fields are refused, so that a misspelt one is not ignored."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the fields; those with choices list them when they refuse a value."""
+        fields = super().get_fields()
+        for outer in fields.values():
+            field: Any = outer
+            while field is not None:
+                if isinstance(field, serializers.ChoiceField):
+                    known = ", ".join(f"“{value}”" for value in field.choices)
+                    sentence = _("Unknown value. Use one of: %(known)s.") % {"known": known}
+                    field.error_messages["invalid_choice"] = sentence.replace("{", "{{").replace("}", "}}")
+                field = getattr(field, "child", None)
+        return fields
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
             unknown = sorted(set(map(str, data)) - set(self.fields))
             if unknown:
                 sentence = _("Unknown field. Use: %(fields)s.") % {"fields": ", ".join(self.fields)}
-                raise serializers.ValidationError({unknown[0][:100]: [sentence]})
+                raise serializers.ValidationError({name[:100]: [sentence] for name in unknown[:_MOST_NAMED]})
         return super().to_internal_value(data)
 
 

@@ -1,5 +1,7 @@
 """Pages by key: a cursor is the place of the last row, so page 1,000 costs as much as page 1."""
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
@@ -11,24 +13,39 @@ from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
 from annotator.errors import Invalid
+from annotator.services.database.filters import moment_of
 from annotator.services.database.keyset import BY_KEY, BY_TIME, is_cursor, read_page
 
 MAX_SIZE = 200
+SINCE = "updated_since"
+SINCE_MEANING = (
+    "Only rows that were created or have changed since then, the moment itself included. A row may come again although "
+    "nothing changed. To follow a list, note the time before you read its first page, and send that time less one "
+    "minute the next time, because changes in progress have earlier times. Rows that no longer exist, or that you no "
+    "longer see, are not reported."
+)
+#: Rows → those that may have changed since a moment.
+Since = Callable[[QuerySet[Any], datetime], QuerySet[Any]]
 
 
 class KeysetPagination(BasePagination):
-    """``?cursor=`` (of the next page) and ``?size=``; returns ``{"next": url or null, "results": […]}``."""
+    """``?cursor=`` (of the next page), ``?size=`` and ``?updated_since=``.
+
+    Returns ``{"next": url or null, "results": […]}``. A view may say in ``since_meaning`` what counts as a change.
+    """
 
     size = 50
     by: tuple[str, ...] = BY_TIME
 
     def paginate_queryset(  # type: ignore[override]
-        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
+        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None, since: Since | None = None
     ) -> list[Any]:
+        """Return the rows of a page. ``since``: how to find changed rows; by default, by their time of creation."""
         self.request = request
-        size = _number(request, "size", self.size)
-        if not 1 <= size <= MAX_SIZE:
-            raise Invalid(_("“size” must be from 1 to %(most)d.") % {"most": MAX_SIZE})
+        size = size_of(request, self.size)
+        moment = moment_of(request.query_params, SINCE)
+        if moment is not None:
+            queryset = since(queryset, moment) if since else queryset.filter(created_at__gte=moment)
         cursor = request.query_params.get("cursor", "")
         if cursor and not is_cursor(cursor, self.by):
             raise Invalid(_("The cursor isn’t from this list. Leave it out to start at the first page."))
@@ -58,6 +75,12 @@ class KeysetPagination(BasePagination):
                 "description": "From “next” of the previous page.",
             },
             {"name": "size", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}},
+            {
+                "name": SINCE,
+                "in": "query",
+                "schema": {"type": "string", "format": "date-time"},
+                "description": since_text(view),
+            },
         ]
 
 
@@ -65,6 +88,19 @@ class KeyPagination(KeysetPagination):
     """Pages of rows without public ids."""
 
     by = BY_KEY
+
+
+def since_text(view: APIView) -> str:
+    """Return what ``updated_since`` means in the list of a view."""
+    return f"{SINCE_MEANING} {getattr(view, 'since_meaning', '')}".strip()
+
+
+def size_of(request: Request, default: int) -> int:
+    """Return the wanted number of rows of a page. Raises Invalid."""
+    size = _number(request, "size", default)
+    if not 1 <= size <= MAX_SIZE:
+        raise Invalid(_("“size” must be from 1 to %(most)d.") % {"most": MAX_SIZE})
+    return size
 
 
 def _number(request: Request, name: str, default: int) -> int:

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
+from annotator.core.scopes import Scope
 from annotator.models import Replay
 from annotator.services.dialogues.replays import load_replay, start_replay
 
@@ -54,6 +55,8 @@ class ReplaySerializer(serializers.ModelSerializer[Replay]):
 
 class ReplayStart(APIView):
     """Replays of a constrained case."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=ReplayInputSerializer,

@@ -16,6 +16,7 @@ from annotator.core.execution.dependencies import explain
 from annotator.core.execution.running import Execution
 from annotator.core.execution.subjects import Record, subject_of
 from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.scopes import Scope
 from annotator.errors import Hidden
 from annotator.models import Job, Revision
 from annotator.services.dialogues.executions import read_execution, start_execution
@@ -67,6 +68,8 @@ class RunSerializer(serializers.Serializer[Any]):
 
 class Run(APIView):
     """The run of a single task."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         parameters=[OpenApiParameter("revision", description="The revision; default: the newest.")],

@@ -6,6 +6,8 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input
+from annotator.api.scopes import scope_of
+from annotator.core.schema.openapi import DOCUMENT, document_schemas
 
 #: A text with visible characters and without NUL.
 _WORDS = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
@@ -29,10 +31,22 @@ _WITH_BODY = {
     "415": "The body format is not supported.",
 }
 _OF_PAGES = {"422": "The size or the cursor is not valid; the message gives the reason."}
+#: For ``extend_schema_field``: a whole document.
+DOCUMENT_SCHEMA = {"$ref": f"#/components/schemas/{DOCUMENT}"}
 
 
 class StrictSchema(AutoSchema):
-    """Adds the rules of serializers to request schemas."""
+    """Adds the rules of serializers to request schemas, and the scope that each operation needs."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        operation = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            operation["x-scope"] = scope_of(self.view, self.method).value
+        return operation
+
+    def get_description(self) -> str:  # type: ignore[override]  # as in the class above
+        scope = scope_of(self.view, self.method).value
+        return f"{super().get_description()}\n\nNeeds a token with the scope “{scope}”."
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
         schema = super()._map_serializer(serializer, direction, bypass_extensions)
@@ -53,11 +67,14 @@ class StrictSchema(AutoSchema):
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the refusals of the framework to every operation."""
+    """Add the refusals of the framework to every operation, and the schema of documents."""
+    schemas = result["components"]["schemas"]
+    schemas |= document_schemas()
+    result["components"]["schemas"] = dict(sorted(schemas.items()))
     for methods in result["paths"].values():
-        for operation in methods.values():
+        for method, operation in methods.items():
             in_pages = any(one["name"] == "cursor" for one in operation.get("parameters", ()))
-            refusals = _ANYWHERE | (_WITH_BODY if "requestBody" in operation else {}) | (_OF_PAGES if in_pages else {})
+            refusals = _ANYWHERE | ({} if method == "get" else _WITH_BODY) | (_OF_PAGES if in_pages else {})
             answers = operation["responses"]
             for status, words in refusals.items():
                 answers.setdefault(status, {"description": words, "content": _REFUSAL})

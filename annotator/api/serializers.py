@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from annotator.api.schema import DOCUMENT_SCHEMA
 from annotator.models import Dialogue, Finding, Project, Revision
 
 
@@ -120,7 +121,7 @@ class RevisionContentSerializer(RevisionSerializer):
     class Meta(RevisionSerializer.Meta):
         fields = [*RevisionSerializer.Meta.fields, "document", "tools", "implementation"]
 
-    @extend_schema_field({"type": "object"})
+    @extend_schema_field(DOCUMENT_SCHEMA)
     def get_document(self, revision: Revision) -> dict[str, Any]:
         return revision.document()
 

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
+from annotator.core.scopes import Scope
 from annotator.core.validators import Subject, subject_of, subjects_of
 from annotator.errors import Hidden
 from annotator.models import Job
@@ -99,6 +100,8 @@ class ValidatorSerializer(serializers.Serializer[Any]):
 
 class TrialStart(APIView):
     """Trials of a constrained case."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=TrialInputSerializer,

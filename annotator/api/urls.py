@@ -2,16 +2,19 @@
 
 from django.urls import path
 
-from annotator.api import replays, runs, trials, views
+from annotator.api import fields, replays, runs, suggestions, trials, views, webhooks
 from annotator.api.schema_view import SchemaView
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
+_WEBHOOK = "projects/<slug:slug>/webhooks/<str:public_id>/"
 
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="api-schema"),
     path("docs/", views.api_docs, name="api-docs"),
     path("projects/", views.ProjectList.as_view(), name="api-project-list"),
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
+    path("projects/<slug:slug>/suggestions/", suggestions.Suggestions.as_view(), name="api-suggestion-list"),
+    path("projects/<slug:slug>/fields/", fields.CustomFields.as_view(), name="api-field-list"),
     path(_DIALOGUE, views.DialogueDetail.as_view(), name="api-dialogue"),
     path(_DIALOGUE + "replays/", replays.ReplayStart.as_view(), name="api-replay-list"),
     path(_DIALOGUE + "replays/<str:replay>/", replays.ReplayDetail.as_view(), name="api-replay"),
@@ -26,4 +29,13 @@ urlpatterns = [
     path(_DIALOGUE + "trials/", trials.TrialStart.as_view(), name="api-trial-list"),
     path(_DIALOGUE + "trials/<str:trial>/", trials.TrialDetail.as_view(), name="api-trial"),
     path(_DIALOGUE + "validators/<str:constraint>/", trials.ValidatorDetail.as_view(), name="api-validator"),
+    path("projects/<slug:slug>/webhooks/", webhooks.WebhookList.as_view(), name="api-webhook-list"),
+    path(_WEBHOOK, webhooks.WebhookDetail.as_view(), name="api-webhook"),
+    path(_WEBHOOK + "rotate/", webhooks.WebhookRotate.as_view(), name="api-webhook-rotate"),
+    path(_WEBHOOK + "test/", webhooks.WebhookTest.as_view(), name="api-webhook-test"),
+    path(_WEBHOOK + "deliveries/", webhooks.DeliveryList.as_view(), name="api-webhook-delivery-list"),
+    path(_WEBHOOK + "deliveries/<str:delivery>/", webhooks.DeliveryDetail.as_view(), name="api-webhook-delivery"),
+    path(
+        _WEBHOOK + "deliveries/<str:delivery>/send-again/", webhooks.DeliveryAgain.as_view(), name="api-webhook-again"
+    ),
 ]

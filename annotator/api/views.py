@@ -26,9 +26,11 @@ from annotator.core.comparison import diff
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import load_dialogue, load_project
+from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.listing import veil_owners
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.variants import variant_findings
+from annotator.services.projects import projects_changed_since
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "It doesn’t exist, or you can’t see it.")
 
@@ -51,11 +53,17 @@ def requested_revision(request: Request, dialogue: Dialogue, wanted: str) -> Rev
 
 
 class ProjectList(APIView):
-    """Your projects."""
+    """Your projects, oldest first."""
+
+    pagination_class = KeysetPagination
+    since_meaning = "Projects: those with a change of their settings or members, and those that are new to you."
 
     @extend_schema(responses=ProjectSerializer(many=True), operation_id="projects_list")
     def get(self, request: Request) -> Response:
-        return Response(ProjectSerializer(Project.objects.visible_to(actor(request)).order_by("slug"), many=True).data)
+        paginator = self.pagination_class()
+        rows = Project.objects.visible_to(actor(request))
+        page = paginator.paginate_queryset(rows, request, self, since=projects_changed_since)
+        return paginator.get_paginated_response(ProjectSerializer(page, many=True).data)
 
 
 class ProjectDetail(APIView):
@@ -87,6 +95,7 @@ class RevisionList(APIView):
     """A dialogue's revisions without their content."""
 
     pagination_class = KeysetPagination
+    since_meaning = "Revisions: all of them if the dialogue has changed, because they may have become visible by that."
 
     @extend_schema(responses={200: RevisionSerializer(many=True), 404: NOT_FOUND}, operation_id="revisions_list")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
@@ -94,7 +103,8 @@ class RevisionList(APIView):
         rows = Revision.objects.visible_to(actor(request)).filter(dialogue=dialogue)
         rows = rows.select_related("author", "parent").defer("content", "parent__content")
         paginator = self.pagination_class()
-        page = _veil(paginator.paginate_queryset(rows, request, self), request, dialogue)
+        page = paginator.paginate_queryset(rows, request, self, since=parts_changed_since(dialogue))
+        page = _veil(page, request, dialogue)
         context = {"head_id": dialogue.head_id}
         return paginator.get_paginated_response(RevisionSerializer(page, many=True, context=context).data)
 

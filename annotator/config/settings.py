@@ -205,6 +205,7 @@ ABSOLUTE_URL_OVERRIDES = {
     "annotator.project": lambda project: reverse("project", args=[project.slug]),
     "annotator.dialogue": lambda dialogue: reverse("dialogue", args=[dialogue.project.slug, dialogue.public_id]),
     "annotator.job": lambda job: reverse("job-list", args=[job.project.slug]),
+    "annotator.webhook": lambda webhook: reverse("webhook", args=[webhook.project.slug, webhook.public_id]),
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
 # The navigation bar of a project: page, label, keyboard shortcut, roles that see it (empty: every member). Pages for some
@@ -365,12 +366,15 @@ CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in 
 CELERY_TIMEZONE = "UTC"
 # Model endpoints without a public address, or without https, to which workers may connect. In embedded mode all may be.
 ENDPOINT_HOSTS = env.items("ENDPOINT_HOSTS", default=["*"] if EMBEDDED else [])
+# The same for webhooks.
+WEBHOOK_HOSTS = env.items("WEBHOOK_HOSTS", default=["*"] if EMBEDDED else [])
 # Days after which data that is no longer needed is deleted (annotator.services.jobs.retention). 0: never.
 KEEP_DAYS = {
     "draft_steps": env.days("KEEP_DRAFT_STEPS_DAYS", default=30),
     "uploads": env.days("KEEP_UPLOADS_DAYS", default=90),
     "tokens": env.days("KEEP_TOKENS_DAYS", default=90),
     "mails": env.days("KEEP_MAILS_DAYS", default=30),
+    "webhooks": env.days("KEEP_WEBHOOKS_DAYS", default=30),
 }
 # For /readyz: the maximum age of the workers' last heartbeat, and the free space that the data folder needs.
 WORKER_LAG_SECONDS = env.seconds("WORKER_LAG_SECONDS", default=300)
@@ -387,6 +391,7 @@ _PERIODIC_TASKS = {
     "fold-counts": ("reviews.tasks.fold_counts", 15),
     "rewind-cursors": ("reviews.tasks.rewind_cursors", 3600),
     "send-digests": ("annotator.tasks.send_digests", 600),
+    "send-webhooks": ("annotator.tasks.send_webhooks", 15),
     "draw-samples": ("reviews.tasks.draw_samples", 60),
 }
 # Messages expire after five minutes or one interval. After a weekend without workers, a hundred thousand may be waiting,
@@ -403,6 +408,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
+        "annotator.api.scopes.HasScope",
         "annotator.api.filters.KnownParameters",
     ],
     "DEFAULT_PARSER_CLASSES": ["annotator.api.parsing.StrictJSONParser"],
@@ -426,6 +432,7 @@ SPECTACULAR_SETTINGS = {
     # Names of values that several fields have.
     "ENUM_NAME_OVERRIDES": {
         "ChangeKindEnum": ["added", "removed", "changed", "moved"],
+        "DeliveryStateEnum": "annotator.models.DeliveryState",
         "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
         "ReadFormatEnum": "benchmark.core.formats.READ",
         "WrittenFormatEnum": "benchmark.core.formats.WRITTEN",

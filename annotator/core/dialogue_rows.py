@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotator.core.findings import Finding
+from annotator.core.schema.labels import MAX_VALUE, labelled_parts
 from annotator.core.search import describe_document
+
+#: Different labels of one dialogue by which it is found.
+MAX_TOKENS = 200
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class DialogueRow:
     policies: str
     topologies: str
     information: str
+    labels: str = ""
     task_count: int
     call_count: int
     switches: int
@@ -42,11 +47,27 @@ def listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
         "policies": _listed(labels.policies),
         "topologies": _listed(labels.topologies),
         "information": _listed(labels.information),
+        "labels": label_tokens(document),
         "task_count": labels.task_count,
         "call_count": labels.call_count,
         "switches": labels.switches,
         "search_text": labels.search_text,
     }
+
+
+def label_tokens(document: Mapping[str, Any]) -> str:
+    """Return the labels of custom fields as lines “key=value”, each once, so that lists can filter by them.
+
+    Numbers and single lines only; long texts and spans are left out.
+    """
+    tokens: dict[str, None] = {}
+    for _, _, part in labelled_parts(dict(document)):
+        for key, value in part.get("labels", {}).items():
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, int) or (isinstance(one, str) and len(one) <= MAX_VALUE and "\n" not in one):
+                    tokens[f"{key}={one}"] = None
+    listed = list(tokens)[:MAX_TOKENS]
+    return "\n" + "\n".join(listed) + "\n" if listed else ""
 
 
 def _listed(values: Iterable[str | None]) -> str:

@@ -153,6 +153,8 @@ class Dialogue(models.Model):
     policies = models.TextField(blank=True)  # ",single_tool,chat," in task order
     topologies = models.TextField(blank=True)
     information = models.TextField(blank=True)
+    #: Labels of custom fields as lines “key=value”, between line ends.
+    labels = models.TextField(blank=True, default="", db_default="")
     task_count = models.PositiveSmallIntegerField(default=0)
     call_count = models.PositiveIntegerField(default=0)
     switches = models.PositiveSmallIntegerField(default=0)
@@ -197,6 +199,8 @@ class Dialogue(models.Model):
                     "dialogue_by_language": ["language"],
                 }.items()
             ),
+            # Programs ask for what has changed since they asked last.
+            models.Index(fields=["project", "updated_at"], condition=Q(published=True), name="dialogue_by_update"),
             # Few dialogues have an error or a warning, so these are indexed separately.
             *(
                 models.Index(

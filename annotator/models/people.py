@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from annotator.core.roles import Role
+from annotator.core.scopes import TEXTS, Scope, from_text
 from annotator.models.keys import new_pseudonym, new_public_id
 
 
@@ -26,8 +27,15 @@ class User(AbstractUser):
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 
+    #: Keys of the projects to which the API token of this request is limited; None: it is not limited.
+    token_projects: frozenset[int] | None = None
+
     def __str__(self) -> str:
         return self.display_name or self.username
+
+    def reaches(self, project_id: int) -> bool:
+        """Return whether the token of this request, if there is one, may be used in a project."""
+        return self.token_projects is None or project_id in self.token_projects
 
     def set_password(self, raw_password: str | None) -> None:
         """Set the password and void all tokens. (When Django rehashes the same password, tokens stay.)"""
@@ -57,7 +65,8 @@ class ProjectQuerySet(models.QuerySet["Project"]):
     def _with_live_role(self, user: User | AnonymousUser, **which: Any) -> Self:
         if isinstance(user, AnonymousUser) or not user.is_active:
             return self.none()
-        return self.filter(pk__in=Membership.objects.live().filter(user=user, **which).values("project"))
+        rows = self.filter(pk__in=Membership.objects.live().filter(user=user, **which).values("project"))
+        return rows if user.token_projects is None else rows.filter(pk__in=user.token_projects)
 
 
 class Project(models.Model):
@@ -78,6 +87,10 @@ class Project(models.Model):
     long_range_rule = models.CharField(
         max_length=8, default="c3", choices=[("c3", "C3-Bench"), ("wild", "WildToolBench")]
     )
+    #: Questions of the project's own (``annotator.core.fields``), and how often they were changed. Events have every
+    #: earlier version.
+    custom_fields = models.JSONField(default=list, blank=True)
+    fields_version = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -182,7 +195,7 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 
 
 class ApiToken(models.Model):
-    """A named API token with its owner's permissions. Only its hash is stored."""
+    """A named API token with its owner's permissions, or some of them. Only its hash is stored."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="api_tokens")
@@ -190,6 +203,11 @@ class ApiToken(models.Model):
     secret_hash = models.CharField(max_length=64, unique=True)
     #: First characters of the secret, so that its owner can tell tokens apart.
     hint = models.CharField(max_length=12)
+    #: One of ``annotator.core.scopes.TEXTS``.
+    scopes = models.CharField(max_length=40, default=Scope.ADMINISTER.value)
+    #: False: only ``projects``, even if none of them is left.
+    all_projects = models.BooleanField(default=True)
+    projects = models.ManyToManyField(Project, related_name="+", blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -199,9 +217,15 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        constraints = [models.CheckConstraint(condition=Q(scopes__in=TEXTS), name="api_token_scopes_known")]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope_set(self) -> frozenset[Scope]:
+        """All scopes of the token, including those that others include."""
+        return from_text(self.scopes)
 
     def state(self, now: datetime) -> str:
         """Return ``revoked``, ``ended`` (void by a new password or the end of membership), ``expired`` or ``live``."""

@@ -14,7 +14,7 @@ from annotator.core.constraints.reading_case import replay_of
 from annotator.core.constraints.replay import Replay
 from annotator.core.constraints.taxonomy import find_category, proposed_text
 from annotator.presentation.components.labels import texts_of
-from annotator.presentation.dialogue import DialogueView, FindingView, Placing, pretty, worst
+from annotator.presentation.dialogue import DialogueView, FindingView, Placing, label_words, pretty, worst
 
 SCENARIO_LABELS = texts_of("scenario")
 #: The fields with an editor of their own.
@@ -54,6 +54,10 @@ class PartView:
 @dataclass
 class CallView(PartView):
     """A call of a round."""
+
+    @property
+    def labels(self) -> list[str]:
+        return label_words(self.data)
 
     @property
     def observation_text(self) -> str:

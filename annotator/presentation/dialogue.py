@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from annotator.core.comparison.anchors import covers
+from annotator.core.fields import value_words
 from annotator.core.graph import derive_topology
 from annotator.core.schema.indenting import indented
 from annotator.core.schema.native_notes import is_failed, is_refusal
@@ -53,6 +54,11 @@ class FindingView:
         return self.severity == "error" or (self.severity == "warning" and not self.waiver)
 
 
+def label_words(part: dict[str, Any]) -> list[str]:
+    """Return the labels of a part, the values of custom fields, as “key: value”."""
+    return [f"{key}: {value_words(value)}" for key, value in part.get("labels", {}).items()]
+
+
 @dataclass
 class StepView:
     """A step as a card."""
@@ -68,6 +74,10 @@ class StepView:
     is_current: bool = False
     #: What the model reads of a single task's call, when it was run; None if it was not.
     response: str | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        return label_words(self.data)
 
     @property
     def arguments_text(self) -> str:
@@ -114,6 +124,10 @@ class TaskView:
     is_current: bool = False
 
     @property
+    def labels(self) -> list[str]:
+        return label_words(self.data)
+
+    @property
     def has_calls(self) -> bool:
         return any(step.type == "call" for step in self.steps)
 
@@ -134,6 +148,10 @@ class DialogueView:
     findings: list[FindingView]
     #: Findings of the dialogue as a whole.
     general: list[FindingView]
+
+    @property
+    def labels(self) -> list[str]:
+        return label_words(self.data)
 
     @property
     def errors(self) -> list[FindingView]:

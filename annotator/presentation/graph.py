@@ -77,11 +77,31 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """A dependency that a model or script suggests. ``by``: its name; ``key``: the public id of the suggestion."""
+
+    step: str
+    needs: str
+    kind: str
+    by: str
+    key: str
+
+    @property
+    def why(self) -> str:
+        return _("Suggested by %(by)s.") % {"by": self.by}
+
+    @property
+    def weak(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
 class Edge:
     """An existing or suggested dependency. ``state``: drawn, suggested, refused or circle.
 
     ``unsupported``: it is annotated to pass a value, but passes none. ``why``: the reason for a suggestion.
-    ``covered``: the refused opposite edge is drawn on top of it with its note.
+    ``covered``: the refused opposite edge is drawn on top of it with its note. ``proposal``: the public id of the
+    suggestion that it is, if a model or script made it.
     """
 
     line: Line
@@ -91,6 +111,7 @@ class Edge:
     why: str = ""
     weak: bool = False
     covered: bool = False
+    proposal: str = ""
 
     @property
     def step(self) -> str:
@@ -184,8 +205,21 @@ class GraphView:
 
     @property
     def sure(self) -> list[Edge]:
-        """The suggestions that can be accepted together: those based on more than a small number."""
-        return [edge for edge in self.suggested if not edge.weak]
+        """The suggestions that can be accepted together: those based on more than a small number.
+
+        Those of models and scripts are decided one by one, since each decision counts.
+        """
+        return [edge for edge in self.computed if not edge.weak]
+
+    @property
+    def computed(self) -> list[Edge]:
+        """The suggestions that follow from the values of the calls."""
+        return [edge for edge in self.suggested if not edge.proposal]
+
+    @property
+    def proposed(self) -> list[Edge]:
+        """The suggestions of models and scripts."""
+        return [edge for edge in self.suggested if edge.proposal]
 
 
 def view_graph(
@@ -193,13 +227,15 @@ def view_graph(
     task_id: str,
     *,
     trace: TaskTrace | None = None,
+    proposals: Iterable[Proposal] = (),
     selected: str = "",
     refused: Pair | None = None,
     circle: Collection[str] = (),
 ) -> GraphView:
     """Return the graph of one task of a valid document. Raises StopIteration if there is no such task.
 
-    ``trace``: its provenance, for suggestions and unsupported edges. ``selected``: the id of the selected step.
+    ``trace``: its provenance, for suggestions and unsupported edges. ``proposals``: suggestions of models and scripts,
+    which take precedence; of several for one dependency, the first is drawn. ``selected``: the id of the selected step.
     ``refused``: an edge that was just refused, and ``circle``: the ids of the steps in the cycle it would have made.
     """
     task = next(task for task in document["tasks"] if task["id"] == task_id)
@@ -224,7 +260,12 @@ def view_graph(
     graph, closing = (reading.graph, []) if reading.graph else _without_circles(steps)
     if not circle:
         view.circle = next((problem.ids for problem in reading.problems if problem.kind is GraphProblemKind.CYCLE), ())
-    suggestions = {(one.step, one.needs): one for one in (trace.suggestions if trace else ())}
+    suggestions: dict[Pair, Suggestion | Proposal] = {}
+    drawn = {(step["id"], edge["id"]) for step in steps for edge in step["depends_on"] or ()}
+    found: list[Suggestion | Proposal] = [*proposals, *(trace.suggestions if trace else ())]
+    for one in found:
+        if (one.step, one.needs) not in drawn:
+            suggestions.setdefault((one.step, one.needs), one)
     extra: dict[Pair, str] = dict.fromkeys(suggestions, "suggested")
     extra |= {pair: "circle" if set(pair) <= set(view.circle) else "drawn" for pair in closing}
     if refused and set(refused) <= set(graph.ids) and refused not in closing:
@@ -281,7 +322,7 @@ def _edges(
     drawing: Drawing,
     steps: list[dict[str, Any]],
     extra: dict[Pair, str],
-    suggestions: dict[Pair, Suggestion],
+    suggestions: dict[Pair, Suggestion | Proposal],
     unsupported: set[Pair],
 ) -> list[Edge]:
     kinds = {(step["id"], edge["id"]): edge["kind"] for step in steps for edge in step["depends_on"] or ()}
@@ -293,7 +334,9 @@ def _edges(
         kind = one.kind if one else kinds.get(pair, "parameter")
         bare = state == "drawn" and pair in unsupported
         covered = extra.get((line.needs, line.node)) == "refused"
-        edges.append(Edge(line, kind, state, bare, one.why if one else "", one.weak if one else False, covered))
+        proposal = one.key if isinstance(one, Proposal) else ""
+        why, weak = (one.why, one.weak) if one else ("", False)
+        edges.append(Edge(line, kind, state, bare, why, weak, covered, proposal))
     # The last one is drawn on top and gets the click.
     return sorted(edges, key=lambda edge: edge.state != "suggested")
 

@@ -1,10 +1,12 @@
 """Projects: creation, settings and the guideline."""
 
+from datetime import datetime
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
 from django.db import IntegrityError, transaction
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -252,3 +254,10 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
             after={"number": guideline.number, "sha256": hash_secret(text), "note": guideline.note},
         )
     return guideline
+
+
+def projects_changed_since(rows: QuerySet[Project], moment: datetime) -> QuerySet[Project]:
+    """Narrow projects down to those that were created since, or whose settings or members have changed since."""
+    events = Event.objects.filter(project=OuterRef("pk"), dialogue=None).order_by("-pk")
+    last = Subquery(events.values("created_at")[:1])
+    return rows.alias(last_event_at=last).filter(Q(created_at__gte=moment) | Q(last_event_at__gte=moment))

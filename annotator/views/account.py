@@ -16,6 +16,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.errors import Invalid
+from annotator.presentation.components.labels import words_of
+from annotator.services.access.permissions import member_state
 from annotator.services.accounts import tokens
 from annotator.services.accounts.accounts import demo_people
 from annotator.views.forms import TokenForm
@@ -27,7 +29,8 @@ from annotator.views.pages import PageRequest, posted
 @require_http_methods(["GET", "POST"])
 def token_list(request: PageRequest) -> HttpResponse:
     """Show your API tokens. The secret of a new one is shown once."""
-    form, secret = TokenForm(posted(request)), ""
+    projects = member_state(request.user).projects
+    form, secret = TokenForm(posted(request), projects=projects), ""
     if form.is_valid():
         day = form.cleaned_data["expires"]
         try:
@@ -35,12 +38,17 @@ def token_list(request: PageRequest) -> HttpResponse:
                 actor=request.user,
                 name=form.cleaned_data["name"],
                 expires_at=datetime.combine(day, time(23, 59, 59), UTC) if day else None,
+                scopes=form.cleaned_data["scopes"],
+                projects=form.cleaned_data["projects"] or None,
             )
-            form = TokenForm()
+            form = TokenForm(projects=projects)
         except Invalid as error:
             form.add_error(None, error.sentence)
     now = timezone.now()
-    rows = [(token, token.state(now)) for token in tokens.list_tokens(request.user)]
+    rows = [
+        (token, token.state(now), [words_of("scope", scope) for scope in token.scopes.split()])
+        for token in tokens.list_tokens(request.user)
+    ]
     return render(
         request,
         "annotator/token_list.html",

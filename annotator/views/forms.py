@@ -1,5 +1,6 @@
 """Forms of projects and people."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
@@ -12,14 +13,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.exact_json import loads
+from annotator.core.scopes import Scope
 from annotator.core.wording import has_unseen
 from annotator.errors import Conflict
-from annotator.models import NoticeKind, Role, User
+from annotator.models import CHOSEN_EVENTS, NoticeKind, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
+from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
 
 
 class SignInForm(LoginForm):
@@ -189,11 +192,48 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         max_length=80, label=_("Name"), help_text=_("What the token is for, such as “nightly import”.")
     )
+    scopes = forms.MultipleChoiceField(
+        choices=lambda: [(scope.value, words_of("scope", scope)) for scope in Scope if scope != Scope.READ],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("What it may do"),
+        help_text=_("Besides reading, which every token may do. Your roles limit it further."),
+    )
+    projects = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Projects"),
+        help_text=_("If you choose none, it works in all your projects, also in later ones."),
+    )
     expires = forms.DateField(
         required=False,
         label=_("Expires on"),
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text=_("If empty, the token never expires."),
+    )
+
+    def __init__(self, *args: object, projects: Iterable[Project], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["projects"].choices = [  # type: ignore[attr-defined]
+            (project.public_id, project.name) for project in projects
+        ]
+
+
+class WebhookForm(forms.Form):
+    url = forms.CharField(
+        max_length=MAX_URL,
+        label=_("Address"),
+        widget=forms.URLInput(attrs={"placeholder": "https://hooks.example.com/assay"}),
+        help_text=_("Messages are posted to this address."),
+    )
+    description = forms.CharField(
+        max_length=MAX_DESCRIPTION, required=False, label=_("Description"), help_text=_("What receives the messages.")
+    )
+    events = forms.MultipleChoiceField(
+        choices=CHOSEN_EVENTS,
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Events"),
+        error_messages={"required": _("Choose at least one event.")},
     )
 
 

@@ -3,13 +3,14 @@
 from dataclasses import asdict
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.pagination import MAX_SIZE, KeysetPagination
+from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.services.access.permissions import load_project
@@ -21,10 +22,11 @@ from benchmark.core.archives.difference import suggestion_values
 from benchmark.core.archives.next_version import Level
 from benchmark.models import ReleaseItem
 from benchmark.services.releases import differences
-from benchmark.services.releases.requests import load_release
+from benchmark.services.releases.requests import items_changed_since, load_release
 
 #: How much of each dialogue's changes a page has.
 _LIMITS = Limits(changes=50, characters=2_000)
+_ITEMS_SINCE = "Dialogues of two releases: all of them if one of the two was frozen since, else none."
 CATEGORIES = [str(category) for category in Category]
 
 
@@ -105,6 +107,7 @@ class ReleaseDiff(APIView):
             OpenApiParameter("category", str, enum=CATEGORIES, description="Only dialogues with such a change."),
             OpenApiParameter("cursor", str, description="From “next” of the previous page."),
             OpenApiParameter("size", {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}),
+            OpenApiParameter(SINCE, OpenApiTypes.DATETIME, description=f"{SINCE_MEANING} {_ITEMS_SINCE}"),
         ],
         responses={
             200: ReleaseDifferenceSerializer, 400: OpenApiResponse(ErrorSerializer, "A filter is missing or unknown."),
@@ -122,7 +125,8 @@ class ReleaseDiff(APIView):
         shown = one_of(request.query_params, "show", differences.SHOWN, otherwise=differences.CHANGED)
         category = one_of(request.query_params, "category", CATEGORIES)
         paginator = KeysetPagination()
-        rows = paginator.paginate_queryset(differences.list_items(pair, shown=shown, category=category), request, self)
+        items = differences.list_items(pair, shown=shown, category=category)
+        rows = paginator.paginate_queryset(items, request, self, since=items_changed_since(pair.before, pair.after))
         following = paginator.get_paginated_response([]).data["next"]
         found = {
             "next": following,

@@ -46,6 +46,10 @@ class _ImportOptionsSerializer(Input):
             "dialogue is not changed."
         ),
     )
+    suggest_dependencies = serializers.BooleanField(
+        default=False,
+        help_text="Store the records’ dependencies as suggestions, for people to accept or refuse.",
+    )
 
 
 class ImportInputSerializer(_ImportOptionsSerializer):
@@ -121,8 +125,8 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
         model = ImportBatch
         fields = [
             "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
-            "at_conflicts", "preview", "found", "created_at", "job",
-            "read", "created", "revised", "unchanged", "rejected", "with_errors",
+            "at_conflicts", "suggest_dependencies", "preview", "found", "created_at", "job",
+            "read", "created", "revised", "unchanged", "rejected", "with_errors", "suggestions",
         ]  # fmt: skip
 
 
@@ -152,7 +156,7 @@ class ReleaseSerializer(serializers.ModelSerializer[Release]):
         model = Release
         fields = [
             "public_id", "version", "format", "state", "require_all", "item_count", "left_out_count", "archive_bytes",
-            "sha256", "created_at", "frozen_at", "job",
+            "sha256", "errata_count", "errata_head", "created_at", "frozen_at", "job",
         ]  # fmt: skip
 
     def get_left_out_count(self, release: Release) -> int | None:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import release_differences, views
+from benchmark.api import errata, release_differences, views
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
@@ -19,5 +19,10 @@ urlpatterns = [
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),
     path(_RELEASE + "left-out/", views.ReleaseLeftOut.as_view(), name="api-release-left-out"),
     path(_RELEASE + "diff/", release_differences.ReleaseDiff.as_view(), name="api-release-diff"),
+    path(_RELEASE + "errata.jsonl", errata.ErrataLog.as_view(), name="api-errata-log"),
+    path(_RELEASE + "errata/reports/", errata.ReportList.as_view(), name="api-erratum-report-list"),
+    path(_RELEASE + "errata/reports/<str:report>/", errata.ReportDetail.as_view(), name="api-erratum-report"),
+    path(_RELEASE + "errata/reports/<str:report>/confirm/", errata.Confirm.as_view(), name="api-erratum-confirm"),
+    path(_RELEASE + "errata/reports/<str:report>/decline/", errata.Decline.as_view(), name="api-erratum-decline"),
     path(_RELEASE + "archive/", views.ReleaseArchive.as_view(), name="api-release-archive"),
 ]

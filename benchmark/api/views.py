@@ -14,11 +14,13 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from annotator.api.inputs import read_fields
-from annotator.api.pagination import KeyPagination, KeysetPagination
+from annotator.api.pagination import KeyPagination, KeysetPagination, Since
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
+from annotator.services.jobs.changes_since import with_job_since
 from benchmark.api import serializers as shapes
 from benchmark.core.composing.drawing import Kind
 from benchmark.models import ImportBatch, Release
@@ -39,7 +41,9 @@ FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
 class ImportList(APIView):
     """The project's imports, oldest first; POST a file to start one. For administrators."""
 
+    scope = Scope.IMPORT
     pagination_class = KeysetPagination
+    since_meaning = "Imports: those that were started or have ended since, and those in progress."
     parser_classes = [MultiPartParser]
 
     @extend_schema(
@@ -49,7 +53,7 @@ class ImportList(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = requests.list_imports(actor=actor(request), project=project)
-        return _page(self, request, rows, shapes.ImportSerializer)
+        return _page(self, request, rows, shapes.ImportSerializer, since=with_job_since)
 
     @extend_schema(
         request={"multipart/form-data": shapes.ImportInputSerializer},
@@ -72,6 +76,7 @@ class ImportList(APIView):
             revise=sent["revise"],
             reopen=sent["reopen"],
             at_conflicts=sent.get("at_conflicts", ""),
+            suggest_dependencies=sent["suggest_dependencies"],
             preview=sent["preview"],
         )
         return Response(shapes.ImportSerializer(batch).data, status=status.HTTP_202_ACCEPTED)
@@ -91,6 +96,8 @@ class ImportDetail(APIView):
 class ImportConfirm(APIView):
     """Import the file of a preview."""
 
+    scope = Scope.IMPORT
+
     @extend_schema(
         request=shapes.ConfirmInputSerializer,
         responses={
@@ -107,13 +114,15 @@ class ImportConfirm(APIView):
             native_format=sent["format"],
             mapping=sent.get("mapping", {}),
             at_conflicts=sent.get("at_conflicts", ""),
-            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "remember")},
+            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember")},
         )
         return Response(shapes.ImportSerializer(started).data, status=status.HTTP_202_ACCEPTED)
 
 
 class ImportCancel(APIView):
     """Stop an import and roll back what it has written."""
+
+    scope = Scope.IMPORT
 
     @extend_schema(
         request=None,
@@ -140,6 +149,8 @@ class ImportReport(APIView):
 
 class Compose(APIView):
     """Draw composites from verified single tasks. For administrators."""
+
+    scope = Scope.IMPORT
 
     @extend_schema(
         request=shapes.ComposeInputSerializer,
@@ -172,7 +183,9 @@ class Compose(APIView):
 class ReleaseList(APIView):
     """The project's releases, oldest first; POST to freeze one (administrators)."""
 
+    scope = Scope.ADMINISTER
     pagination_class = KeysetPagination
+    since_meaning = "Releases: those that were started or have ended since, and those in progress."
 
     @extend_schema(
         responses={200: shapes.ReleaseSerializer(many=True), 404: NOT_FOUND}, operation_id="releases_list"
@@ -180,7 +193,8 @@ class ReleaseList(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = releases.list_releases(actor=actor(request), project=project)
-        return _page(self, request, rows, shapes.ReleaseSerializer, context=_seen_by(request, project))
+        context = _seen_by(request, project)
+        return _page(self, request, rows, shapes.ReleaseSerializer, since=with_job_since, context=context)
 
     @extend_schema(
         request=shapes.ReleaseInputSerializer,
@@ -219,6 +233,7 @@ class ReleaseLeftOut(APIView):
     """The dialogues that a release leaves out, with reasons: for administrators and senior reviewers."""
 
     pagination_class = KeyPagination
+    since_meaning = "Rows of a release: all of them if it was frozen since or is in progress, else none."
 
     @extend_schema(
         responses={200: shapes.LeftOutDialogueSerializer(many=True), 403: DENIED, 404: NOT_FOUND},
@@ -227,7 +242,8 @@ class ReleaseLeftOut(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         release = _release(request, slug, public_id)
         rows = releases.list_left_out(actor=actor(request), release=release)
-        return _page(self, request, rows, shapes.LeftOutDialogueSerializer)
+        since = releases.items_changed_since(release)
+        return _page(self, request, rows, shapes.LeftOutDialogueSerializer, since=since)
 
 
 class ReleaseArchive(APIView):
@@ -257,10 +273,11 @@ def _page(
     request: Request,
     rows: QuerySet[Any],
     shape: type[BaseSerializer[Any]],
+    since: Since,
     **options: Any,
 ) -> Response:
     paginator = view.pagination_class()
-    page = paginator.paginate_queryset(rows, request, view)
+    page = paginator.paginate_queryset(rows, request, view, since=since)
     return paginator.get_paginated_response(shape(page, many=True, **options).data)
 
 

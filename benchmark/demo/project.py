@@ -18,7 +18,7 @@ from annotator.errors import Conflict
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
 from annotator.services.jobs import jobs
-from benchmark.demo import constrained_cases, scripted_endpoint, scripted_models, single_tasks, weeks
+from benchmark.demo import constrained_cases, errata, scripted_endpoint, scripted_models, single_tasks, weeks
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
 from benchmark.models import Release
@@ -96,6 +96,8 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         releases = list(Release.objects.order_by("pk").select_related("project", "requester"))
         scripted_models.play(releases, log)
         scripted_endpoint.play(releases, log)
+        release.refresh_from_db()
+        errata.play(release, people["chen"], log)
     weeks.leave_half_finished(scenario)
     fold_all()
     return project

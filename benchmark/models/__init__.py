@@ -1,5 +1,6 @@
 """Tables of imports, releases and runs of models."""
 
+from benchmark.models.errata import ErrataLink, Erratum, ErratumReport, ReportState
 from benchmark.models.inference import (
     BaselineEntry,
     BaselineState,

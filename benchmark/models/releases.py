@@ -41,12 +41,15 @@ class ImportBatch(models.Model):
     reopen = models.BooleanField(default=False)
     #: Whose value a merge takes where people and the record changed the same place; blank: the dialogue stays as it is.
     at_conflicts = models.CharField(max_length=6, blank=True, choices=AtConflicts.choices)
+    #: Whether the dependencies of the records become suggestions, for people to accept or refuse.
+    suggest_dependencies = models.BooleanField(default=False)
     read = models.PositiveIntegerField(default=0)
     created = models.PositiveIntegerField(default=0)
     revised = models.PositiveIntegerField(default=0)
     unchanged = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
     with_errors = models.PositiveIntegerField(default=0)
+    suggestions = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -177,6 +180,9 @@ class Release(models.Model):
     frozen = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     frozen_at = models.DateTimeField(null=True)
+    #: Lines of its errata log, and the hash of the last one.
+    errata_count = models.PositiveIntegerField(default=0)
+    errata_head = models.CharField(max_length=64, blank=True)
 
     objects = ReleaseQuerySet.as_manager()
 

@@ -80,6 +80,13 @@ class ImportForm(forms.Form):
         label=_("If people and the record changed the same place"),
         choices=[("", _("Leave the dialogue as it is")), *AtConflicts.choices],
     )
+    suggest_dependencies = forms.BooleanField(
+        required=False,
+        label=_("Take dependencies as suggestions"),
+        help_text=_(
+            "If a program made them: the tool graphs start without dependencies, and people accept or refuse each one."
+        ),
+    )
 
 
 #: Role → label and hint of its field.

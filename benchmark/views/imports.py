@@ -57,6 +57,7 @@ def import_list(request: PageRequest) -> HttpResponse:
                 revise=form.cleaned_data["revise"],
                 reopen=form.cleaned_data["reopen"],
                 at_conflicts=form.cleaned_data["at_conflicts"],
+                suggest_dependencies=form.cleaned_data["suggest_dependencies"],
             )
         except DomainError as refusal:
             form.add_error("file", refusal.sentence)
@@ -114,7 +115,8 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
         if request.method == "POST":
             raise Conflict(_("The preview hasn’t ended. Wait for it, or upload the file again."))
         return render(request, "benchmark/import_preview.html", context)
-    options = {name: getattr(batch, name) for name in ("dry_run", "revise", "reopen", "at_conflicts")}
+    chosen = ("dry_run", "revise", "reopen", "at_conflicts", "suggest_dependencies")
+    options = {name: getattr(batch, name) for name in chosen}
     initial = {"native_format": found["format"], "remember": True, **options}
     form = PreviewForm(request.POST if request.method == "POST" else None, found=found, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -234,5 +236,6 @@ def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:
             (_("Unchanged"), batch.unchanged),
             (_("Rejected"), batch.rejected),
             (_("With errors"), batch.with_errors),
+            *([(_("Suggestions"), batch.suggestions)] if batch.suggestions else []),
         ],
     }

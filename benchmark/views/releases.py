@@ -17,6 +17,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.core.archives.description import author_lines
+from benchmark.core.archives.errata import ERRATA
 from benchmark.models import Release
 from benchmark.services.inference.baselines import list_open
 from benchmark.services.releases import building, differences, requests, settings
@@ -107,6 +108,8 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "project": project,
         "release": release,
         "verify_line": f"manage.py verify_release {requests.archive_name(release)}",
+        "verify_errata": f"manage.py verify_release {requests.archive_name(release)} --errata "
+        f"{project.slug}-{release.version}-{ERRATA} --errata-head {release.errata_head}",
         "unlicensed": settings.lacks_licence(release),
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "rebuilt": building.can_be_built(release),

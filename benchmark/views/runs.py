@@ -19,7 +19,7 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.statistics import BEST, PASS
-from benchmark.models import Release, ReleaseItem, Score, ScoreSet, SharedBoard
+from benchmark.models import EntryStatistic, Release, ReleaseItem, Score, ScoreSet, SharedBoard
 from benchmark.services.inference import requests as inferences
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import list_inferences
@@ -242,6 +242,7 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
         "explore": _explore(request, score, item, view),
         "others": boards.others_on(score),
         "statistic": statistic,
+        "erratum": _erratum(request, score, statistic),
         "scored_by": scored_by,
         "following": reverse("run-entry", args=[project.slug, public_id, following.pk]) if following else "",
         "trail": release_trail(
@@ -252,6 +253,14 @@ def run_entry(request: PageRequest, public_id: str, key: str) -> HttpResponse:
         ),
     }
     return render(request, "benchmark/run_entry.html", context)
+
+
+def _erratum(request: PageRequest, score: Score, statistic: EntryStatistic | None) -> str:
+    """Return the address at which an administrator adds an erratum of the item, with the answer as evidence."""
+    if statistic is None or statistic.item_id is None or Role.ADMINISTRATOR not in request.roles:
+        return ""
+    page = reverse("erratum-add", args=[request.project.slug, score.score_set.run.release.public_id])
+    return f"{page}?{urlencode({'entry': statistic.pk, 'score': score.pk})}"
 
 
 def _explore(request: PageRequest, score: Score, item: ReleaseItem | None, view: EntryView) -> str:

@@ -93,6 +93,7 @@ def entry_detail(request: PageRequest, public_id: str, key: str) -> HttpResponse
         "answers": answers,
         "compared": any(one.said for one in answers),
         "dialogue": dialogue,
+        "is_admin": Role.ADMINISTRATOR in request.roles,
         "may_send": Role.ADMINISTRATOR in request.roles and dialogue is not None and dialogue.status == "verified",
         "refused": refused,
         "trail": release_trail(

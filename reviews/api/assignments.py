@@ -3,17 +3,22 @@
 from typing import Any
 
 from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, size_of
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.scopes import Scope
 from annotator.errors import Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import load_project, require_administrator
+from annotator.services.database.filters import moment_of, no_place
 from reviews.api.reviews import REFUSALS
 from reviews.api.serializers import LengthField
 from reviews.models import Pause, PlanAction, Priority, Slot
@@ -77,9 +82,7 @@ class PersonLoadSerializer(serializers.Serializer[Any]):
 
 class AssignmentsSerializer(serializers.Serializer[Any]):
     slots = AssignedSlotSerializer(source="rows", many=True)
-    next = serializers.CharField(
-        source="after", help_text="Send it as “after” to get the next page; blank on the last page."
-    )
+    next = serializers.URLField(allow_null=True, help_text="The next page; null on the last one.")
     people = PersonLoadSerializer(many=True)
 
 
@@ -119,28 +122,40 @@ FILTERS = [
         str,
         description=f"The id of a dialogue, or words in it. Only the oldest {lists.MANY} matches are listed.",
     ),
-    OpenApiParameter("after", str, description="“next” of the previous page."),
+    OpenApiParameter("cursor", str, description="From “next” of the previous page."),
+    OpenApiParameter("size", {"type": "integer", "minimum": 1, "maximum": MAX_SIZE}),
 ]
+_SLOTS_SINCE = "Slots: those that were opened or claimed since, and those whose dialogue has an event since."
 
 
 class Assignments(APIView):
-    """List the slots in one state, and each person's load; without “state”, only the load."""
+    """List the slots in one state, the most urgent first, and each person's load."""
 
     @extend_schema(
-        parameters=FILTERS,
+        parameters=[
+            *FILTERS,
+            OpenApiParameter(SINCE, OpenApiTypes.DATETIME, description=f"{SINCE_MEANING} {_SLOTS_SINCE}"),
+        ],
         responses={200: AssignmentsSerializer, **REFUSALS},
         operation_id="assignments_list",
     )
     def get(self, request: Request, slug: str) -> Response:
         project = _administered(request, slug)
         filters = Filters.of(request.query_params, project=project, stages=stage_titles(project))
-        page = lists.list_slots(project=project, filters=filters, after=request.query_params.get("after", ""))
-        found = {"rows": page.rows, "after": page.after, "people": lists.read_people(project)}
+        size, since = size_of(request, lists.PAGE_SIZE), moment_of(request.query_params, SINCE)
+        cursor = request.query_params.get("cursor", "")
+        if cursor and not lists.is_place(cursor):
+            raise no_place("cursor")
+        page = lists.list_slots(project=project, filters=filters, after=cursor, size=size, since=since)
+        following = replace_query_param(request.build_absolute_uri(), "cursor", page.after) if page.after else None
+        found = {"rows": page.rows, "next": following, "people": lists.read_people(project)}
         return Response(AssignmentsSerializer(found).data)
 
 
 class Plans(APIView):
     """Preview a change of assignments. Nothing changes yet."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(
         request=PlanInputSerializer, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan"
@@ -164,6 +179,8 @@ class Plans(APIView):
 class PlanDetail(APIView):
     """Read a previewed change, or carry it out exactly as previewed."""
 
+    scope = Scope.ADMINISTER
+
     @extend_schema(responses={200: PlanSerializer, 404: NOT_FOUND}, operation_id="assignments_plan_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
@@ -183,12 +200,21 @@ class PlanDetail(APIView):
 
 
 class Pauses(APIView):
-    """List the pauses; pause a person, a stage or the project."""
+    """List the pauses in force, oldest first; pause a person, a stage or the project."""
+
+    scope = Scope.ADMINISTER
+    pagination_class = KeysetPagination
+    since_meaning = "Pauses: with this, those that have ended since are listed as well."
 
     @extend_schema(responses={200: PauseSerializer(many=True), **REFUSALS}, operation_id="pauses_list")
     def get(self, request: Request, slug: str) -> Response:
-        found = pauses.live_pauses(_administered(request, slug)).select_related("person").order_by("pk")
-        return Response(PauseSerializer(found, many=True).data)
+        project = _administered(request, slug)
+        paginator = self.pagination_class()
+        rows = Pause.objects.filter(project=project).select_related("person")
+        if not request.query_params.get(SINCE):
+            rows = rows.filter(ended_at=None)
+        page = paginator.paginate_queryset(rows, request, self, since=pauses.changed_since)
+        return paginator.get_paginated_response(PauseSerializer(page, many=True).data)
 
     @extend_schema(
         request=PauseInputSerializer, responses={201: PauseSerializer, **REFUSALS}, operation_id="pauses_begin"
@@ -210,6 +236,8 @@ class Pauses(APIView):
 
 class PauseEnd(APIView):
     """End a pause."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(request=None, responses={200: PauseSerializer, **REFUSALS}, operation_id="pauses_end")
     def post(self, request: Request, slug: str, public_id: str) -> Response:

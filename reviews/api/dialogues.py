@@ -12,6 +12,7 @@ from annotator.core.schema.documents import Information, Policy
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import load_project
 from annotator.services.dialogues import listing
+from annotator.services.dialogues.changes_since import dialogues_changed_since
 from reviews.services.protocols.versions import stage_titles
 
 _FILTERS = [
@@ -28,6 +29,7 @@ _FILTERS = [
     OpenApiParameter(
         "outdated", enum=list(listing.OUTDATED), description="Only dialogues that a new guideline made outdated."
     ),
+    OpenApiParameter("field", description="Only dialogues with this answer to a custom field, as “key=value”."),
 ]
 
 
@@ -35,6 +37,10 @@ class DialogueList(APIView):
     """List the project's dialogues, oldest first, without their content."""
 
     pagination_class = KeysetPagination
+    since_meaning = (
+        "Dialogues: those with new content, another status, stage or owner. Findings that a job adds later, and groups "
+        "of variants, are not changes."
+    )
 
     @extend_schema(
         parameters=_FILTERS,
@@ -46,5 +52,6 @@ class DialogueList(APIView):
         filters = listing.Filters.of(request.query_params, project=project, stages=lambda: stage_titles(project))
         rows = listing.shown_dialogues(actor=actor(request), project=project, filters=filters)
         paginator = self.pagination_class()
-        page = listing.veil_owners(paginator.paginate_queryset(rows, request, self), actor=actor(request))
+        found = paginator.paginate_queryset(rows, request, self, since=dialogues_changed_since(project))
+        page = listing.veil_owners(found, actor=actor(request))
         return paginator.get_paginated_response(DialogueSerializer(page, many=True).data)

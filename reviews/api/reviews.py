@@ -12,13 +12,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, read_fields
+from annotator.api.pagination import KeysetPagination
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
+from annotator.core.scopes import Scope
 from annotator.errors import Invalid
 from annotator.models import User
 from annotator.services.access.blindness import is_blind
 from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.dialogues.changes_since import parts_changed_since
 from reviews.api import serializers as shapes
 from reviews.core.protocols import Stage, offered_verdicts
 from reviews.models import Claim, ClaimState, Review
@@ -50,6 +53,8 @@ class ProjectStatus(APIView):
 class ClaimNext(APIView):
     """Claim your next item, in one stage or the most urgent of all."""
 
+    scope = Scope.ANNOTATE
+
     @extend_schema(
         request=shapes.ClaimInputSerializer,
         responses={
@@ -69,7 +74,12 @@ class ClaimNext(APIView):
 
 
 class Submit(APIView):
-    """Submit your review of a claimed item, with the whole dialogue if you changed it."""
+    """Submit your review of a claimed item, with the whole dialogue if you changed it.
+
+    The same body again, after a lost answer for example, returns the first answer. Any other body is refused (409).
+    """
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=shapes.SubmissionSerializer,
@@ -108,6 +118,8 @@ class Submit(APIView):
 class Heartbeat(APIView):
     """Keep a claim alive."""
 
+    scope = Scope.ANNOTATE
+
     @extend_schema(
         request=shapes.HeartbeatInputSerializer,
         responses={200: shapes.HeartbeatSerializer, **REFUSALS},
@@ -121,6 +133,8 @@ class Heartbeat(APIView):
 
 class Waive(APIView):
     """Waive a warning that blocks your submission of a claimed item."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=shapes.WaiverInputSerializer,
@@ -141,6 +155,8 @@ class Waive(APIView):
 class Release(APIView):
     """Release an item; it keeps its place in the queue."""
 
+    scope = Scope.ANNOTATE
+
     @extend_schema(
         request=shapes.TokenSerializer,
         responses={204: OpenApiResponse(description="Released."), **REFUSALS},
@@ -154,6 +170,8 @@ class Release(APIView):
 
 class Skip(APIView):
     """Skip an item; it moves to the end of its queue."""
+
+    scope = Scope.ANNOTATE
 
     @extend_schema(
         request=shapes.TokenSerializer,
@@ -169,6 +187,9 @@ class Skip(APIView):
 class DialogueReviews(APIView):
     """List the reviews of a dialogue that you may see, oldest first; in a blind stage only yours until it ends."""
 
+    pagination_class = KeysetPagination
+    since_meaning = "Reviews: all of them if the dialogue has changed, because they may have become visible by that."
+
     @extend_schema(
         responses={200: shapes.ReviewSerializer(many=True), 404: NOT_FOUND}, operation_id="dialogues_reviews"
     )
@@ -180,11 +201,12 @@ class DialogueReviews(APIView):
             .select_related("person", "stage_run", "seen_revision", "made_revision")
             .defer("seen_revision__content", "made_revision__content")
             .prefetch_related("errors", "rulings")
-            .order_by("pk")
         )
         if is_blind(actor=actor(request), dialogue=dialogue):
             rows = rows.filter(person=actor(request))
-        return Response(shapes.ReviewSerializer(rows, many=True).data)
+        paginator = self.pagination_class()
+        page = paginator.paginate_queryset(rows, request, self, since=parts_changed_since(dialogue))
+        return paginator.get_paginated_response(shapes.ReviewSerializer(page, many=True).data)
 
 
 def _read_for_claim(shape: type[Input], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:

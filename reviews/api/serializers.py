@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
+from annotator.api.schema import DOCUMENT_SCHEMA
 from reviews.models import Review, ReviewError, Ruling, Verdict
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.waivers import MAX_REASON as MAX_WAIVER_REASON
@@ -27,6 +28,11 @@ class _ObjectField(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Any) -> Any:
         return value
+
+
+@extend_schema_field(DOCUMENT_SCHEMA)
+class _DocumentField(_ObjectField):
+    """A whole dialogue. Services validate it, because their refusals name each wrong place."""
 
 
 class LengthField(serializers.IntegerField):
@@ -53,7 +59,7 @@ class WaiverInputSerializer(TokenSerializer):
     anchor = StrictCharField(allow_blank=True, max_length=MAX_ANCHOR)
     value_hash = StrictCharField(allow_blank=True, max_length=16)
     reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
-    document = _ObjectField(
+    document = _DocumentField(
         required=False,
         help_text="The whole dialogue as you will submit it; by default your draft, or unchanged.",
     )
@@ -84,7 +90,7 @@ class RulingInputSerializer(Input):
 
 class SubmissionSerializer(TokenSerializer):
     verdict = serializers.ChoiceField([*Verdict])
-    document = _ObjectField(required=False, help_text="The whole dialogue; by default your draft, or unchanged.")
+    document = _DocumentField(required=False, help_text="The whole dialogue; by default your draft, or unchanged.")
     checklist = BoundedDictField(
         child=BoundedDictField(child=StrictBooleanField(allow_null=True)),
         required=False,
@@ -148,7 +154,7 @@ class ClaimSerializer(serializers.Serializer[Any]):
     stage = WorkStageSerializer()
     dialogue = WorkDialogueSerializer()
     revision = WorkRevisionSerializer()
-    document = _ObjectField()
+    document = _DocumentField()
     tools = serializers.ListField(child=_ObjectField())
 
 

@@ -3,22 +3,26 @@
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
+from annotator.core.suggestion_shape import PlaceKind
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from reviews.api.serializers import LengthField
-from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
+from reviews.services.statistics.suggestions import read_acceptance
 from reviews.services.statistics.throughput import (
     read_error_types,
     read_outlook,
@@ -119,7 +123,8 @@ class AccuracySerializer(serializers.Serializer[Any]):
 
 
 class LabelSerializer(serializers.Serializer[Any]):
-    label = serializers.ChoiceField([*RATED, *OVERLAPPING])  # type: ignore[assignment]
+    #: A built-in label, or “field:” with the key of a custom field.
+    label = serializers.CharField()  # type: ignore[assignment]
     figures = FigureSerializer(many=True)
     patterns = serializers.DictField(child=serializers.IntegerField(), help_text="Pattern of ratings, as JSON → units.")
 
@@ -191,6 +196,27 @@ class PersonSerializer(serializers.Serializer[Any]):
     accuracy = AccuracySerializer(help_text="Items that this person owns.")
 
 
+class AcceptanceSerializer(serializers.Serializer[Any]):
+    """What became of the suggestions of one source."""
+
+    source = serializers.CharField()  # type: ignore[assignment]
+    kind = serializers.ChoiceField(
+        choices=list(PlaceKind), allow_blank=True, help_text="Kind of place; blank: all of the source’s suggestions."
+    )
+    accepted = serializers.IntegerField()
+    refused = serializers.IntegerField()
+    changed = serializers.IntegerField(help_text="Accepted first; the submitted value is another one.")
+    rate = FigureSerializer()
+
+
+class SuggestionFiguresSerializer(serializers.Serializer[Any]):
+    """How often people accept suggestions, in submitted reviews."""
+
+    suggestions = serializers.IntegerField(help_text="Suggestions in the project, decided or not.")
+    decided = serializers.IntegerField(help_text="Decisions in submitted reviews.")
+    acceptance = AcceptanceSerializer(source="rows", many=True)
+
+
 class ProgressStatistics(APIView):
     """Reviews by day and week, time per item, error types, and the forecast."""
 
@@ -245,7 +271,12 @@ class AgreementStatistics(APIView):
     @extend_schema(
         parameters=[
             OpenApiParameter("stage", {"type": "string", "minLength": 1}, required=True, description="Key of a stage."),
-            OpenApiParameter("label", str, enum=[*RATED, *OVERLAPPING], description="By default every label."),
+            OpenApiParameter(
+                "label",
+                str,
+                description=f"One of {', '.join([*RATED, *OVERLAPPING])}, or “field:” with the key of a custom field. "
+                "By default every label.",
+            ),
             OpenApiParameter(
                 "pair",
                 str,
@@ -262,16 +293,17 @@ class AgreementStatistics(APIView):
         project = load_project(actor=who, slug=slug)
         asked = request.query_params
         stage = one_of(asked, "stage", stage_titles(project), required=True)
-        wanted = one_of(asked, "label", [*RATED, *OVERLAPPING])
+        fields = rated_fields(fields_of(project))
+        wanted = one_of(asked, "label", [*RATED, *OVERLAPPING, *fields])
         since, until = day_of(asked, "since"), day_of(asked, "until")
         pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=roles_in(project, who))
         less = hidden_patterns(project) if _hides(request, project) else None
         labels = []
-        for label in [wanted] if wanted else [*RATED, *OVERLAPPING]:
+        for label in [wanted] if wanted else [*RATED, *OVERLAPPING, *fields]:
             counts = read_agreement(
                 project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
             )
-            figures = summarise(label, counts, pair=pair is not None)
+            figures = summarise(label, counts, pair=pair is not None, field=fields.get(label))
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})
         found = {
             "stage": stage,
@@ -280,6 +312,23 @@ class AgreementStatistics(APIView):
             "set_aside": AGREEMENT.set_aside(project),
         }
         return Response(AgreementSerializer(found).data)
+
+
+class SuggestionStatistics(APIView):
+    """Acceptance of the suggestions of models and scripts: for senior reviewers and administrators."""
+
+    @extend_schema(
+        responses={
+            200: SuggestionFiguresSerializer,
+            403: OpenApiResponse(ErrorSerializer, "Your role does not allow this."),
+            404: NOT_FOUND,
+        },
+        operation_id="statistics_suggestions",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        return Response(SuggestionFiguresSerializer(read_acceptance(actor=who, project=project)).data)
 
 
 class PersonStatistics(APIView):

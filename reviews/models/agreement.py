@@ -16,14 +16,14 @@ class AgreementCount(Row):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
     stage = models.CharField(max_length=40)
-    #: One of ``reviews.core.agreement.RATED`` or ``OVERLAPPING``.
-    label = models.CharField(max_length=20)
+    #: One of ``reviews.core.agreement.RATED`` or ``OVERLAPPING``, or "field:" with the key of a custom field.
+    label = models.CharField(max_length=60)
     #: "<lower>:<higher>" ids of two people, with the ratings in that order; blank for all reviewers, in no order.
     pair = models.CharField(max_length=41, blank=True)
     #: The Monday of the week in which the run settled, in the project's time zone.
     week = models.DateField()
     #: ``reviews.core.agreement.pattern_key``.
-    pattern = models.CharField(max_length=400)
+    pattern = models.CharField(max_length=2000)
     count = models.BigIntegerField()
 
     class Meta:

@@ -27,6 +27,7 @@ from annotator.services.dialogues.listing import (
     OUTDATED,
     PROBLEMS,
     Filters,
+    field_values,
     list_dialogues,
     veil_owners,
 )
@@ -76,6 +77,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     oversees = bool(request.roles & OVERSEERS)
     # Shown to overseers only: it reveals colleagues' edits.
     apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
+    answers = field_values(request.project)
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "marks": oversees,
@@ -93,6 +95,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
             ("owner", _("Owner"), [(person.public_id, str(person)) for person in people], filters.owner),
             ("problems", _("Findings"), list(PROBLEMS.items()), filters.problems),
             ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
+            *([("field", _("Custom field"), answers, filters.field)] if answers else []),
             ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
     }

@@ -5,7 +5,8 @@
 //     a.node[data-id][data-above]            a step; data-above: the steps it depends on, directly or not
 //     a.edge[data-step][data-needs]          a dependency, added or suggested
 //     #graph-draw                            the form that adds one
-//     form[data-remove|data-turn|data-edge]  remove it, change its kind, accept it: "step needs"
+//     form[data-remove|data-turn|data-edge|data-refuse]  remove it, change its kind, accept or refuse a suggestion:
+//                                            "step needs"
 //     #graph-preview                         the content of the focused step
 //     #graph-status[data-hint]               the status; the hint if there is none
 //   #look                                    source of requests for previews: they don't block edits, the last one wins
@@ -191,12 +192,16 @@ function onNode(node, key) {
 function onEdge(edge, key) {
   const {step} = edge.dataset;
   const suggested = edge.matches(".suggested");
+  const refuse = suggested && formOf("refuse", edge);
   if (key === "Enter" && suggested) return () => send(formOf("edge", edge), `node-${step}`);
   if (key === "Delete" || key === "Backspace") {
+    if (refuse) return () => send(refuse, `node-${step}`);
     return () => (suggested ? say(gettext("This is only a suggestion. Press Enter to accept it.")) : send(formOf("remove", edge), `node-${step}`));
   }
   if (key === "Escape") return () => go(nodeOf(step));
   if (!shortcutsOn()) return null;
+  if (key === "i" && refuse) return () => send(formOf("edge", edge), `node-${step}`);
+  if (key === "r" && refuse) return () => send(refuse, `node-${step}`);
   if (key === "l" && !suggested) return () => send(formOf("turn", edge), edge.id);
   if (key === "e") return () => nextEdge(step, edge);
   const next = neighbour(nodeOf(step), key);
@@ -250,7 +255,9 @@ document.addEventListener("focusin", ({target}) => {
   const part = target.closest?.("[data-graph] :is(.node, .edge)");
   if (!part) return;
   if (part.matches(".edge")) {
-    const hint = part.matches(".suggested") ? gettext("Press Enter to accept it.") : gettext("Press Delete to remove it, or l to change its kind.");
+    const refusable = part.matches(".suggested") && formOf("refuse", part);
+    const accepting = refusable ? gettext("Press Enter to accept it, or Delete to refuse it.") : gettext("Press Enter to accept it.");
+    const hint = part.matches(".suggested") ? accepting : gettext("Press Delete to remove it, or l to change its kind.");
     return say(`${part.getAttribute("aria-label")}. ${hint}`);
   }
   oneStop(part);

@@ -5,12 +5,13 @@
 //   data-key-label="…"      its name in the shortcuts dialog (default: the element's own name)
 //   data-key-group="…"      on it or around it: the heading in the dialog (default: This page)
 //   data-keys="a=…|Delete=…"   keys that the element's own script handles while it has the focus: only listed here
+//   data-key-scope          around elements with keys that others have as well: those near the focus win
 //   data-nav-item           j and k move between these (with Shift to the first and last); give them tabindex="-1"
 //   data-held="z Shift+Z"   each of these keys with Ctrl or Cmd, outside text fields, clicks it (undo, redo); neither
 //                           these nor its data-key move the focus
 //   data-primary            Ctrl+Enter clicks it, unless the focus is in an ordinary form, which it submits instead
 //
-// If several elements have the same key, the one in the focused item wins (if no item has had the focus, in the one
+// If several elements have the same key, the one in the focused scope or fieldset wins, then the one in the focused item (if no item has had the focus, in the one
 // marked aria-current), then the one in an open dialog, then the first visible one. Keys are ignored while the user
 // types, and if another handler has used them (preventDefault). A closed select that saves itself does not count as
 // typing: a letter would choose and save an option unnoticed, so letters without a meaning do nothing. Single keys can
@@ -71,8 +72,9 @@ function scope() {
 
 function find(keys) {
   const all = [...scope().querySelectorAll(`[data-key="${CSS.escape(keys)}"]`)].filter(usable);
+  const near = document.activeElement?.closest?.("[data-key-scope], fieldset");
   const item = currentItem() ?? scope().querySelector("[data-nav-item][aria-current]");
-  return all.find((element) => item?.contains(element)) ?? all.find((element) => !element.closest("[data-nav-item]")) ?? all[0];
+  return all.find((element) => near?.contains(element)) ?? all.find((element) => item?.contains(element)) ?? all.find((element) => !element.closest("[data-nav-item]")) ?? all[0];
 }
 
 function startsChord(key) {

@@ -82,6 +82,9 @@ PEOPLE: tuple[tuple[str, dict[str, str] | None, set[str]], ...] = (
             "run-entry",
             "entry-list",
             "entry-detail",
+            "errata-list",
+            "erratum-add",
+            "erratum-decide",
             "endpoint-list",
             "inference",
             "inference-start",
@@ -89,7 +92,7 @@ PEOPLE: tuple[tuple[str, dict[str, str] | None, set[str]], ...] = (
         },
     ),
     ("yuki", {"stage": "expert"}, {"workspace", "workspace-settle", "dialogue-list", "revision-diff"}),
-    ("amina", {}, {"workspace", "guideline", "project", "dialogue", "baseline"}),
+    ("amina", {}, {"workspace", "guideline", "project", "dialogue", "baseline", "error-report"}),
 )
 
 

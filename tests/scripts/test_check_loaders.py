@@ -39,17 +39,22 @@ def test_every_row_is_compared(archive: Path, tmp_path: Path) -> None:
     (release,) = check_loaders.unpack([archive], tmp_path / "out")
     manifest = json.loads((release / "manifest.json").read_text())
     records = [json.dumps({"id": name, "text": "one\u2028two"}, ensure_ascii=False) for name in "ab"]
+    entry = {"id": "a#0", "task": 0, "reference": [{"action": {}}]}
+    (release / "entries.jsonl").write_text(f"{json.dumps(entry)}\n")
+    entries = [["a#0", sha256('{"id": "a#0", "reference": [{"action": {}}], "task": 0}')]]
     default = [[name, sha256(name)] for name in "ab"]
     wild = [[name, sha256(record)] for name, record in zip("ab", records, strict=True)]
 
     def differs(**tables: list[list[str]]) -> str:
         return check_loaders._compare(tables, release, manifest, LOADERS[0])
 
-    assert differs(default=default, wild=wild) == ""
-    assert differs(default=default) == "has the tables ['default'] instead of ['default', 'wild']"
-    assert differs(default=default[:1], wild=wild) == "default: 1 rows instead of 2"
+    assert differs(default=default, wild=wild, entries=entries) == ""
+    words = "has the tables ['default', 'entries'] instead of ['default', 'entries', 'wild']"
+    assert differs(default=default, entries=entries) == words
+    assert differs(default=default[:1], wild=wild, entries=entries) == "default: 1 rows instead of 2"
     changed = [wild[0], ["b", sha256("x")]]
-    assert differs(default=default, wild=changed).startswith("wild: row 2 has b, with other content")
+    assert differs(default=default, wild=changed, entries=entries).startswith("wild: row 2 has b, with other content")
+    assert differs(default=default, wild=wild, entries=default[:1]).startswith("entries: row 1 has a, with other")
 
 
 def test_a_problem_is_shown_and_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from annotator.core.checks.registry import checks_and_severities
 from annotator.core.checks.settings import CheckSettings
+from annotator.core.fields import stored_fields
 from annotator.core.findings import Finding
 from annotator.core.schema import canonical
 
@@ -25,6 +26,7 @@ PARTS = (
         "composites",
         "constraints",
         "execution",
+        "fields",
         "findings.py",
         "graph",
         "provenance",
@@ -59,7 +61,8 @@ class CleanMarks:
     """The marks of one project's documents under its current settings."""
 
     def __init__(self, settings: CheckSettings) -> None:
-        self._base = hashlib.sha256(_PROGRAM + canonical(asdict(settings)).encode())
+        chosen = asdict(settings) | {"fields": stored_fields(settings.fields)}
+        self._base = hashlib.sha256(_PROGRAM + canonical(chosen).encode())
         severities = checks_and_severities("release", tuple(sorted(settings.severities.items())))[1]
         self._blocking = {check for check, severity in severities.items() if severity == "error"}
 

@@ -101,7 +101,7 @@ def default_severity(
     """Return the severity of a check at a stage under the project's settings; "off" if it does not run."""
     if kind == "single_task" and check.id.startswith(_NOT_OF_SINGLES):
         return "off"
-    if kind == "composite" and check.only_with != "composite":
+    if kind == "composite" and check.only_with != "composite" and not check.id.startswith("field."):
         # The single tasks were checked themselves.
         return "off"
     severity = chosen.get(check.id, (check.in_cases if kind == "constrained" else None) or check.severity)

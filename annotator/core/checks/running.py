@@ -8,6 +8,7 @@ from typing import Any
 from annotator.core.checks import (  # noqa: F401
     composite,
     constraint,
+    custom_fields,
     dialogue,
     graph,
     label,
@@ -32,12 +33,12 @@ from annotator.core.validators.trial import Outcome
 _DEFAULT = CheckSettings()
 #: Findings of one check reported for one document; pages show all of them.
 MAX_LISTED = 300
-_FIRST_FIELDS = ("id", "user_message", "policy", "information", "native_information", "env_info", "candidate_messages")
+_FIRST_FIELDS = ("id", "user_message", "policy", "information", "labels", "native_information", "env_info")
 _STEP_FIELDS = (
     *("id", "type", "name", "arguments", "question", "user_reply", "answer_type", "text", "observation"),
-    "depends_on",
+    *("labels", "depends_on"),
 )
-_TASK_RANK = {name: rank for rank, name in enumerate((*_FIRST_FIELDS, "chosen", "steps"))}
+_TASK_RANK = {name: rank for rank, name in enumerate((*_FIRST_FIELDS, "candidate_messages", "chosen", "steps"))}
 _STEP_RANK = {name: rank for rank, name in enumerate(_STEP_FIELDS)}
 _CASE_FIELDS = (
     *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),

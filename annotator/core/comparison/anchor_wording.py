@@ -103,6 +103,8 @@ def _field(parts: tuple[str, ...]) -> list[str]:
         return ["argument " + " › ".join(rest)]
     if head == "inferable" and rest:
         return ["reason why " + " › ".join(split(rest[0]) if rest[0][:1] == "/" else rest) + " is inferable"]
+    if head == "labels" and rest:
+        return [f"label {rest[0]}"]
     if head == "context" and rest:
         number = int(rest[0]) + 1 if rest[0].isdigit() and rest[0].isascii() and len(rest[0]) < 9 else rest[0]
         return [f"message {number} of the dialogue so far", *([_word(rest[1])] if rest[1:] else [])]

@@ -2,9 +2,9 @@
 
 ``/tasks/t2/steps/s3/arguments/city`` does not change when a step is inserted before ``s3``. Tasks, steps, candidate
 messages and the parts of a constrained case (``/constraints/c2``, ``/reference_trajectory/r1/calls/s1``) are named by
-id. ``depends_on`` is one value, a set. In arguments, observations and extra fields, objects are walked by key and lists
-by index. ``/tasks/t1/steps#order`` is the order of a list of items with ids. The parts of an anchor are escaped as in
-RFC 6901. The empty anchor is the whole document.
+id. ``depends_on`` is one value, a set; each of the ``labels`` is one value, too. In arguments, observations and extra
+fields, objects are walked by key and lists by index. ``/tasks/t1/steps#order`` is the order of a list of items with
+ids. The parts of an anchor are escaped as in RFC 6901. The empty anchor is the whole document.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -192,4 +192,21 @@ def _leaves(parts: Parts, anchor: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _whole(parts: Parts) -> bool:
     """Return whether the list at ``parts`` counts as one value, as the set of dependencies does."""
-    return len(parts) == 5 and parts[4] == "depends_on" and parts[2] == "steps" and parts[0] == "tasks"
+    dependencies = len(parts) == 5 and parts[4] == "depends_on" and parts[2] == "steps" and parts[0] == "tasks"
+    return dependencies or bool(label_key(parts))
+
+
+#: The places of the parts that can have labels: of the dialogue, a task, a step, and a call of a constrained case.
+_LABELLED = {0: (), 2: ("tasks",), 4: ("tasks", "steps")}
+
+
+def can_have_labels(parts: Parts) -> bool:
+    """Return whether the part at ``parts`` can have labels, the values of custom fields."""
+    return parts[::2] == _LABELLED.get(len(parts)) or (
+        len(parts) == 4 and parts[::2] == ("reference_trajectory", "calls")
+    )
+
+
+def label_key(parts: Parts) -> str:
+    """Return the key of the custom field whose value is at ``parts``; empty if it is another place."""
+    return parts[-1] if len(parts) > 1 and parts[-2] == "labels" and can_have_labels(parts[:-2]) else ""

@@ -2,7 +2,8 @@
 
 Things with ids (tasks, steps, candidate messages; constraints, rounds, calls) are matched by id, so inserting a step
 does not make its neighbours look changed. Dependencies are compared as a set, objects by key, lists of equal length by
-index; any other value, and anything with keys too long for an anchor, is compared as a whole. Key order never counts.
+index; any other value, each label, and anything with keys too long for an anchor is compared as a whole. Key order
+never counts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +13,17 @@ from typing import Any
 
 import orjson
 
-from annotator.core.comparison.anchors import ORDER, Document, below, find, ordered_list, owner, resolve, split
+from annotator.core.comparison.anchors import (
+    ORDER,
+    Document,
+    below,
+    can_have_labels,
+    find,
+    ordered_list,
+    owner,
+    resolve,
+    split,
+)
 from annotator.core.comparison.placing import ABSENT, copied, put, reorder
 from annotator.core.schema.canonical import MAX_ANCHOR, escape
 from annotator.core.schema.exact_json import dumps
@@ -229,8 +240,11 @@ class Comparison:
     def _fields(
         self, anchor: str, before: dict[str, Any], after: dict[str, Any]
     ) -> Iterator[tuple[str, str, Any, Any]]:
-        """Yield the fields that both have; record those that only one has as removed or added."""
+        """Yield the fields that both have; record those that only one has as removed or added, and changed labels."""
+        labels = ("labels" in before or "labels" in after) and can_have_labels(split(anchor))
         for key, old in before.items():
+            if labels and key == "labels":
+                continue
             if key in after:
                 new = after[key]
                 if isinstance(old, dict | list) or not _same_scalar(old, new):
@@ -238,8 +252,21 @@ class Comparison:
             else:
                 self._add(below(anchor, key), ChangeKind.REMOVED, old, None)
         for key, new in after.items():
-            if key not in before:
+            if key not in before and not (labels and key == "labels"):
                 self._add(below(anchor, key), ChangeKind.ADDED, None, new)
+        if labels:
+            self._labels(anchor, before.get("labels", {}), after.get("labels", {}))
+
+    def _labels(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Record each label that differs, whether or not both parts have any."""
+        for key in sorted(before.keys() | after.keys()):
+            place = f"{anchor}/labels/{key}"
+            if key not in after:
+                self._add(place, ChangeKind.REMOVED, before[key], None)
+            elif key not in before:
+                self._add(place, ChangeKind.ADDED, None, after[key])
+            elif not same_value(before[key], after[key]):
+                self._add(place, ChangeKind.CHANGED, before[key], after[key])
 
     def _add(self, anchor: str, kind: ChangeKind, before: Any, after: Any, follows: str | None = None) -> None:
         self.found.append(Change(anchor, kind, before, after, owner(anchor), follows))

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from annotator.core.comparison.alignment import align
-from annotator.core.comparison.anchors import Document, ordered_list, split
+from annotator.core.comparison.anchors import Document, label_key, ordered_list, split
 from annotator.core.comparison.changes import Change, ChangeKind, Comparison, one_sided
 
 
@@ -23,6 +23,8 @@ class Label(StrEnum):
     ANSWER = "answer"
     CLARIFICATION = "clarification"
     CONSTRAINT = "constraint"
+    #: The value of a custom field.
+    CUSTOM = "custom"
     OTHER = "other"
 
 
@@ -73,8 +75,10 @@ def discrepancies(left: Document, right: Document) -> list[Discrepancy]:
     ]
 
 
-_READ = ("user_message", "policy", "information", "env_info", "chosen", "steps")
-_READ_STEP = ("name", "arguments", "observation", "question", "user_reply", "text", "answer_type", "depends_on")
+_READ = ("user_message", "policy", "information", "labels", "env_info", "chosen", "steps")
+_READ_STEP = (
+    *("name", "arguments", "observation", "question", "user_reply", "text", "answer_type", "labels", "depends_on"),
+)
 
 
 def in_reading_order(left: Document, right: Document, found: list[Discrepancy]) -> list[Discrepancy]:
@@ -159,6 +163,8 @@ def _is_exact(parts: Sequence[str]) -> bool:
 
 def _label(change: Change) -> Label:
     parts = split(change.anchor)
+    if label_key(parts):
+        return Label.CUSTOM
     if parts and parts[0] in _CASE_LABELS:
         field = parts[4] if len(parts) > 4 and parts[0] == "reference_trajectory" else ""
         return _STEP_LABELS.get(field, _CASE_LABELS[parts[0]])

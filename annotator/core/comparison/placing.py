@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, named, position, resolve, split
+from annotator.core.comparison.anchors import (
+    AnchorMissing,
+    Document,
+    find,
+    join,
+    label_key,
+    named,
+    position,
+    resolve,
+    split,
+)
 
 
 class _Absent:
@@ -25,8 +35,19 @@ def copied(value: Any) -> Any:
 
 
 def put(document: Document, anchor: str, value: Any) -> None:
-    """Write ``value`` at ``anchor``, changing ``document``; ABSENT removes what is there."""
+    """Write ``value`` at ``anchor``, changing ``document``; ABSENT removes what is there.
+
+    The first label of a part creates its ``labels``, and the last one removes them.
+    """
     *above, key = split(anchor)
+    if label_key((*above, key)):
+        part = resolve(document, join(above[:-1]))
+        labels = {name: one for name, one in part.pop("labels", {}).items() if name != key}
+        if value is not ABSENT:
+            labels[key] = copied(value)
+        if labels:
+            part["labels"] = labels
+        return
     container = resolve(document, join(above))
     value = copied(value)
     if isinstance(container, dict):

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from annotator.core.comparison.anchors import join
+from annotator.core.comparison.anchors import join, label_key
 from annotator.core.constraints.taxonomy import find_category
 from annotator.core.editing.arguments import observed
 from annotator.core.editing.json_text import JsonProblem, read_json
+from annotator.core.editing.labels import set_label
 from annotator.core.editing.scope import Edit, line_ends
 from annotator.core.schema.constrained import MAX_CODE
 
@@ -24,6 +25,8 @@ _EMPTY: dict[str, Any] = {"variants": [], "arguments": {}, "expected": []}
 def set_value(edit: Edit) -> str:
     """Set the text or label at the anchor."""
     parts = edit.parts()
+    if label_key(parts):
+        return set_label(edit)
     field = _text_field(parts)
     if not field:
         return edit.refuse("This place cannot be set as text.")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotator.core.comparison.anchors import find
+from annotator.core.comparison.anchors import find, label_key
 from annotator.core.composites.members import rounds_of
 from annotator.core.editing import values
 from annotator.core.editing.scope import Edit, task_anchor
@@ -12,7 +12,7 @@ MAX_REASON = 2_000
 
 def set_value(edit: Edit) -> str:
     """Set the language, the kind of composition or the ceiling of rounds."""
-    if edit.anchor == "/language":
+    if edit.anchor == "/language" or label_key(edit.parts()):
         return values.set_value(edit)
     if edit.anchor not in ("/composition", "/max_rounds"):
         edit.refuse("This place cannot be edited here. Edit the single task instead.")
@@ -41,6 +41,8 @@ def replace_task(edit: Edit) -> str:
         replaced: Any = {"single": task["single"], "reason": reason}
     else:
         replaced = task["replaced"]
+        if "labels" in task:
+            new = {**new, "labels": task["labels"]}
     usual = edit.document["max_rounds"] == rounds_of(tasks)
     tasks[index] = {**new, "replaced": replaced}
     if usual:

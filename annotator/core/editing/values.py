@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from annotator.core.comparison.anchors import lookup, position
+from annotator.core.comparison.anchors import label_key, lookup, position
 from annotator.core.editing.arguments import set_argument, set_arguments
+from annotator.core.editing.labels import set_label
 from annotator.core.editing.scope import Edit, line_ends
 from annotator.core.editing.steps import set_dependencies
 
@@ -25,6 +26,8 @@ ROLES = ("user", "assistant", "system", "tool")
 def set_value(edit: Edit) -> str:
     """Set the value at the anchor. Blank texts and labels become null if null means “not annotated”."""
     parts = edit.parts()
+    if label_key(parts):
+        return set_label(edit)
     field = _settable(edit, parts)
     if field == "arguments":
         return set_arguments(edit) if len(parts) == 5 else set_argument(edit)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from annotator.core.schema.documents import Id, Part
+from annotator.core.schema.labels import Labelled
 
 #: Longest source text, in characters: what the sandbox accepts.
 MAX_CODE = 256 * 1024
@@ -75,7 +76,7 @@ class CaseConstraint(Part):
     validator: Validator | None = None
 
 
-class RoundCall(Part):
+class RoundCall(Part, Labelled):
     """One call of a round; its id is unique in the trajectory."""
 
     id: Id
@@ -93,7 +94,7 @@ class TrajectoryRound(Part):
     final: str | None = None
 
 
-class Constrained(Part):
+class Constrained(Part, Labelled):
     kind: Literal["constrained"] = "constrained"
     language: Literal["en", "zh"] | None = None
     system_prompt: str | None = None

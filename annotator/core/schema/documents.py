@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from annotator.core.schema.labels import Labelled
+
 Id = Annotated[str, StringConstraints(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9_.:\-]+$")]
 
 
@@ -69,7 +71,7 @@ class _Step(Part):
     depends_on: list[Dependency] | None = None
 
 
-class Call(_Step):
+class Call(_Step, Labelled):
     type: Literal["call"] = "call"
     name: str
     #: A string if the candidate's arguments could not be read as a JSON object; a check reports it.
@@ -85,7 +87,7 @@ class Clarification(_Step):
     user_reply: str | None = None
 
 
-class Answer(_Step):
+class Answer(_Step, Labelled):
     type: Literal["answer"] = "answer"
     text: str | None = None
     answer_type: AnswerType | None = None
@@ -101,7 +103,7 @@ class CandidateMessage(Part):
     text: str
 
 
-class Task(Part):
+class Task(Part, Labelled):
     id: Id
     user_message: str
     policy: Policy | None = None
@@ -116,7 +118,7 @@ class Task(Part):
     steps: list[Step] = Field(default_factory=list)
 
 
-class _OfTasks(Part):
+class _OfTasks(Part, Labelled):
     """The fields of documents that consist of tasks."""
 
     language: Literal["en", "zh"] | None = None

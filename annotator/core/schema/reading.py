@@ -10,6 +10,7 @@ from annotator.core.schema.constrained import MAX_CODES, Constrained
 from annotator.core.schema.documents import Composite, MultiTurn, SingleTask
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 from annotator.core.schema.exact_json import load_stored, pointer
+from annotator.core.schema.labels import without_empty_labels
 
 KINDS: dict[str, type[BaseModel]] = {
     "multi_turn": MultiTurn,
@@ -26,7 +27,7 @@ _SENTENCES = {
 
 
 def read_document(data: Any) -> dict[str, Any]:
-    """Validate ``data`` and return it complete (defaults filled in) as plain JSON values.
+    """Validate ``data`` and return it complete (defaults filled in, empty labels left out) as plain JSON values.
 
     Raises SchemaProblem listing every problem found.
     """
@@ -40,7 +41,7 @@ def read_document(data: Any) -> dict[str, Any]:
     if model is None:
         raise SchemaProblem([Problem("/kind", f"Must be one of: {', '.join(KINDS)}.")])
     try:
-        document = model.model_validate(data).model_dump(mode="json")
+        document = without_empty_labels(model.model_validate(data).model_dump(mode="json"))
     except ValidationError as error:
         raise SchemaProblem([_problem(item) for item in error.errors(include_url=False)]) from None
     problems = list(_BEYOND_TYPES[document["kind"]](document))

@@ -109,6 +109,16 @@ LABELS: dict[str, dict[str, Label]] = {
         "frozen": Label(_("Frozen"), "good", "verified"),
         "failed": Label(_("Failed"), "bad", "error"),
     },
+    "erratum_report": {
+        "open": Label(_("Open"), "info", "inbox"),
+        "confirmed": Label(_("Confirmed"), "warn", "check"),
+        "declined": Label(_("Declined"), "neutral", "cross"),
+    },
+    "erratum_severity": {
+        "minor": Label(_("Minor"), "neutral", "info"),
+        "major": Label(_("Major"), "warn", "warning"),
+        "critical": Label(_("Critical"), "bad", "error"),
+    },
     "release_change": {
         "user_message": Label(_("User message")),
         "label": Label(_("Label")),
@@ -126,6 +136,21 @@ LABELS: dict[str, dict[str, Label]] = {
         "ended": Label(_("Invalidated"), "neutral", "stop"),
         "expired": Label(_("Expired"), "neutral", "clock"),
         "revoked": Label(_("Revoked"), "neutral", "stop"),
+    },
+    "scope": {
+        "read": Label(_("Read")),
+        "import": Label(_("Import files and compose dialogues")),
+        "annotate": Label(_("Claim, submit and run")),
+        "administer": Label(_("Everything that you may do")),
+    },
+    "delivery": {
+        "waiting": Label(_("Waiting"), "info", "clock"),
+        "delivered": Label(_("Delivered"), "good", "check"),
+        "given_up": Label(_("Given up"), "bad", "error"),
+    },
+    "webhook": {
+        "on": Label(_("On"), "good", "check"),
+        "off": Label(_("Off"), "neutral", "stop"),
     },
     "notice": {
         "mention": Label(_("Mention"), "info", "person"),

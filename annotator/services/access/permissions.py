@@ -18,7 +18,7 @@ OVERSEERS = frozenset({Role.ADMINISTRATOR, Role.SENIOR_REVIEWER})
 
 def roles_in(project: Project, user: User) -> frozenset[Role]:
     """Return the live roles of ``user`` in ``project``; empty for an outsider or a deactivated person."""
-    if not user.is_active:
+    if not user.is_active or not user.reaches(project.pk):
         return frozenset()
     return frozenset(map(Role, _roles(project.pk, user.pk)))
 
@@ -36,7 +36,7 @@ def load_project(*, actor: User, slug: str) -> Project:
 def load_membership(*, actor: User, slug: str) -> tuple[Project, frozenset[Role]]:
     """Return the project behind ``slug`` and the actor's live roles. Raises Hidden unless the actor is a member."""
     held = _memberships(slug, actor.pk) if actor.is_active else []
-    if not held:
+    if not held or not actor.reaches(held[0].project_id):
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     return held[0].project, frozenset(Role(one.role) for one in held)
 

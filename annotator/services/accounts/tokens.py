@@ -1,6 +1,7 @@
 """API tokens: named, hashed, expiring, revocable."""
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotator.core.scopes import Scope, as_text
 from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken, Project, User
 from annotator.models.keys import hash_secret
@@ -25,10 +27,21 @@ USE_RESOLUTION = timedelta(minutes=5)
 MAX_LIVE = 50
 
 
-def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tuple[ApiToken, str]:
+def create_token(
+    *,
+    actor: User,
+    name: str,
+    expires_at: datetime | None,
+    scopes: Collection[str] = (Scope.ADMINISTER,),
+    projects: Collection[str] | None = None,
+) -> tuple[ApiToken, str]:
     """Create a token. Returns it and its secret, which is shown once.
 
-    Raises Invalid for an empty name, an expiry in the past, or too many tokens.
+    ``scopes``: see ``annotator.core.scopes``. ``projects``: public ids of the only projects in which it may be used;
+    None: all projects of its owner, also later ones.
+
+    Raises Invalid for an empty name, an unknown scope, no or unknown projects, an expiry in the past, or too many
+    tokens.
     """
     name = name.strip()
     if not name:
@@ -37,6 +50,10 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
         raise Invalid(_("The name is longer than 80 characters. Shorten it."))
     if expires_at is not None and expires_at <= timezone.now():
         raise Invalid(_("The expiry date is in the past. Choose a later day."))
+    if unknown := sorted(set(scopes) - set(Scope)):
+        sentence = _("There is no scope “%(scope)s”. Choose from: %(known)s.")
+        raise Invalid(sentence % {"scope": unknown[0][:40], "known": ", ".join(Scope)})
+    limited_to = _chosen(actor, projects)
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
         # The lock makes counting and writing one step.
@@ -57,15 +74,29 @@ def create_token(*, actor: User, name: str, expires_at: datetime | None) -> tupl
             secret_hash=hash_secret(secret),
             hint=secret[: len(PREFIX) + 4],
             expires_at=expires_at,
+            scopes=as_text(scopes),
+            all_projects=limited_to is None,
         )
-        _record(actor, "token.created", after=_words(token))
+        token.projects.set(limited_to or [])
+        _record(token, "token.created", after=_words(token))
     return token, secret
+
+
+def _chosen(actor: User, projects: Collection[str] | None) -> list[Project] | None:
+    """Return the actor's projects with these public ids; None for None. Raises Invalid."""
+    if projects is None:
+        return None
+    found = list(Project.objects.visible_to(actor).filter(public_id__in=projects))
+    if not found or len(found) < len(set(projects)):
+        raise Invalid(_("Choose projects of which you are a member."))
+    return found
 
 
 def list_tokens(person: User) -> list[ApiToken]:
     """Return a person's tokens: those that work, then the newest others."""
-    live = list(person.api_tokens.live(timezone.now()).order_by("-pk"))
-    others = person.api_tokens.exclude(pk__in=[one.pk for one in live]).order_by("-pk")
+    tokens = person.api_tokens.prefetch_related("projects")
+    live = list(tokens.live(timezone.now()).order_by("-pk"))
+    others = tokens.exclude(pk__in=[one.pk for one in live]).order_by("-pk")
     return [*live, *others[: max(0, LISTED - len(live))]]
 
 
@@ -79,21 +110,28 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
             return token
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
-        _record(actor, "token.revoked", before=_words(token))
+        _record(token, "token.revoked", before=_words(token))
     return token
 
 
 def _record(
-    actor: User, kind: str, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
+    token: ApiToken, kind: str, *, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
 ) -> None:
-    """Write an event in every project of the token's owner."""
-    for project in Project.objects.visible_to(actor).order_by("pk"):
-        append_event(actor=actor, project=project, kind=kind, before=before, after=after)
+    """Write an event in every project of the token's owner in which the token may be used."""
+    projects = Project.objects.visible_to(token.user).order_by("pk")
+    for project in projects if token.all_projects else projects.filter(pk__in=token.projects.values("pk")):
+        append_event(actor=token.user, project=project, kind=kind, before=before, after=after)
 
 
 def _words(token: ApiToken) -> dict[str, Any]:
     expires = token.expires_at.isoformat() if token.expires_at else None
-    return {"token": token.public_id, "user": token.user.public_id, "begins_with": token.hint, "expires": expires}
+    return {
+        "token": token.public_id,
+        "user": token.user.public_id,
+        "begins_with": token.hint,
+        "expires": expires,
+        "scopes": token.scopes,
+    }
 
 
 @compiled
@@ -110,3 +148,8 @@ def find_live_token(secret: str) -> ApiToken | None:
     if token.last_used_at is None or token.last_used_at < now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token
+
+
+def token_projects(token: ApiToken) -> frozenset[int] | None:
+    """Return the keys of the projects to which a token is limited; None if it is not."""
+    return None if token.all_projects else frozenset(token.projects.values_list("pk", flat=True))

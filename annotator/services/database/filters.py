@@ -2,8 +2,9 @@
 list that ignores a filter shows too much without saying so.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -14,6 +15,8 @@ from annotator.errors import DomainError
 HARMLESS = "utm_"
 #: Names listed in a sentence.
 _MAX_NAMED = 40
+#: RFC 3339, in ASCII digits.
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})")
 
 
 class UnknownFilter(DomainError):
@@ -73,6 +76,26 @@ def day_of(query: Mapping[str, Any], name: str) -> date | None:
         return date.fromisoformat(raw) if raw else None
     except ValueError:
         sentence = _("“%(name)s” can’t be “%(value)s”. Use a date like 2026-05-31.")
+        raise UnknownFilter(sentence % {"name": name, "value": raw[:40]}, [name]) from None
+
+
+def moment_of(query: Mapping[str, Any], name: str) -> datetime | None:
+    """Return the moment of a filter in UTC, or None if it is not set; digits after microseconds are cut off.
+
+    Raises UnknownFilter unless it is a time of RFC 3339, which has a zone.
+    """
+    raw = str(query.get(name, ""))
+    if not raw:
+        return None
+    try:
+        if _MOMENT.fullmatch(raw) is None:
+            raise ValueError(raw)
+        return datetime.fromisoformat(raw).astimezone(UTC)
+    except (ValueError, OverflowError):
+        sentence = _(
+            "“%(name)s” can’t be “%(value)s”. Use a time with a zone, like 2026-05-31T08:00:00Z or "
+            "2026-05-31T10:00:00%%2B02:00."
+        )
         raise UnknownFilter(sentence % {"name": name, "value": raw[:40]}, [name]) from None
 
 

@@ -49,8 +49,9 @@ def write_dialogues(
         [
             (
                 dialogue_id, public_id, revision_id, row.external_id, row.kind, row.language, row.variant_group,
-                row.content_hash, row.title, row.policies, row.topologies, row.information, row.task_count,
-                row.call_count, row.switches, _count(row, "error"), _count(row, "warning"), row.search_text, moment,
+                row.content_hash, row.title, row.policies, row.topologies, row.information, row.labels,
+                row.task_count, row.call_count, row.switches, _count(row, "error"), _count(row, "warning"),
+                row.search_text, moment,
             )
             for row, dialogue_id, public_id, revision_id, moment in zip(
                 rows, dialogue_ids, new_public_ids(count), revision_ids, _moments(now, count), strict=True
@@ -111,8 +112,8 @@ def write_dialogues(
 
 _DIALOGUE_FIELDS = (
     "id", "public_id", "head_id", "external_id", "kind", "language", "variant_group", "content_hash", "title",
-    "policies", "topologies", "information", "task_count", "call_count", "switches", "error_count", "warning_count",
-    "search_text", "created_at",
+    "policies", "topologies", "information", "labels", "task_count", "call_count", "switches", "error_count",
+    "warning_count", "search_text", "created_at",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from annotator.core.schema.documents import Information, Policy
 from annotator.models import Dialogue, Finding, OutdatedDialogue, Project, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import KeyPage, read_page
 
@@ -41,6 +42,8 @@ class Filters:
     check: str = ""
     #: "1": only outdated work.
     outdated: str = ""
+    #: "key=value" of a custom field.
+    field: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
@@ -62,6 +65,7 @@ class Filters:
             problems=one_of(query, "problems", PROBLEMS),
             check=one_of(query, "check", lambda: [check.id for check in all_checks()]),
             outdated=one_of(query, "outdated", OUTDATED),
+            field=one_of(query, "field", lambda: [value for value, _ in field_values(project)]),
         )
 
     @property
@@ -72,6 +76,15 @@ class Filters:
 
 #: Names of the filters in a query string.
 NAMES = tuple("q" if one.name == "text" else one.name for one in fields(Filters))
+
+
+def field_values(project: Project) -> list[tuple[str, str]]:
+    """Return (key=value, words) of every answer to a custom field by which dialogues can be filtered."""
+    return [
+        (f"{field.key}={value}", f"{field.title}: {title}")
+        for field in fields_of(project)
+        for value, title in field.choices
+    ]
 
 
 def searched(query: Mapping[str, Any]) -> str:
@@ -105,6 +118,8 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         rows = rows.filter(pk__in=Finding.objects.filter(check_id=filters.check).values("dialogue_id"))
     if filters.outdated:
         rows = rows.filter(pk__in=OutdatedDialogue.objects.filter(cleared_at=None).values("dialogue_id"))
+    if filters.field:
+        rows = rows.filter(labels__contains=f"\n{filters.field}\n")
     if filters.text:
         # A complete id means that dialogue; ids are not part of the search text.
         named = rows.filter(external_id=filters.text)

@@ -20,6 +20,7 @@ from annotator.core.schema.exact_json import dumps, load_stored
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
 from annotator.services.dialogues.executions import known_executions_of
@@ -33,7 +34,7 @@ BEFORE_STORING: list[Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]]
 def check_settings(project: Project) -> CheckSettings:
     """Return the settings of the project's checks."""
     rule: LongRangeRule = "wild" if project.long_range_rule == "wild" else "c3"
-    return CheckSettings(long_range_rule=rule, severities=dict(project.check_settings))
+    return CheckSettings(long_range_rule=rule, severities=dict(project.check_settings), fields=fields_of(project))
 
 
 def check_document(

@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotator.models import Event, Project, User
 from annotator.services.database.bulk_insert import as_json, insert_rows
 from annotator.services.history.events import event_digest
+from annotator.services.history.outbox import Happened, is_published, write_messages
 
 _Key = TypeVar("_Key")
 
@@ -65,3 +66,5 @@ def extend_chains(
             "sealed": False,
         },
     )
+    if is_published(kind):
+        write_messages(project, [Happened(kind, after, dialogue_id) for dialogue_id, after in entries.items()])

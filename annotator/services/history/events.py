@@ -14,6 +14,7 @@ from annotator.core.schema.canonical import without_kinds
 from annotator.models import Dialogue, Event, Project, User
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
+from annotator.services.history.outbox import Happened, write_messages
 from annotator.services.notices.notices import notify_of_events
 
 
@@ -75,6 +76,9 @@ def append_events(
         events.append(event)
     notify_of_events(events)
     insert(events)
+    key = None if dialogue is None else dialogue.pk
+    happened = [Happened(line.kind, line.after, key) for line in lines if not line.sealed]
+    write_messages(project, happened, dialogue=dialogue)
     return events
 
 

@@ -34,6 +34,7 @@ from django.utils.translation import override
 from annotator.core.text import Message, message
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
+from annotator.services.broker import SHORT_TIMEOUTS
 from annotator.services.history.events import append_event
 from annotator.services.jobs.outages import DATABASE, outage
 from annotator.services.notices.notices import notify
@@ -42,9 +43,6 @@ from annotator.services.notices.notices import notify
 HEARTBEAT_TIMEOUT = timedelta(seconds=30)
 #: A job fails after this many attempts.
 MAX_ATTEMPTS = 8
-
-#: Limits for Redis, which may accept connections but not respond. The file broker ignores them.
-_SHORT_TIMEOUTS = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
 
 _LOG = logging.getLogger(__name__)
 
@@ -189,7 +187,7 @@ def wake(job: Job) -> None:
 def send(job_id: int, kind: str, *, expires: int | None = None) -> None:
     """Send the message that wakes a worker, once and with short time limits, since people wait for it."""
     try:
-        with run_job.app.connection_for_write(transport_options=_SHORT_TIMEOUTS) as broker:
+        with run_job.app.connection_for_write(transport_options=SHORT_TIMEOUTS) as broker:
             run_job.apply_async((job_id,), queue=queue_of(kind), expires=expires, connection=broker, retry=False)
     except Exception as error:
         # Whatever the broker raises: beat will find the row.

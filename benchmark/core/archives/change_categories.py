@@ -7,7 +7,7 @@ cannot be compared.
 from enum import StrEnum
 
 from annotator.core.comparison import Change, split
-from annotator.core.comparison.anchors import named, ordered_list
+from annotator.core.comparison.anchors import label_key, named, ordered_list
 
 
 class Category(StrEnum):
@@ -85,6 +85,9 @@ def categorise(change: Change) -> tuple[Category, bool]:
             holder, rest = parts[length - 1], parts[length + 1 :]
     if holder == "candidate_messages" or (rest and rest[0] in _BESIDE):
         return Category.OTHER, False
+    if label_key(parts):
+        # No score reads the values of custom fields.
+        return Category.LABEL, False
     if rest:
         otherwise = Category.CONSTRAINT if holder == "constraints" else Category.OTHER
         return _FIELDS.get(holder, {}).get(rest[0], otherwise), True

@@ -35,13 +35,14 @@ Due = Callable[[Sequence[ReadDialogue]], Iterator[dict[str, Any]]]
 @dataclass(slots=True)
 class Follower:
     """A file to compare with the documents. ``shown``: its name; ``due``: what it should have; ``unit``: what is
-    counted.
+    counted; ``missing``: whether the release does not have the file.
     """
 
     shown: str
     lines: Lines
     due: Due
     unit: str = "line"
+    missing: bool = False
     ended: bool = False
 
     def compare(self, variants: Sequence[ReadDialogue], say: Say) -> None:
@@ -69,7 +70,11 @@ class Follower:
         found = next(self.lines, None)
         if found is None:
             self.ended = True
-            say(f"{self.shown} ends before the record of {_quoted(name)}.")
+            say(
+                f"{self.shown} is missing, but the documents have rows for it."
+                if self.missing
+                else f"{self.shown} ends before the record of {_quoted(name)}."
+            )
             return
         number, record = found
         if record is None:

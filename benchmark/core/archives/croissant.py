@@ -8,7 +8,7 @@ from typing import Any
 from benchmark.core.archives.archive import WrittenFile
 from benchmark.core.archives.description import LICENCES, ORCID_URL, OWN_LICENCE, Author, Description
 from benchmark.core.archives.manifest import dump
-from benchmark.core.archives.table import DEFAULT, NUMBER, SPLIT, TEXTS, columns_of
+from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, NUMBER, TEXTS, Table, columns_of
 
 CROISSANT = "croissant.json"
 _CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -48,10 +48,18 @@ class Responsibility:
 
 
 def write_croissant(
-    description: Description, languages: Sequence[str], tables: dict[str, WrittenFile], made: Responsibility, root: str
+    description: Description,
+    languages: Sequence[str],
+    tables: dict[Table, WrittenFile],
+    made: Responsibility,
+    root: str,
+    *,
+    layout: int,
 ) -> bytes:
-    """Return the file. ``tables``: the written file of each config; their paths begin with the folder ``root``."""
+    """Return the file. ``tables``: the written file of each; their paths begin with the folder ``root``."""
     settings = description.settings
+    # An archive of an earlier layout must be built again with the same bytes.
+    where = "an errata log beside it, which has hashes of its own" if layout > 2 else "errata.jsonl of later releases"
     content = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -75,10 +83,10 @@ def write_croissant(
         **({"rai:dataLimitations": [settings.limits]} if settings.limits.strip() else {}),
         "rai:dataUseCases": ["Evaluation of models that use tools. Not for training."],
         "rai:dataReleaseMaintenancePlan": (
-            "A release never changes. Errors that are found later are listed in errata.jsonl of later releases."
+            f"A release never changes. Errors that are found later are listed in {where}."
         ),
-        "distribution": [_file(config, file, root) for config, file in tables.items()],
-        "recordSet": [_records(config) for config in tables],
+        "distribution": [_file(table, file, root) for table, file in tables.items()],
+        "recordSet": [_records(table) for table in tables],
     }
     return dump({key: value for key, value in content.items() if value not in ([], "")})
 
@@ -108,11 +116,16 @@ def _person(author: Author) -> dict[str, Any]:
     }
 
 
-def _file(config: str, file: WrittenFile, root: str) -> dict[str, Any]:
+def _name(table: Table) -> str:
+    """Return the name of the records of a table; splits have names of their own."""
+    return table.split if table.config == CHALLENGES else table.config
+
+
+def _file(table: Table, file: WrittenFile, root: str) -> dict[str, Any]:
     path = file.path.removeprefix(f"{root}/")
     return {
         "@type": "cr:FileObject",
-        "@id": f"{config}-file",
+        "@id": f"{_name(table)}-file",
         "name": path,
         "contentUrl": path,
         "contentSize": f"{file.bytes} B",
@@ -121,29 +134,37 @@ def _file(config: str, file: WrittenFile, root: str) -> dict[str, Any]:
     }
 
 
-def _records(config: str) -> dict[str, Any]:
-    what = "The verified dialogues" if config == DEFAULT else f"Their native records in the format {config}"
+def _records(table: Table) -> dict[str, Any]:
+    name = _name(table)
+    # Entries have the same id in every language.
+    keys = [f"{name}/{column}" for column in (("id", "language") if table.config in _WHAT else ("id",))]
+    described = _ENTRY_COLUMNS if table.config in _WHAT else _COLUMNS
+    what = "The verified dialogues" if name == DEFAULT else f"Their native records in the format {name}"
     return {
         "@type": "cr:RecordSet",
-        "@id": config,
-        "name": config,
-        "description": f"{what}, split {SPLIT}.",
-        "key": {"@id": f"{config}/id"},
+        "@id": name,
+        "name": name,
+        "description": f"{_WHAT.get(table.config, what)}, split {table.split}.",
+        "key": {"@id": keys[0]} if len(keys) == 1 else [{"@id": key} for key in keys],
         "field": [
             {
                 "@type": "cr:Field",
-                "@id": f"{config}/{column}",
+                "@id": f"{name}/{column}",
                 "name": column,
-                "description": _COLUMNS[column],
+                "description": described[column],
                 "dataType": "sc:Integer" if kind == NUMBER else "sc:Text",
                 **({"isArray": True, "arrayShape": "-1"} if kind == TEXTS else {}),
-                "source": {"fileObject": {"@id": f"{config}-file"}, "extract": {"column": column}},
+                "source": {"fileObject": {"@id": f"{name}-file"}, "extract": {"column": column}},
             }
-            for column, kind in columns_of(config).items()
+            for column, kind in columns_of(table.config).items()
         ],
     }
 
 
+_WHAT = {
+    ENTRIES: "Their entries, each a dialogue up to and including one of its tasks",
+    CHALLENGES: "Entries with their messages, tools and reference",
+}
 _COLUMNS = {
     "id": "The dialogue’s id.",
     "language": "The language’s code; blank if it is not known.",
@@ -158,4 +179,26 @@ _COLUMNS = {
     "tools": "The list of tools, as JSON.",
     "record": "The native record, as JSON.",
     "canary": "The marker by which models trained on the data can be found.",
+}
+_ENTRY_COLUMNS = _COLUMNS | {
+    "id": "The entry’s id: in the table of entries as in scores, else followed by the name of the set.",
+    "dialogue": "The dialogue’s id in scores, which is the same in all languages.",
+    "item": "The id of the dialogue’s row in the table of dialogues.",
+    "task": "The number of the task in its dialogue, counted from 0.",
+    "history_messages": "How many messages of the dialogue in openai.jsonl come before the request.",
+    "history_answers": "How many of these are no calls or results.",
+    "policy": "The policy of the task; blank without a label.",
+    "task_type": "The task’s type in WildToolBench’s words; blank without a label.",
+    "topology": "The topology of the task’s calls; blank without one.",
+    "information": "How the task hides what it needs; blank without a label.",
+    "switches": "How often the policy changes up to this task.",
+    "challenges": "The sets of entries with messages that have this entry.",
+    "not_scored": "Why scorers cannot use the reference; blank if they can.",
+    "toolset_sha256": "The hash of the tools, as in items.jsonl.",
+    "request": "What the user asks for.",
+    "reference": "The reference, as JSON.",
+    "entry": "The id of the entry, as in scores.",
+    "challenge": "The set of entries.",
+    "history": "What the messages have of earlier tasks: answers, or also calls.",
+    "messages": "The messages before the first reply, as JSON; the request is the last one.",
 }

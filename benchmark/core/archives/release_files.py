@@ -22,6 +22,7 @@ from benchmark.core.formats import FORMATS
 DIALOGUES = "dialogues.jsonl"
 #: The manifest lists the results of every validator.
 _MAX_MANIFEST = 64 << 20
+_PIECE = 1 << 20
 
 
 class ReleaseFile:
@@ -77,6 +78,25 @@ class ReleaseFile:
         if found != due:
             raise self._error(f"{where}: the content differs from its hash in {ITEMS}.")
         return Content(dialogue.document, toolset_content(dialogue.tools, dialogue.implementation))
+
+    def unpack(self, folder: Path) -> None:
+        """Write the files that the manifest lists, and the manifest, into an empty folder."""
+        budget = Budget(self._limits)
+        for path in (*(file.path for file in self.manifest.files), MANIFEST):
+            info = self._members.get(path)
+            reason = f"It has no {path}, so it is not a complete release." if info is None else refusal(info)
+            if info is None or reason:
+                raise self._error(str(reason))
+            place = folder / path
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with open_member(self._archive, info, budget) as source, place.open("xb") as copy:
+                    while piece := source.read(_PIECE):
+                        copy.write(piece)
+            except SourceError as error:
+                raise self._error(f"{path}: {error}") from None
+            except (FileExistsError, NotADirectoryError):
+                raise self._error(f"{path}: A part of this path is both a file and a folder.") from None
 
     def _find_members(self) -> dict[str, zipfile.ZipInfo]:
         infos = [info for info in self._archive.infolist() if not info.is_dir()]

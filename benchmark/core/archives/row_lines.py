@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from benchmark.core.archives.consistency import Lines, Say
-from benchmark.core.archives.table import DEFAULT, parsed
+from benchmark.core.archives.table import columns_of, parsed
 from benchmark.core.files.limits import SourceError
 from benchmark.core.formats import CANARY
 
@@ -22,7 +22,7 @@ def row_lines(config: str, rows: Iterable[dict[str, Any]], where: str, canary: s
     """
     try:
         for number, row in enumerate(rows, 1):
-            if config == DEFAULT:
+            if CANARY in columns_of(config):
                 if row[CANARY] != canary:
                     say(f"{where}, row {number}: the row does not contain the release's canary.")
                 yield number, parsed(row)

@@ -1,4 +1,4 @@
-"""The tables of a release, as Parquet: the documents with their labels, and the native records.
+"""The tables of a release, as Parquet: the documents with their labels, the native records, the entries.
 
 Arguments and observations can have any type, and a loader that infers a type for each nested field fails at the second
 record. So values of free shape are JSON texts, and the columns are the same in every release. Earlier releases have
@@ -8,10 +8,11 @@ A table is written in row groups of bounded size. The same rows give the same by
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from annotator.core.schema.exact_json import loads
 from annotator.core.search import describe_document
+from benchmark.core.archives.archive import DeterministicZip, WrittenFile
 from benchmark.core.files.limits import MIB, Limits, SourceError
 from benchmark.core.files.record_lines import has_too_many_values
 from benchmark.core.formats.interface import CANARY
@@ -28,22 +29,47 @@ COLUMNS = {
 }  # fmt: skip
 #: Column → type, of a table of native records.
 RECORD_COLUMNS = {"id": TEXT, "record": TEXT}
+#: The table of entries, and those of entries with their messages, which are splits of one config.
+ENTRIES, CHALLENGES = "entries", "challenges"
+_LABELS = {"policy": TEXT, "task_type": TEXT, "topology": TEXT, "information": TEXT, "switches": NUMBER}
+#: Column → type, of these tables.
+ENTRY_COLUMNS = {
+    "id": TEXT, "dialogue": TEXT, "item": TEXT, "task": NUMBER, "language": TEXT, "kind": TEXT,
+    "history_messages": NUMBER, "history_answers": NUMBER, **_LABELS, "calls": NUMBER, "challenges": TEXTS,
+    "not_scored": TEXT, "toolset_sha256": TEXT, "request": TEXT, "reference": TEXT, CANARY: TEXT,
+}  # fmt: skip
+CHALLENGE_COLUMNS = {
+    "id": TEXT, "entry": TEXT, "dialogue": TEXT, "item": TEXT, "task": NUMBER, "language": TEXT, "challenge": TEXT,
+    "history": TEXT, **_LABELS, "messages": TEXT, "tools": TEXT, "reference": TEXT, CANARY: TEXT,
+}  # fmt: skip
 #: Columns with JSON texts.
-JSON_COLUMNS = ("document", "tools", "record")
+JSON_COLUMNS = ("document", "tools", "record", "messages", "reference")
 #: A row group ends at this many bytes of text, or rows.
 GROUP_BYTES = 8 * MIB
 GROUP_ROWS = 1_000
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
-def table_path(config: str) -> str:
-    """Return the path of a table in the release; ``config``: DEFAULT, or the format of native records."""
-    return f"data/{config}/{SPLIT}.parquet"
+class Table(NamedTuple):
+    """A table: DEFAULT, ENTRIES, CHALLENGES or the format of native records, and the split of this config."""
+
+    config: str
+    split: str = SPLIT
+
+    @property
+    def path(self) -> str:
+        return table_path(*self)
+
+
+def table_path(config: str, split: str = SPLIT) -> str:
+    """Return the path of a table in the release."""
+    return f"data/{config}/{split}.parquet"
 
 
 def columns_of(config: str) -> dict[str, str]:
     """Return the columns of a table with their types."""
-    return COLUMNS if config == DEFAULT else RECORD_COLUMNS
+    known = {DEFAULT: COLUMNS, ENTRIES: ENTRY_COLUMNS, CHALLENGES: CHALLENGE_COLUMNS}
+    return known.get(config, RECORD_COLUMNS)
 
 
 def label_columns(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,6 +127,24 @@ class TableWriter:
         for values in self._columns.values():
             values.clear()
         self._bytes = 0
+
+
+class TableMember:
+    """A table that is being written into an archive, under the folder ``root``."""
+
+    def __init__(self, archive: DeterministicZip, root: str, table: Table) -> None:
+        self._archive = archive
+        self._member = archive.begin(f"{root}/{table.path}")
+        self._writer = TableWriter(table.config, self._member.write)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row with a value for each column."""
+        self._writer.add(row)
+
+    def end(self) -> WrittenFile:
+        """Add the table to the archive."""
+        self._writer.close()
+        return self._archive.end(self._member)
 
 
 def read_table(config: str, source: IO[bytes], limits: Limits) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,8 @@ from benchmark.core.archives.consistency import (
     old_rows,
     rows,
 )
+from benchmark.core.archives.entry_files import PATHS as ENTRY_PATHS
+from benchmark.core.archives.entry_files import EntryCheck
 from benchmark.core.archives.manifest import (
     ITEMS,
     MANIFEST,
@@ -62,8 +64,8 @@ def verify_archive(path: str | Path, *, limits: Limits | None = None) -> VerifyR
 
     Every file must exist with the size and hash in the manifest, and no other file; every record must have the canary
     and be readable; every document must have the hash of the verified revision; native records, their files,
-    messages and tables must agree with the documents. All errors become problems in the report: nothing is raised, not
-    even for a missing file.
+    messages, entries and tables must agree with the documents. All errors become problems in the report: nothing is
+    raised, not even for a missing file.
     """
     report = VerifyReport()
     try:
@@ -224,7 +226,7 @@ class _Verification:
                 continue
             if record.get(CANARY) != manifest.canary:
                 self._say(f"{where}: the record does not contain the release's canary.")
-            kind = kind or guess_format(record)
+            kind = kind or ("" if file.path in ENTRY_PATHS else guess_format(record))
             if kind in FORMATS:
                 self.dialogues[file.path] = kind
                 self._dialogue(record, where, kind)
@@ -344,8 +346,11 @@ class _Verification:
                     held.append(Follower(OLD_TABLE, parsed_lines(lines(OLD_TABLE)), old_rows))
                 if table_path(DEFAULT) in files:
                     held.append(Follower(table_path(DEFAULT), table(table_path(DEFAULT), DEFAULT), rows, "row"))
+                entries = EntryCheck(manifest, lambda name: self.items[name].tools if name in self.items else "")
+                held += entries.followers(files, lines, lambda one: table(one.path, one.config))
                 records = (record for path in documents for _, record in lines(path) if record is not None)
                 hold_against(records, held, self._say)
+                entries.finish(self._say)
             except (SourceError, SchemaProblem):
                 return  # Already reported, and the following records cannot be compared.
         for path in sorted(self.unclaimed):

@@ -14,6 +14,8 @@ class RawRecord:
     data: dict[str, Any]
     #: Length of the line in bytes.
     bytes: int
+    #: The record's place in a ``.json`` list; empty if it is a line of its own.
+    place: str = ""
 
 
 @dataclass(slots=True)
@@ -24,7 +26,7 @@ class RecordError:
     member: str
     message: str
     fatal: bool
-    #: The place in the record, if known.
+    #: The place in the line, or in the ``.json`` file, if known.
     pointer: str = ""
 
 
@@ -37,6 +39,8 @@ class RawLine:
     content: bytes
     bytes: int
     ended: bool
+    #: See ``RawRecord``.
+    place: str = ""
 
 
 Item = RawRecord | RecordError

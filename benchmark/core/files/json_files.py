@@ -90,7 +90,7 @@ def _read_list(
         line = content.count(b"\n", 0, error.start) + 1
         at = error.start - content.rfind(b"\n", 0, error.start)
         raise SourceError(f"The file is not UTF-8 at line {line}, byte {at}. Save it as UTF-8.") from None
-    line, counted, is_alone = 1, 0, bool(listing)
+    line, counted, number, is_alone = 1, 0, -1, bool(listing)
     try:
         for name, start, end in _listed(text, limit, listing):
             line += text.count("\n", counted, start)
@@ -101,12 +101,14 @@ def _read_list(
                     learn(element)
                 continue
             is_alone = False
+            number += 1
+            place = f"/{listing}/{number}" if listing else f"/{number}"
             if listing == "resourceSpans":
                 element = b'{"resourceSpans":[%b]}' % element
             if len(element) > limit:
-                yield Found(line, None, len(element), problem=too_long(len(element), limit))
+                yield Found(line, None, len(element), problem=too_long(len(element), limit), place=place)
             else:
-                yield Found(line, element, len(element))
+                yield Found(line, element, len(element), place=place)
     except ListError as error:
         line += text.count("\n", counted, error.at)
         raise SourceError(error.sentence(line), line=line) from None

@@ -59,12 +59,12 @@ def read_lines(
 def parse_line(raw: RawLine) -> Item:
     """Return the record of a line, or what is wrong with it."""
     try:
-        return RawRecord(raw.line, raw.member, parse_record(raw.content), raw.bytes)
+        return RawRecord(raw.line, raw.member, parse_record(raw.content), raw.bytes, raw.place)
     except LineError as error:
         if error.cut_off and not raw.ended:
             message = f"The file is cut off in line {raw.line}: {error} Download or copy the file again."
             return RecordError(raw.line, raw.member, message, True)
-        return RecordError(raw.line, raw.member, str(error), False, error.pointer)
+        return RecordError(raw.line, raw.member, str(error), False, raw.place + error.pointer)
 
 
 #: Format → the list of records in the one object of a ``.json`` file.
@@ -254,7 +254,7 @@ class _File:
                     if self.beside and found.content is not None:
                         self.beside.see(found.content)
                 elif found.content is None:
-                    yield RecordError(found.line, member, found.problem, False, found.pointer)
+                    yield RecordError(found.line, member, found.problem, False, found.place + found.pointer)
                 else:
                     yield self._raw(found, found.content, member)
 
@@ -265,8 +265,8 @@ class _File:
         try:
             content = self.beside.join(line) if self.beside else line
         except CheckFileError as error:
-            return RecordError(found.line, member, str(error), False)
-        return RawLine(found.line, member, content, found.bytes, found.ended)
+            return RecordError(found.line, member, str(error), False, found.place)
+        return RawLine(found.line, member, content, found.bytes, found.ended, found.place)
 
     def _is_due(self) -> bool:
         """Count one item; return False if it is to be skipped."""

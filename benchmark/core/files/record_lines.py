@@ -22,7 +22,7 @@ class Found:
     """The bytes of a record, or (``content`` None) why there is none, as a sentence.
 
     ``line`` counts from 1; ``bytes``: the record's length in the file; ``ended`` unless the file stops in it.
-    ``pointer``: the place in the record, if known.
+    ``pointer``: the place of the problem in the record, if known. ``place``: that of the record in a ``.json`` list.
     """
 
     line: int
@@ -31,6 +31,7 @@ class Found:
     ended: bool = True
     problem: str = ""
     pointer: str = ""
+    place: str = ""
 
 
 class LineError(Exception):

@@ -14,10 +14,10 @@ from annotator.core.comparison.placing import copied
 from annotator.core.schema import Problem, SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads, same
 from annotator.core.schema.layout import lay_out, on_one_line
-from benchmark.core.files.reading import RawLine, parse_line
+from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue
 from benchmark.core.formats.labels import wild_policy_word
-from benchmark.core.formats.mapping import apply_mapping
+from benchmark.core.formats.mapping import apply_mapping, pointer_in_file
 from benchmark.core.formats.native_remainder import NATIVE, native
 from benchmark.core.formats.openai_writing import round_of, turns_of
 
@@ -61,18 +61,22 @@ class Converter:
     def convert(self, raw: RawLine) -> Converted:
         """Convert a line."""
         item = parse_line(raw)
-        if not hasattr(item, "data"):
-            return Converted("", [], {}, [Problem("", item.message)], [])
+        if isinstance(item, RecordError):
+            return Converted("", [], {}, [Problem(raw.place, item.message)], [])
         try:
-            item.data = apply_mapping(item.data, self.mapping, self.source)
-            dialogues = self._reader.read(item.data)
+            data = apply_mapping(item.data, self.mapping, self.source)
+            dialogues = self._reader.read(data)
         except SchemaProblem as problem:
-            name = item.data.get("id")
-            return Converted(str(name)[:200] if isinstance(name, str | int) else "", [], {}, problem.problems, [])
+            name = item.data.get(self.mapping.get("id", "id"))
+            problems = [
+                Problem(item.place + pointer_in_file(one.pointer, item.data, self.mapping, self.source), one.message)
+                for one in problem.problems
+            ]
+            return Converted(str(name)[:200] if isinstance(name, str | int) else "", [], {}, problems, [])
         out = Converted(dialogues[0].external_id, [], {}, [], [])
         for variants in self._writer.by_record(dialogues):
             try:
-                self._write(variants, item.data, raw.content, out)
+                self._write(variants, data, raw.content, out)
             except (ValueError, KeyError) as problem:
                 out.problems.append(Problem("", f"It cannot be written as {self.target}: {problem}"))
         return out

@@ -12,8 +12,9 @@ from annotator.core.schema.exact_json import dumps
 from benchmark.core.files.reading import RawRecord, RecordError, parse_line, read_lines
 from benchmark.core.formats import FORMATS, ReadDialogue, guess_format
 from benchmark.core.formats.format_guess import guess_messages
-from benchmark.core.formats.mapping import EXCHANGE, apply_mapping
+from benchmark.core.formats.mapping import EXCHANGE, apply_mapping, pointer_in_file
 from benchmark.core.formats.native_remainder import unknown
+from benchmark.core.formats.suggestions import read_suggestions, taken_suggestions
 
 #: Records that are looked at, and fields of these.
 PROBED = 200
@@ -68,6 +69,8 @@ class Sample:
     refused: int = 0
     problems: list[tuple[int, str, str, str]] = field(default_factory=list)
     warnings: Counter[str] = field(default_factory=Counter)
+    #: Suggestions of models and scripts that the records have.
+    suggestions: int = 0
 
 
 def detect(stream: BinaryIO, filename: str) -> Detection:
@@ -115,18 +118,24 @@ def sample(
         left -= found.bytes
         if left < 0 and out.records > 1:
             break
+        given = taken_suggestions(found.data, format_name)
         try:
             with patience():
                 read = reader.read(apply_mapping(found.data, mapping, format_name))
+                suggested, left_out = read_suggestions(given, read)
         except SchemaProblem as problem:
             out.refused += 1
-            out.problems += [(found.line, found.member, one.pointer, one.message) for one in problem.problems[:1]]
+            first = problem.problems[0]
+            pointer = found.place + pointer_in_file(first.pointer, found.data, mapping, format_name)
+            out.problems.append((found.line, found.member, pointer, first.message))
             continue
         if len(out.dialogues) < SHOWN:
             out.dialogues.append(read[0])
         kept = {name for dialogue in read for name in unknown(dialogue.document) if len(name) <= _NAME}
         out.kept |= set(sorted(kept - out.kept)[: PROBED - len(out.kept)])
+        out.suggestions += sum(map(len, suggested))
         out.warnings.update({one.message for dialogue in read for one in dialogue.warnings})
+        out.warnings.update({one.message for one in left_out})
     del out.problems[LISTED:]
     return out
 

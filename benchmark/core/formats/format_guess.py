@@ -77,6 +77,8 @@ def _guess_chat(record: dict[str, Any]) -> tuple[str | None, str]:
         return "otlp", "it has resourceSpans"
     if type(record.get("samples")) is list and type(record.get("eval")) is dict:
         return "inspect", "it has samples of an evaluation"
+    if {"version", "status", "eval"} <= record.keys() and type(record["eval"]) is dict:
+        return "inspect", "it is the log of an evaluation"
     if "epoch" in record and type(record.get("messages")) is list and type(record.get("output")) is dict:
         return "inspect", "it is a sample of an evaluation"
     if guess_messages(record.get("conversations")) == "sharegpt":

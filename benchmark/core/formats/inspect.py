@@ -27,6 +27,9 @@ class InspectFormat(LogFormat):
         if type(record) is dict and type(record.get("samples")) is list and type(record.get("eval")) is dict:
             message = "The record is a whole log. Import it as a .json file, where each sample becomes a record."
             raise SchemaProblem([Problem("/samples", message)])
+        if type(record) is dict and {"version", "status", "eval"} <= record.keys():
+            message = "The log has no samples: its evaluation ended before the first one. Choose another log."
+            raise SchemaProblem([Problem("", message)])
         return super().read(trimmed(record, _MOST) if type(record) is dict else record)
 
     def id_of(self, record: dict[str, Any], problems: Problems) -> str:

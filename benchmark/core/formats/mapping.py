@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotator.core.schema import Problem, SchemaProblem
+from annotator.core.schema.canonical import escape
 from annotator.core.schema.exact_json import dumps
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import describe
@@ -46,6 +47,23 @@ def apply_mapping(record: dict[str, Any], mapping: Mapping[str, str], format_nam
             out[_apart("messages", record)] = out["messages"]
         out["messages"] = _exchange(record, mapping)
     return out
+
+
+def pointer_in_file(pointer: str, record: Mapping[str, Any], mapping: Mapping[str, str], format_name: str) -> str:
+    """Return where the file has a place of a record to which ``mapping`` was applied: the field by its name there.
+
+    ``record``: as it is in the file.
+    """
+    if not mapping or not pointer:
+        return pointer
+    head, _, rest = pointer[1:].partition("/")
+    role = next((role for role, name in FORMATS[format_name].roles.items() if name == head), "")
+    column, below = mapping.get(role), f"/{rest}" if rest else ""
+    if role == "messages" and format_name == _MESSAGES and "user" in mapping:
+        said = [mapping[one] for one in EXCHANGE if record.get(mapping.get(one, "")) not in (None, "")]
+        number = rest.partition("/")[0]
+        column, below = said[int(number)] if number.isdigit() and int(number) < len(said) else mapping["user"], ""
+    return f"/{escape(column)}{below}" if column else pointer
 
 
 def _exchange(record: dict[str, Any], mapping: Mapping[str, str]) -> list[dict[str, str]]:

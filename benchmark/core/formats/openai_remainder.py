@@ -25,13 +25,27 @@ Speaks = Callable[[Any], bool]
 def with_record_content(plain: list[Message], residue: Any) -> list[Message]:
     """Return the messages in the record's order, with its additional content, if their own content is unchanged.
     Everything that the API reads is as in ``plain``."""
+    found = _aligned(plain, residue)
+    if found is None:
+        return plain
+    return [raw if at is None else _joined(raw, plain[at]) for raw, at in zip(*found, strict=True)]
+
+
+def places_in_record(plain: list[Message], residue: Any) -> list[int]:
+    """Return, for each of these messages, its place in what ``with_record_content`` returns."""
+    found = _aligned(plain, residue)
+    if found is None:
+        return list(range(len(plain)))
+    places = {at: place for place, at in enumerate(found[1]) if at is not None}
+    return [places[at] for at in range(len(plain))]
+
+
+def _aligned(plain: list[Message], residue: Any) -> tuple[list[Message], list[int | None]] | None:
+    """Return the messages of a record, and which of ``plain`` each of them is; None if it is unclear."""
     record: dict[str, Any] = {"messages": plain}
     restore(record, {"kept": residue.get("kept")})
-    messages = record["messages"]
-    places = _align(messages, plain)
-    if places is None:
-        return plain
-    return [raw if at is None else _joined(raw, plain[at]) for raw, at in zip(messages, places, strict=True)]
+    places = _align(record["messages"], plain)
+    return None if places is None else (record["messages"], places)
 
 
 def carry_over(entry: list[Any], old: list[Written], new: list[Written], speaks: Speaks) -> list[Any] | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from annotator.core.schema import value_hash
 from annotator.core.schema.exact_json import dumps, loads, same, with_kept_decimals
+from annotator.core.schema.labels import labelled_parts, take_labels
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.bfcl_single_turn import still_acceptable
 from benchmark.core.formats.case_copies import forget_copies
@@ -41,7 +42,23 @@ _STEPS = 100_000_000
 
 
 def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return ``document`` without those parts of its native remainder that concern places edited since ``before``."""
+    """Return ``document`` without those parts of its native remainder that concern places edited since ``before``.
+
+    No native record has labels of custom fields, so an edit of these concerns none of its parts.
+    """
+    if not any("labels" in part for side in (document, before) for _, _, part in labelled_parts(side)):
+        return _forget_outdated(document, before)
+    bare, bare_before = copy.deepcopy(document), copy.deepcopy(before)
+    labels = take_labels(bare)
+    take_labels(bare_before)
+    result = _forget_outdated(bare, bare_before)
+    for anchor, _, part in labelled_parts(result):
+        if anchor in labels:
+            part["labels"] = labels[anchor]
+    return result
+
+
+def _forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     is_case = document["kind"] == "constrained"
     if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
         return document

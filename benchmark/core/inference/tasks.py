@@ -6,7 +6,8 @@ answer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 from annotator.core.constraints.solving import text_of as text_of_value
@@ -14,12 +15,12 @@ from annotator.core.schema.canonical import canonical, without_kinds
 from annotator.core.schema.errors import SchemaProblem
 from annotator.core.schema.exact_json import loads
 from benchmark.core.formats.interface import ReadDialogue
-from benchmark.core.formats.openai_writing import write_messages
+from benchmark.core.formats.openai_writing import Written, write_messages
 from benchmark.core.inference.asking import UNREADABLE, Ask, Conversation, Unit, as_tools, tool_message
-from benchmark.core.scoring import c3
+from benchmark.core.scoring.challenges import CALLS
 from benchmark.core.scoring.legal import follow
 from benchmark.core.scoring.predictions import PredictedCall, Round, rounds_json
-from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask, UnusableReference
+from benchmark.core.scoring.references import ReferenceDialogue, ReferenceTask, UnusableReference, entry_name
 from benchmark.core.scoring.transcripts import calls_of, text_of
 from benchmark.core.scoring.walk import walk
 
@@ -32,7 +33,7 @@ def units(dialogues: Iterable[tuple[ReadDialogue, ReferenceDialogue]], *, histor
     """Yield a unit for each task. ``history``: whether the model sees the calls of earlier tasks, or only answers."""
     for dialogue, reference in dialogues:
         for index in range(len(reference.tasks)):
-            yield Unit(f"{reference.id}#{index}", partial(converse, dialogue, reference, index, history))
+            yield Unit(entry_name(reference.id, index), partial(converse, dialogue, reference, index, history))
 
 
 def converse(dialogue: ReadDialogue, reference: ReferenceDialogue, index: int, history: str) -> Conversation:
@@ -49,22 +50,54 @@ def converse(dialogue: ReadDialogue, reference: ReferenceDialogue, index: int, h
         messages += [reply.message, *served.after(reply.message)]
 
 
+class Openings:
+    """The messages before the first reply to each task of a dialogue. ``of`` returns those of one task."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
+
+    @cached_property
+    def _parts(self) -> list[list[Written]]:
+        """The messages of the context, then of each task: the request is the only one whose key is the task's id."""
+        parts: list[list[Written]] = [[]]
+        for written in write_messages({**self._document, "env_info": None}):
+            if len(written.key) == 1:
+                parts.append([])
+            parts[-1].append(written)
+        return parts
+
+    @cached_property
+    def _whole(self) -> list[list[Mapping[str, Any]]]:
+        return [list(_with_results([_message(one) for one in part])) for part in self._parts]
+
+    @cached_property
+    def _told(self) -> list[list[Mapping[str, Any]]]:
+        return [[_message(one) for one in part if not _is_call(one)] for part in self._parts]
+
+    def of(self, index: int, history: str) -> list[Mapping[str, Any]]:
+        """Return the messages of a task (from 0). ``history``: see ``Options``."""
+        task, language = self._document["tasks"][index], self._document["language"] or "en"
+        date = task["env_info"] or self._document["env_info"]
+        messages: list[Mapping[str, Any]] = []
+        if date is not None:
+            content = _DATE.get(language, "Current date: {}").format(date)
+            messages.append({"role": "system", "content": content})
+        messages += chain.from_iterable((self._whole if history == CALLS else self._told)[: index + 1])
+        return [*messages, {"role": "user", "content": task["user_message"]}]
+
+
 def opening(document: Mapping[str, Any], index: int, history: str) -> list[Mapping[str, Any]]:
-    """Return the messages before the first reply to a task. ``history``: see ``Options``."""
-    language = document["language"] or "en"
-    tasks = document["tasks"]
-    before = {**document, "tasks": tasks[:index], "env_info": None}
-    date = tasks[index]["env_info"] or document["env_info"]
-    messages: list[Mapping[str, Any]] = []
-    if date is not None:
-        messages.append({"role": "system", "content": _DATE.get(language, "Current date: {}").format(date)})
-    for written in write_messages(before):
-        is_call = len(written.key) > 1 and written.key[1] in ("calls", "result")
-        if history == c3.CALLS or not is_call:
-            message = written.message
-            messages.append(message if message.get("tool_calls") else {**message, "content": message["content"] or ""})
-    messages.append({"role": "user", "content": tasks[index]["user_message"]})
-    return list(_with_results(messages))
+    """Return the messages before the first reply to a task (from 0). ``history``: see ``Options``."""
+    return Openings({**document, "tasks": document["tasks"][: index + 1]}).of(index, history)
+
+
+def _is_call(written: Written) -> bool:
+    return len(written.key) > 1 and written.key[1] in ("calls", "result")
+
+
+def _message(written: Written) -> Mapping[str, Any]:
+    message = written.message
+    return message if message.get("tool_calls") else {**message, "content": message["content"] or ""}
 
 
 def _with_results(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from benchmark.core.formats.answer_nodes import ANSWER, ASK
 from benchmark.core.formats.labels import C3_INFORMATION_WORDS, C3_WORDS
 from benchmark.core.scoring.arguments import published_c3
 from benchmark.core.scoring.arguments.published_c3 import CallScore, Unreadable, read_arguments
+from benchmark.core.scoring.challenges import ANSWERS, C3_CHALLENGES, CALLS
 from benchmark.core.scoring.counts import Tally
 from benchmark.core.scoring.legal import LegalWalk, follow, follow_strictly
 from benchmark.core.scoring.predictions import EMPTY, PredictedCall, Round
@@ -21,8 +22,6 @@ from benchmark.core.scoring.references import Node, ReferenceDialogue, Reference
 from benchmark.core.scoring.walk import Walk, walk
 
 CORRECT, ERROR = "correct", "error"
-ANSWERS, CALLS = "answers", "calls"
-
 REJECTED, INVENTED_TOOL, MISSING_INFORMATION, REDUNDANT, NOT_REJECTED, WRONG_TOOL, EARLY = (
     "reject tool calling", "function name hallucination", "missing information in tool calling",
     "redundant tool calling", "call function without reject", "call the wrong function", "early stop",
@@ -330,16 +329,9 @@ def cells(entry: Entry) -> Iterator[tuple[str, str]]:
     if entry.index:
         yield "switches", str(switches(policies))
         yield "tasks", str(entry.index + 1)
-    for challenge in _challenges(entry):
-        yield "challenge", challenge
-
-
-def _challenges(entry: Entry) -> Iterator[str]:
-    """Yield the paper's challenges: 1 = multi tasks with calls, 2 and 3 = later entries without and with calls."""
-    if entry.history == CALLS and entry.task.policy == "multi_tool":
-        yield "1"
-    if entry.index:
-        yield "3" if entry.history == CALLS else "2"
+    for challenge in C3_CHALLENGES:
+        if challenge.history == entry.history and not challenge.outside(entry.task.policy, entry.index):
+            yield "challenge", challenge.name.removeprefix("challenge_")
 
 
 def _tallies(entries: Sequence[Entry]) -> dict[str, Tally]:

@@ -1,7 +1,8 @@
 """Predictions that are the messages of a conversation, as the OpenAI chat API has them.
 
 ``{"dialogue", "task", "messages"}`` is one task, ``{"dialogue", "messages"}`` a whole dialogue, ``{"composite",
-"delay", "messages"}`` a composite; ``id`` may name the entry instead (``dialogue#task``, ``composite@delay``).
+"delay", "messages"}`` a composite; ``id`` may name the entry instead (``dialogue#task``, also with ``@challenge_2`` as
+in the files of a release, and ``composite@delay``).
 A task's replies are the assistant's messages after the user's message that begins it; a conversation without messages
 of the user has only replies.
 """
@@ -9,6 +10,7 @@ of the user has only replies.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from benchmark.core.scoring.challenges import entry_of
 from benchmark.core.scoring.predictions import NAME, NotAPrediction, Prediction, Round, is_name
 from benchmark.core.scoring.published_results import read_replies
 from benchmark.core.scoring.references import ReferenceDialogue
@@ -84,7 +86,7 @@ def _entry(record: Mapping[str, Any], references: Mapping[str, ReferenceDialogue
     if dialogue is None:
         dialogue = record.get("id", record.get("entry"))
         if isinstance(dialogue, str) and dialogue not in references:
-            name, _, number = dialogue.rpartition("#")
+            name, _, number = entry_of(dialogue).rpartition("#")
             if name and number.isascii() and number.isdecimal() and len(number) < 10:
                 dialogue, task = name, int(number)
     if not isinstance(dialogue, str) or not dialogue:

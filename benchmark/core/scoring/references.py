@@ -52,8 +52,7 @@ class ReferenceTask:
         self.user_message: str = task["user_message"]
         self.policy: str | None = task["policy"]
         self.information: str | None = task["information"]
-        stored = native(dict(task)).get("label")
-        self.label: str | None = stored if isinstance(stored, str) else wild_policy_word(dict(task), stored)
+        self.label: str | None = task_type(task)
         self.native_information: str | None = task["native_information"]
         self.nodes = tuple(_read_node(node, where) for node in write_nodes(dict(task), full=True))
 
@@ -167,6 +166,17 @@ class ReferenceDialogue:
     @property
     def policies(self) -> tuple[str | None, ...]:
         return tuple(task.policy for task in self.tasks)
+
+
+def entry_name(dialogue: str, index: int) -> str:
+    """Return the name of the entry of a task (from 0)."""
+    return f"{dialogue}#{index}"
+
+
+def task_type(task: Mapping[str, Any]) -> str | None:
+    """Return the wild task type of a task."""
+    stored = native(dict(task)).get("label")
+    return stored if isinstance(stored, str) else wild_policy_word(dict(task), stored)
 
 
 def switches(policies: Sequence[str | None]) -> int:

@@ -14,10 +14,11 @@ from benchmark.core.scoring import c3, cctu, wild
 from benchmark.core.scoring.arguments import COMPARERS
 from benchmark.core.scoring.arguments.similarity import require_libraries
 from benchmark.core.scoring.cctu_cases import ReferenceCase
+from benchmark.core.scoring.challenges import ANSWERS, CALLS, history_named
 from benchmark.core.scoring.message_records import is_messages, read_tasks
 from benchmark.core.scoring.predictions import NotAPrediction, Prediction, rounds_json, without_thoughts
 from benchmark.core.scoring.published_results import read_predictions
-from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference
+from benchmark.core.scoring.references import ReferenceDialogue, UnusableReference, entry_name
 from benchmark.core.scoring.space import space_of
 from benchmark.core.scoring.statistics import add_up, attempt_figures, over_attempts, share
 from benchmark.core.scoring.transcripts import NotATranscript, Transcript, read_transcript
@@ -101,7 +102,7 @@ class MultiTurnScorer(Scorer):
         require_libraries()
         self.family = family
         self.language, self.history, self.strip_think = language, history, strip_think
-        self.runs = runs or {}
+        self.runs = {run: dict(told) for run, told in (runs or {}).items()}
         self.references: dict[str, dict[str, ReferenceDialogue]] = defaultdict(dict)
         for reference in references:
             self.references[reference.language][reference.id] = reference
@@ -132,15 +133,34 @@ class MultiTurnScorer(Scorer):
 
     def history_of(self, run: str) -> str:
         """Return whether a run saw the calls of earlier tasks, or only the answers."""
-        return self.history or str(self.runs.get(run, {}).get("history", c3.CALLS))
+        return self.history or str(self.runs.get(run, {}).get("history", CALLS))
+
+    def _settle(self, record: Mapping[str, Any], run: str) -> None:
+        """Take the language and history of a run from its first record that states them, as those of a release do.
+
+        Raises NotAPrediction for a record that was made for another language or history than its run.
+        """
+        chosen = {"language": self.language, "history": self.history}
+        known: dict[str, Sequence[str]] = {"language": tuple(self.references), "history": (ANSWERS, CALLS)}
+        for fact, values in known.items():
+            stated = record.get(fact) or (fact == "history" and history_named(str(record.get("id", ""))))
+            if not stated or stated not in values:
+                continue
+            due = chosen[fact] or self.runs.setdefault(run, {}).setdefault(fact, stated)
+            if due != stated:
+                raise NotAPrediction(
+                    f"/{fact} is {stated}, but {run} is scored with the {fact} {due}. Make a run of its own of these "
+                    f"records, and choose the {fact} {stated} for it."
+                )
 
     def add(self, record: Any, run: str) -> Iterator[Scored | Refused]:
         try:
-            predictions = list(
-                read_tasks(record, run, self._universe(str(record.get("run", run))))
-                if is_messages(record)
-                else read_predictions(record, run)
-            )
+            if is_messages(record):
+                named = str(record.get("run", run))
+                self._settle(record, named)
+                predictions = list(read_tasks(record, run, self._universe(named)))
+            else:
+                predictions = list(read_predictions(record, run))
         except NotAPrediction as error:
             yield Refused("problem", str(error))
             return
@@ -176,7 +196,7 @@ class MultiTurnScorer(Scorer):
     def _scored(self, entry: Any, prediction: Any) -> Scored:
         name = entry.dialogue.id
         found = entry.as_json() | {
-            "entry": f"{name}#{entry.index}", "right": entry.right, "cluster": name, "cells": self._cells(entry),
+            "entry": entry_name(name, entry.index), "right": entry.right, "cluster": name, "cells": self._cells(entry),
         }  # fmt: skip
         if prediction is None:
             found["missing"] = True
@@ -283,13 +303,13 @@ class MultiTurnScorer(Scorer):
             by_model[str(self.runs.get(run, {}).get("model", run))][self.history_of(run)] = run
         return {
             model: {
-                "challenge_2": runs[c3.ANSWERS],
-                "challenge_3": runs[c3.CALLS],
+                "challenge_2": runs[ANSWERS],
+                "challenge_3": runs[CALLS],
                 "groups": c3.compare_histories(
-                    list(self._entries[runs[c3.ANSWERS]].values()), list(self._entries[runs[c3.CALLS]].values())
+                    list(self._entries[runs[ANSWERS]].values()), list(self._entries[runs[CALLS]].values())
                 ),
             }
-            for model, runs in by_model.items() if {c3.ANSWERS, c3.CALLS} <= runs.keys()
+            for model, runs in by_model.items() if {ANSWERS, CALLS} <= runs.keys()
         }  # fmt: skip
 
 

@@ -76,6 +76,11 @@ class Command(PipelineCommand):
                 "changed the same place; otherwise such a dialogue is not changed"
             ),
         )
+        parser.add_argument(
+            "--suggest-dependencies",
+            action="store_true",
+            help="store the dependencies of the records as suggestions, for people to accept or refuse",
+        )
         parser.add_argument("--report", type=Path, metavar="OUT.jsonl", help="write every finding to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -132,7 +137,9 @@ class Command(PipelineCommand):
         self._try_validators(batch)
         if report is not None:
             self._write(report.absolute(), batch)
-        self.tell({name: getattr(batch, name) for name in COUNTERS})
+        # Suggestions are told only if there are some, since other programs know the other counters.
+        counters = {name: getattr(batch, name) for name in COUNTERS}
+        self.tell({name: count for name, count in counters.items() if name != "suggestions" or count})
         code = self._explain(batch, job)
         if code != DONE:
             raise SystemExit(code)
@@ -164,7 +171,8 @@ class Command(PipelineCommand):
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
         """Return the import to run: an unfinished one of the same file, or a new one."""
         mapping = read_pairs(options["pairs"], options["format"])
-        chosen = {name: options[name] for name in ("dry_run", "revise", "reopen", "at_conflicts")}
+        names = ("dry_run", "revise", "reopen", "at_conflicts", "suggest_dependencies")
+        chosen = {name: options[name] for name in names}
         if not options["dry_run"]:
             unfinished = unfinished_import(
                 project=project,
@@ -198,6 +206,7 @@ class Command(PipelineCommand):
             f"{counted(batch.read, 'record')} read: {counted(batch.created, 'dialogue')} {verb} created, "
             f"{batch.revised:,} revised, {batch.unchanged:,} unchanged, {batch.rejected:,} rejected; "
             f"with error findings: {batch.with_errors:,}."
+            + (f" Suggestions: {batch.suggestions:,}." if batch.suggestions else "")
         )
         reopened = batch.notes.filter(check_id=REOPENED).order_by("pk")
         for note in reopened[:_NAMED]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from django.db.models.functions import Coalesce, Now
 
-from annotator.models import Dialogue, Draft, Job, JobState, Revision
+from annotator.models import Dialogue, Draft, Job, JobState, Revision, StoredSuggestion
 from annotator.models.content import DialogueStatus
+from annotator.services.access.blindness import blind_to
+from annotator.services.dialogues.suggestions import MAX_OF_DIALOGUE
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.imports.merging import Merged, Merger
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
@@ -19,6 +21,7 @@ from benchmark.services.imports.report import (
     OTHER_FORMAT,
     REOPENED,
     REPLACED,
+    SUGGESTION,
     WORKED_ON,
     Note,
 )
@@ -40,7 +43,14 @@ class Outcome:
     unchanged: int = 0
     rejected: int = 0
     with_errors: int = 0
+    #: Pairs (key of a known dialogue, its record's dialogue): whose suggestions are stored. New dialogues have theirs.
+    suggested: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def suggestions(self) -> int:
+        """The number of suggestions to store."""
+        return sum(len(one.suggestions) for one in (*self.new, *(dialogue for _, dialogue in self.suggested)))
 
     def note(
         self,
@@ -197,6 +207,7 @@ def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[s
         dry_run=True,
         revise=True,
         mapping=batch.mapping,
+        suggest_dependencies=batch.suggest_dependencies,
         at_conflicts=batch.at_conflicts,
         job__state=JobState.DONE,
     )
@@ -236,6 +247,9 @@ class Sorter:
         self._job = job
         self._merger = Merger(batch, tools_of)
         self._seen = FirstSeen() if batch.dry_run else None
+        #: Of the current chunk: dialogues (by key) that the requester reviews blind, and the suggestions there are.
+        self._blind: set[int] = set()
+        self._suggested: dict[int, set[tuple[str, str]]] = {}
 
     def close(self) -> None:
         """Close the resources of this run."""
@@ -249,6 +263,7 @@ class Sorter:
         if self._batch.revise:
             self._look_for_people({one.pk: (name, one) for name, one in known.items() if one.pending is None})
         self._look_for_releases(read, known)
+        self._look_for_suggestions(read, known)
         outcome = Outcome()
         here: dict[str, tuple[str, str]] = {}
         for record in records:
@@ -259,6 +274,8 @@ class Sorter:
             outcome.rejected += bool(record.problems)
             for problem in record.problems:
                 outcome.note(record, problem.pointer, "import.unreadable", "error", problem.message, rejects=True)
+            for problem in record.suggestion_problems[:NOTES_PER_RECORD]:
+                outcome.note(record, problem.pointer, SUGGESTION, "warning", problem.message)
             other_language = _other_language(record, known)
             for dialogue in record.dialogues:
                 name, content = dialogue.external_id, dialogue.hashes
@@ -287,11 +304,49 @@ class Sorter:
         elif found.published and content in (found.content, found.last, (found.released, found.content[1])):
             # Another import may still roll back what it has written, so that does not count yet.
             outcome.unchanged += 1
+            self._suggest(outcome, record, dialogue, found)
             if self._batch.revise and self._batch.dry_run:
                 outcome.note(record, "/id", KEPT, "info", f"{dialogue.external_id} is unchanged.", dialogue=dialogue)
             outcome.group_stays(record, dialogue, found)
         else:
             self._revise(outcome, record, dialogue, found)
+
+    def _suggest(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
+        """Store the suggestions of a known dialogue, unless the requester could learn from them what others decided."""
+        if not dialogue.suggestions:
+            return
+        name, sentence = dialogue.external_id, ""
+        held = self._suggested.get(found.pk, set())
+        if found.pk in self._blind:
+            sentence = (
+                f"You review {name} in a blind stage, so its suggestions were left out. Import them when the stage has "
+                "ended."
+            )
+        elif len(held | {(one.place, one.source) for one in dialogue.suggestions}) > MAX_OF_DIALOGUE:
+            sentence = (
+                f"{name} would have more than {MAX_OF_DIALOGUE:,} suggestions. Those of the record were left out."
+            )
+        if sentence:
+            outcome.note(record, "/suggestions", SUGGESTION, "warning", sentence, dialogue=dialogue)
+        else:
+            outcome.suggested.append((found.pk, dialogue))
+
+    def _look_for_suggestions(self, records: Sequence[PreparedRecord], known: dict[str, _Known]) -> None:
+        """Note which suggestions the known dialogues of these records have, and which of them the requester reviews
+        blind.
+        """
+        keys = [
+            known[one.external_id].pk
+            for record in records
+            for one in record.dialogues
+            if one.suggestions and one.external_id in known
+        ]
+        actor = self._batch.requester
+        self._blind = blind_to(actor=actor, dialogues=keys) if actor is not None else set()
+        self._suggested = {}
+        there = StoredSuggestion.objects.filter(dialogue__in=keys, published=True)
+        for pk, place, source in there.values_list("dialogue_id", "place", "source") if keys else ():
+            self._suggested.setdefault(pk, set()).add((place, source))
 
     def _revise(self, outcome: Outcome, record: PreparedRecord, dialogue: PreparedDialogue, found: _Known) -> None:
         """Decide what happens to a known dialogue whose record has changed."""
@@ -307,6 +362,7 @@ class Sorter:
             outcome.reject(record, dialogue, CONFLICT, sentence)
         elif merged is not None and merged.dialogue is None:
             outcome.unchanged += 1
+            self._suggest(outcome, record, dialogue, found)
             sentence = (
                 f"{dialogue.external_id} stays as it is: people have made the record’s changes, or replaced them."
             )
@@ -336,6 +392,7 @@ class Sorter:
                 )
                 outcome.note(record, "/id", OTHER_FORMAT, "warning", sentence, dialogue=dialogue)
             outcome.revised.append((found.pk, chosen))
+            self._suggest(outcome, record, dialogue, found)
             outcome.group_stays(record, dialogue, found)
             outcome.accept(record, chosen)
 

@@ -2,12 +2,24 @@
 
 from django.db.models import Exists, OuterRef
 
-from annotator.models import CompositeMember, Dialogue, Event, Finding, Job, Revision, Toolset, ToolsetRevision
+from annotator.models import (
+    CompositeMember,
+    Dialogue,
+    Event,
+    Finding,
+    Job,
+    Revision,
+    StoredSuggestion,
+    Toolset,
+    ToolsetRevision,
+)
 from benchmark.models import ImportBatch, NativeLine
 from reviews.models import Cycle, Slot, StageRun
 
 #: Dialogues that one step deletes, with everything that belongs to them.
 SLICE = 1000
+#: The tables with rows for each record of an import.
+WRITTEN_IN_BULK = (Dialogue, Revision, NativeLine, Cycle, StageRun, Slot, Finding, Event)
 
 
 def discard_all(job: Job) -> None:
@@ -21,6 +33,11 @@ def discard_slice(job: Job) -> bool:
 
     Published rows are never changed.
     """
+    suggestions = StoredSuggestion.objects.filter(batch=job, published=False)
+    held = list(suggestions.order_by("pk").values_list("pk", flat=True)[:SLICE])
+    if held:
+        suggestions.filter(pk__in=held).delete()
+        return True
     dialogues = Dialogue.objects.filter(batch=job, published=False)
     ids = list(dialogues.order_by("pk").values_list("pk", flat=True)[:SLICE])
     if ids:
@@ -40,15 +57,15 @@ def discard_slice(job: Job) -> bool:
             # Nobody has seen these dialogues, so no other rows can refer to them.
             rows._raw_delete(rows.db)
         return True
-    held = Revision.objects.filter(batch=job, sealed=True)
-    revision_ids = list(held.order_by("pk").values_list("pk", flat=True)[:SLICE])
+    revisions = Revision.objects.filter(batch=job, sealed=True)
+    revision_ids = list(revisions.order_by("pk").values_list("pk", flat=True)[:SLICE])
     if revision_ids:
-        held.filter(pk__in=revision_ids).delete()
+        revisions.filter(pk__in=revision_ids).delete()
         return True
     _discard_toolsets(job)
     batch = ImportBatch.objects.filter(job=job)
     if not job.checkpoint.get("published"):
-        batch.update(created=0, revised=0, with_errors=0)
+        batch.update(created=0, revised=0, with_errors=0, suggestions=0)
     return False
 
 

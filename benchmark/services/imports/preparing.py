@@ -17,10 +17,17 @@ from annotator.core.schema import Problem, SchemaProblem, canonical, content_has
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
+from annotator.core.suggestion_shape import Suggested
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format
-from benchmark.core.formats.mapping import apply_mapping
+from benchmark.core.formats.mapping import apply_mapping, pointer_in_file
+from benchmark.core.formats.suggestions import (
+    merged_suggestions,
+    read_suggestions,
+    suggest_dependencies,
+    taken_suggestions,
+)
 
 #: Seconds of computing time allowed for one record. Published records take a hundredth of a second.
 MAX_SECONDS = 5.0
@@ -37,6 +44,8 @@ class Setup:
     checks: CheckSettings = field(default_factory=CheckSettings)
     #: Role → field of the file.
     mapping: Mapping[str, str] = field(default_factory=dict)
+    #: Whether the dependencies of the records become suggestions.
+    suggest_dependencies: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,6 +58,8 @@ class PreparedDialogue(DialogueRow):
     warnings: list[Problem]
     #: The record's line; if a record has several languages, one dialogue has it.
     native_line: str | None = None
+    #: Suggestions for its places, of the record.
+    suggestions: list[Suggested] = field(default_factory=list)
     #: If it is a merge: the text of the record, whose parts have the dialogue's ids, and the record as it was read.
     merged: "tuple[str, PreparedDialogue] | None" = None
 
@@ -67,6 +78,8 @@ class PreparedRecord:
     external_id: str = ""
     dialogues: list[PreparedDialogue] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    #: Problems of its suggestions, which do not stop it.
+    suggestion_problems: list[Problem] = field(default_factory=list)
     #: The format it looks like, if it cannot be read.
     guess: str | None = None
     #: Whether it comes from a release.
@@ -106,6 +119,7 @@ class Preparer:
         self._seconds = seconds
         self._reader = FORMATS[setup.native_format]
         self._format, self._mapping = setup.native_format, setup.mapping
+        self._suggests = setup.suggest_dependencies
         self._settings = setup.checks
         self._marks = CleanMarks(self._settings)
         self._forget()
@@ -127,12 +141,17 @@ class Preparer:
         if isinstance(item, RecordError):
             return item
         record = PreparedRecord(item.line, item.member, released=CANARY in item.data)
+        given = taken_suggestions(item.data, self._format)
         try:
             with patience(self._seconds):
                 read = self._reader.read(apply_mapping(item.data, self._mapping, self._format))
+                dependencies = [suggest_dependencies(one) if self._suggests else [] for one in read]
                 dialogues = [self.describe(dialogue, toolsets) for dialogue in read]
+                found, record.suggestion_problems = read_suggestions(given, read)
+                for dialogue, own, edges in zip(dialogues, found, dependencies, strict=True):
+                    dialogue.suggestions = merged_suggestions(own, edges)
                 # One record may have a dialogue in several languages; its layout is kept once.
-                dialogues[0].native_line = _laid_out(item.data, line.content)
+                dialogues[0].native_line = _laid_out(item.data, line.content, less=given is not None)
             record.dialogues, record.external_id = dialogues, dialogues[0].external_id
         except TookTooLong:
             # It may have been stopped at any point, so its cache is emptied.
@@ -141,7 +160,10 @@ class Preparer:
             record.problems = [Problem("", TOO_LONG.format(self._seconds))]
         except SchemaProblem as problem:
             record.external_id = self._id_of(item.data)
-            record.problems = list(problem.problems)
+            record.problems = [
+                Problem(item.place + pointer_in_file(one.pointer, item.data, self._mapping, self._format), one.message)
+                for one in problem.problems
+            ]
             record.guess = guess_format(item.data)
         return record
 
@@ -214,9 +236,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise TookTooLong
 
 
-def _laid_out(data: dict[str, Any], content: bytes) -> str:
-    """Return the line of a record, without the files next to it."""
+def _laid_out(data: dict[str, Any], content: bytes, *, less: bool = False) -> str:
+    """Return the line of a record, without the files next to it. ``less``: suggestions were taken out of ``data``."""
     text = on_one_line(content.decode().strip())
-    if CHECK_CODE not in data:
+    if CHECK_CODE not in data and not less:
         return text
     return lay_out({key: value for key, value in data.items() if key != CHECK_CODE}, text)

@@ -10,6 +10,7 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Revision, ToolsetRevision
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.revisions import move_head, unseal
+from annotator.services.dialogues.suggestions import publish_suggestions
 from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
 from benchmark.models import ImportBatch
@@ -74,6 +75,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     _retire_joined(batch, job)
     bulk_insert.ease_indexing()
     _announce_toolsets(batch, job)
+    publish_suggestions(batch=job)
     publish_batch(job=job)
     return late
 

@@ -79,6 +79,7 @@ def run_preview(running: Running) -> dict[str, Any]:
         "refused": read.refused,
         "problems": read.problems,
         "warnings": read.warnings.most_common(_WARNINGS),
+        "suggestions": read.suggestions,
         "dialogues": [_shown(one) for one in read.dialogues],
     }
 
@@ -115,6 +116,7 @@ def confirm_preview(
     revise: bool = False,
     reopen: bool = False,
     at_conflicts: str = "",
+    suggest_dependencies: bool = False,
 ) -> ImportBatch:
     """Import the file of a preview, or (``preview``) look at it again, in this format and with this mapping.
 
@@ -140,6 +142,7 @@ def confirm_preview(
             revise=revise,
             reopen=reopen,
             at_conflicts=at_conflicts,
+            suggest_dependencies=suggest_dependencies,
         )
     found = batch.job.result
     columns = [name for name, _example in found.get("columns", ())]

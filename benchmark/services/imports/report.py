@@ -32,6 +32,8 @@ WORKED_ON, REOPENED = "import.worked_on", "import.reopened"
 KEPT, MERGED, CONFLICT = "import.kept", "import.merged", "import.merge_conflict"
 #: No one has worked on a dialogue, so the record replaces it; its last record was of another format.
 REPLACED, OTHER_FORMAT = "import.replaced", "import.other_format"
+#: A suggestion of a record that was left out.
+SUGGESTION = "import.suggestion"
 #: The notes that say what becomes of a known dialogue, by a name for lists.
 OUTCOMES = {
     "kept": KEPT, "replaced": REPLACED, "merged": MERGED, "reopened": REOPENED, "asks": WORKED_ON, "conflict": CONFLICT,

@@ -37,6 +37,7 @@ def start_import(
     revise: bool = False,
     reopen: bool = False,
     at_conflicts: str = "",
+    suggest_dependencies: bool = False,
     preview: bool = False,
     wake_worker: bool = True,
 ) -> ImportBatch:
@@ -48,6 +49,7 @@ def start_import(
     what the file has. ``revise``: known ids with new content become revisions; ``reopen``: also of dialogues that
     people have worked on, if a dry run of the same file has listed them. ``at_conflicts``: whose value to take where
     people and a record changed the same place (``AtConflicts``); without it, such a dialogue is not changed.
+    ``suggest_dependencies``: the dependencies of the records become suggestions.
 
     A repeated request (a second click) returns the unfinished import. Raises Denied for anyone but administrators,
     Invalid for an unknown format or kind of file, for a mapping that does not fit, and for ``reopen`` without
@@ -85,7 +87,8 @@ def start_import(
     stored = _store(upload, path, name)
     asked = {
         "native_format": native_format, "mapping": mapping or {}, "dry_run": dry_run, "revise": revise,
-        "reopen": reopen, "at_conflicts": at_conflicts, "preview": preview,
+        "reopen": reopen, "at_conflicts": at_conflicts, "suggest_dependencies": suggest_dependencies,
+        "preview": preview,
     }  # fmt: skip
     try:
         with transaction.atomic():
@@ -160,7 +163,8 @@ def may_repeat(batch: ImportBatch) -> str:
     if batch.preview:
         return "again" if batch.job.state in (JobState.FAILED, JobState.CANCELLED) else ""
     if batch.dry_run and batch.job.state == JobState.DONE:
-        return "for_real" if batch.created or batch.revised or worked_on(batch).exists() else ""
+        changes = batch.created or batch.revised or batch.suggestions
+        return "for_real" if changes or worked_on(batch).exists() else ""
     return "again" if batch.job.state in (JobState.FAILED, JobState.CANCELLED) else ""
 
 
@@ -192,6 +196,7 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
             revise=batch.revise,
             reopen=reopen if repeat == "for_real" else batch.reopen,
             at_conflicts=batch.at_conflicts,
+            suggest_dependencies=batch.suggest_dependencies,
         )
 
 

@@ -12,6 +12,7 @@ from django.db import IntegrityError
 
 from annotator.core.text import counted_message, gettext_noop, message
 from annotator.errors import DomainError, Invalid
+from annotator.services.database.bulk_insert import update_statistics
 from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Lost, Running, job_kind, start_job
@@ -20,7 +21,7 @@ from benchmark.core.files.reading import RawLine, RecordError, read_lines
 from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch
 from benchmark.services.imports.classification import Sorter
-from benchmark.services.imports.discarding import discard_all, discard_slice
+from benchmark.services.imports.discarding import WRITTEN_IN_BULK, discard_all, discard_slice
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
@@ -47,6 +48,7 @@ class Counters:
     unchanged: int = 0
     rejected: int = 0
     with_errors: int = 0
+    suggestions: int = 0
 
 
 COUNTERS = tuple(one.name for one in fields(Counters))
@@ -110,7 +112,12 @@ class ImportRun:
     def _read_all(self) -> None:
         if not self.batch.native_format:
             recognise(self.batch, self.running)
-        setup = Setup(self.batch.native_format, check_settings(self.batch.project), self.batch.mapping)
+        setup = Setup(
+            self.batch.native_format,
+            check_settings(self.batch.project),
+            self.batch.mapping,
+            suggest_dependencies=self.batch.suggest_dependencies,
+        )
         with open_upload(self.batch) as file, Preparers(setup) as preparers:
             for prepared in preparers.prepare(self._chunks(cast(BinaryIO, Heard(file, self.running)))):
                 self._take(prepared)
@@ -149,7 +156,7 @@ class ImportRun:
         with self.running.chunk() as commit:
             outcome = self.sorter.sort(records)
             if not self.batch.dry_run:
-                self.storage.write(outcome.new, outcome.revised)
+                self.storage.write(outcome.new, outcome.revised, outcome.suggested)
             counters = replace(
                 self.counters,
                 read=self.counters.read + sum(1 for one in prepared.records if one.line),
@@ -158,6 +165,7 @@ class ImportRun:
                 unchanged=self.counters.unchanged + outcome.unchanged,
                 rejected=self.counters.rejected + outcome.rejected,
                 with_errors=self.counters.with_errors + outcome.with_errors,
+                suggestions=self.counters.suggestions + outcome.suggestions,
             )
             notes = self.report.add(outcome.notes)
             consumed = self.consumed + len(prepared.records)
@@ -194,6 +202,7 @@ class ImportRun:
 
     def _publish(self) -> None:
         """Publish everything in one transaction, or nothing."""
+        update_statistics(*WRITTEN_IN_BULK)
         with self.running.chunk() as commit:
             counters, late = self.counters, []
             if not self.batch.dry_run:
@@ -253,13 +262,14 @@ class ImportRun:
         with self.running.chunk(even_if_cancelled=True) as commit:
             counts = self.report.add(notes)
             # From here on, the stored position and counters are no longer valid.
-            ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0)
+            ImportBatch.objects.filter(pk=self.batch.pk).update(created=0, revised=0, with_errors=0, suggestions=0)
             commit.advance(
                 note=gettext_noop("Rolling back"), checkpoint={"taking_back": True, "notes": counts}
             )  # fmt: skip
         self._discard()
 
     def _discard(self) -> None:
+        update_statistics(*WRITTEN_IN_BULK)
         more = True
         while more:
             with self.running.chunk(even_if_cancelled=True):

@@ -9,6 +9,7 @@ from annotator.models.keys import new_public_ids
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.creation import write_dialogues
 from annotator.services.dialogues.revisions import latest_guideline
+from annotator.services.dialogues.suggestions import hold_suggestions
 from benchmark.models import ImportBatch, MergedRecord, NativeLine
 from benchmark.services.imports.preparing import NewToolset, PreparedDialogue
 from reviews.services.cycles.start import begin_cycles
@@ -29,8 +30,15 @@ class Storage:
         self._reviewed = current_version(batch.project) is not None
         self.toolsets = ToolsetStore(batch.project)
 
-    def write(self, new: Sequence[PreparedDialogue], revised: Sequence[tuple[int, PreparedDialogue]]) -> None:
-        """Write new dialogues, and revisions of those with these keys."""
+    def write(
+        self,
+        new: Sequence[PreparedDialogue],
+        revised: Sequence[tuple[int, PreparedDialogue]],
+        suggested: Sequence[tuple[int, PreparedDialogue]] = (),
+    ) -> None:
+        """Write new dialogues, and revisions of those with these keys. ``suggested``: known dialogues by key, with the
+        suggestions to store.
+        """
         dialogues = [*new, *(dialogue for _, dialogue in revised)]
         keys = self.toolsets.keys([dialogue.toolset for dialogue in dialogues])
         for dialogue in dialogues:
@@ -49,6 +57,10 @@ class Storage:
         self._keep_lines(zip((one.revision_id for one in written), new, strict=True))
         if revised:
             self._hold_revisions(revised)
+        given = [(one.dialogue_id, dialogue) for one, dialogue in zip(written, new, strict=True)] + list(suggested)
+        found = [(key, one.external_id, one.suggestions) for key, one in given if one.suggestions]
+        if found:
+            hold_suggestions(project=self._batch.project, batch=self._job, given=found)
 
     def _hold_revisions(self, revised: Sequence[tuple[int, PreparedDialogue]]) -> None:
         """Write the next revisions of dialogues, sealed until the import publishes."""

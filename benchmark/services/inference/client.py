@@ -9,9 +9,9 @@ from typing import Any
 
 from annotator.core.text import Message, gettext_noop, message
 from annotator.errors import Conflict
+from annotator.services.outgoing.guarded_http import AddressRefused, ResponseTooLarge, guarded_client, limited
 from benchmark.core.inference.asking import Ask
 from benchmark.core.scoring.transcripts import calls_of, text_of
-from benchmark.services.inference.guarded_http import AddressRefused, ResponseTooLarge, guarded_client, limited
 from benchmark.services.inference.options import Options
 
 #: Seconds for which an endpoint that is unavailable is asked again.

@@ -1,7 +1,5 @@
 """Endpoints of a project: services with the OpenAI chat API. Only administrators see them, and never their keys."""
 
-from urllib.parse import urlsplit
-
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -12,8 +10,8 @@ from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
+from annotator.services.outgoing.addresses import is_listed, may_be_public, split_url
 from benchmark.models import Endpoint
-from benchmark.services.inference.guarded_http import is_public
 from benchmark.services.inference.keys import encrypt_key
 
 MAX_KEY = 1_000
@@ -21,7 +19,7 @@ MAX_KEY = 1_000
 
 def is_allowed(host: str) -> bool:
     """Return whether the operator allows a host without a public address, or without https."""
-    return "*" in settings.ENDPOINT_HOSTS or host.lower() in settings.ENDPOINT_HOSTS
+    return is_listed(host, settings.ENDPOINT_HOSTS)
 
 
 def list_endpoints(*, actor: User, project: Project) -> QuerySet[Endpoint]:
@@ -75,31 +73,20 @@ def remove_endpoint(*, actor: User, endpoint: Endpoint) -> None:
 
 def check_url(base_url: str) -> str:
     """Return a base URL without a slash at its end. Raises Invalid."""
-    try:
-        parts = urlsplit(base_url.strip())
-        host, _port = parts.hostname or "", parts.port
-    except ValueError:
-        host = ""
-    if not host or parts.scheme not in ("http", "https"):
+    parts = split_url(base_url.strip())
+    if parts is None:
         raise Invalid(_("The base URL must be an address such as https://api.example.com/v1."))
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise Invalid(_("The base URL must have no user name, password, “?” or “#”. The key has a field of its own."))
+    host = parts.hostname or ""
     if not is_allowed(host):
         if parts.scheme == "http":
             raise Invalid(_("Use https, so that the key and the dialogues are encrypted on their way."))
-        if not _may_be_public(host):
+        if not may_be_public(host):
             raise Invalid(
                 _("This address is not public. The operator of this server can allow it: ENDPOINT_HOSTS.")
             )  # fmt: skip
     return base_url.strip().rstrip("/")
-
-
-def _may_be_public(host: str) -> bool:
-    """Return False for an address that is not public; names are resolved when connecting."""
-    try:
-        return is_public(host)
-    except ValueError:
-        return host.lower() != "localhost"
 
 
 def _check_key(key: str) -> str:

@@ -6,7 +6,6 @@ memory does not grow with the release. It does not list what was left out, becau
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,19 +20,22 @@ from annotator.core.schema.layout import lay_out
 from annotator.core.text import Message, message
 from annotator.errors import Invalid
 from annotator.models import ToolsetRevision
-from benchmark.core.archives.archive import DeterministicZip, MemberWriter, WrittenFile
+from benchmark.core.archives.archive import DeterministicZip, WrittenFile
 from benchmark.core.archives.citation import CITATION, write_citation
 from benchmark.core.archives.croissant import CROISSANT, write_croissant
 from benchmark.core.archives.description import OWN_LICENCE
-from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, VERSION, build_manifest, sum_lines
+from benchmark.core.archives.entry_files import SINCE, EntryFiles
+from benchmark.core.archives.entry_rows import EntryRows
+from benchmark.core.archives.errata import ERRATA
+from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, WRITTEN, build_manifest, sum_lines
 from benchmark.core.archives.message_copies import COPY, MESSAGES, as_messages
-from benchmark.core.archives.table import DEFAULT, TableWriter, table_path
+from benchmark.core.archives.table import DEFAULT, Table, TableMember
 from benchmark.core.files.limits import Limits
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import Release, ReleaseItem
-from benchmark.services.releases.card import DRAWS, ERRATA, LICENCE, Written, has_populations, languages_of, write_card
+from benchmark.services.releases.card import DRAWS, LICENCE, Written, has_populations, languages_of, write_card
 from benchmark.services.releases.items import NOT_NATIVE, Item, line_of
 from benchmark.services.releases.responsibility import describe_work
 from benchmark.services.releases.settings import describe
@@ -86,24 +88,7 @@ def build_archive(release: Release, path: Path, *, progress: Progress = lambda d
 
 def can_be_built(release: Release) -> bool:
     """Return whether this version of Assay writes the archive of a frozen release as it was."""
-    return bool(release.frozen.get("layout") == VERSION)
-
-
-@dataclass(slots=True)
-class _Table:
-    """A table that is being written, and its member of the archive."""
-
-    writer: TableWriter
-    member: MemberWriter
-
-    @classmethod
-    def begin(cls, archive: DeterministicZip, root: str, config: str) -> "_Table":
-        member = archive.begin(f"{root}/{table_path(config)}")
-        return cls(TableWriter(config, member.write), member)
-
-    def end(self, archive: DeterministicZip) -> WrittenFile:
-        self.writer.close()
-        return archive.end(self.member)
+    return release.frozen.get("layout") in WRITTEN
 
 
 class _Building:
@@ -119,6 +104,8 @@ class _Building:
         self.formats = {DIALOGUES: NEUTRAL}
         #: Number of dialogues with fields that no native record of the release has.
         self.not_native = 0
+        #: None if the release's layout has no entries.
+        self.entries: EntryFiles | None = None
         self._aside: IO[bytes]
 
     def run(self, path: Path) -> None:
@@ -134,52 +121,63 @@ class _Building:
             archive.add(f"{self.root}/{SUMS}", sums)
             archive.add(f"{self.root}/{MANIFEST}", self._manifest(archive.files))
 
-    def _write_dialogues(self, archive: DeterministicZip) -> tuple[dict[str, WrittenFile], int | None]:
-        """Write the files of dialogues. Return the table of each config, and how many dialogues are also messages:
-        None if the native records are messages.
+    def _write_dialogues(self, archive: DeterministicZip) -> tuple[dict[Table, WrittenFile], int | None]:
+        """Write the files of dialogues. Return the tables, and how many dialogues are also messages: None if the native
+        records are messages.
         """
         form, canary = self.release.native_format, self.release.canary
         native = native_table = copy = None
         if form != NEUTRAL:
             name = native_file(self.release)
             self.formats[name] = form
-            native, native_table = archive.begin(f"{self.root}/{name}"), _Table.begin(archive, self.root, form)
+            native = archive.begin(f"{self.root}/{name}")
+            native_table = TableMember(archive, self.root, Table(form))
         if form != MESSAGES:
             copy = archive.begin(f"{self.root}/{COPY}")
         copied = 0
         neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
-        default = _Table.begin(archive, self.root, DEFAULT)
+        default = TableMember(archive, self.root, Table(DEFAULT))
+        toolsets: dict[str, str] = {}
+        if self.release.frozen["layout"] >= SINCE:
+            self.entries = EntryFiles(archive, self.root, EntryRows(form, toolsets.__getitem__), canary)
         for variants in self._variants():
             left: dict[str, list[str]] = {}
             if native is not None and native_table is not None:
                 for external_id, record in self._native([item for item, _ in variants], left):
                     native.write(record)
-                    native_table.writer.add({"id": external_id, "record": record[:-1].decode()})
+                    native_table.add({"id": external_id, "record": record[:-1].decode()})
                 self.not_native += len(left)
             for item, line in variants:
                 neutral.write(item.neutral(canary))
                 places = left.get(item.external_id)
                 line |= ({NOT_NATIVE: places} if places else {}) | {CANARY: canary}
                 lines.write(_line(line))
-                default.writer.add(item.row(canary))
+                default.add(item.row(canary))
                 messages = None if copy is None else as_messages(item, canary)
                 if copy is not None and messages is not None:
                     copy.write(_line(messages))
                     copied += 1
-        tables: dict[str, WrittenFile] = {}
+            if self.entries is not None:
+                toolsets.clear()
+                toolsets |= {item.external_id: line["toolset_sha256"] for item, line in variants}
+                self.entries.add([item for item, _ in variants])
+        tables: dict[Table, WrittenFile] = {}
         if native is not None and native_table is not None:
             archive.end(native)
             self._add_files(archive)
-            tables[form] = native_table.end(archive)
+            tables[Table(form)] = native_table.end()
         archive.end(neutral)
         archive.end(lines)
         if copy is not None and copied:
             # After the documents: an import without a format looks at the first records of an archive.
             self.formats[COPY] = MESSAGES
             archive.end(copy)
-        return {DEFAULT: default.end(archive)} | tables, None if copy is None else copied
+        tables = {Table(DEFAULT): default.end()} | tables
+        if self.entries is not None:
+            tables |= self.entries.end()
+        return tables, None if copy is None else copied
 
-    def _describe(self, archive: DeterministicZip, tables: dict[str, WrittenFile], copied: int | None) -> None:
+    def _describe(self, archive: DeterministicZip, tables: dict[Table, WrittenFile], copied: int | None) -> None:
         """Write what people and loaders read about the release."""
         description = describe(self.release)
         if description.settings.licence == OWN_LICENCE:
@@ -188,9 +186,13 @@ class _Building:
         archive.add(f"{self.root}/{ERRATA}", b"")
         made = describe_work(self.release)
         languages = languages_of(self.release)
-        archive.add(f"{self.root}/{CROISSANT}", write_croissant(description, languages, tables, made, self.root))
+        archive.add(
+            f"{self.root}/{CROISSANT}",
+            write_croissant(description, languages, tables, made, self.root, layout=self.release.frozen["layout"]),
+        )
         archive.add(f"{self.root}/{CITATION}", write_citation(description).encode())
-        written = Written([*self.formats], [*tables], copied, self.not_native)
+        entries = self.entries.rows.summary() if self.entries else None
+        written = Written([*self.formats], [*tables], copied, self.not_native, entries)
         archive.add(f"{self.root}/{CARD}", write_card(self.release, description, written).encode())
 
     def _order(self) -> list[tuple[str, int]]:
@@ -302,7 +304,7 @@ class _Building:
             project=frozen["project"]["slug"],
             format=self.release.native_format,
             canary=self.release.canary,
-            schema_versions={"release": VERSION, "envelope": ENVELOPE_VERSION, "document": DOCUMENT_VERSION},
+            schema_versions={"release": frozen["layout"], "envelope": ENVELOPE_VERSION, "document": DOCUMENT_VERSION},
             counts={"items": self.release.item_count} | {k: v for k, v in counts.items() if isinstance(v, int)},
             breakdown={k: v for k, v in counts.items() if isinstance(v, dict)},
             frozen_at=frozen["frozen_at"],
@@ -312,6 +314,7 @@ class _Building:
             figures=frozen["figures"],
             licence=frozen["settings"]["licence"],
             **({"validators": frozen["validators"]} if "validators" in frozen else {}),
+            **({"entries": self.entries.rows.summary()} if self.entries else {}),
             files=[
                 {
                     "path": self._inside(file),

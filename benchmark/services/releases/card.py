@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from annotator.core.wording import counted
 from benchmark.core.archives.citation import CITATION
 from benchmark.core.archives.croissant import CROISSANT
 from benchmark.core.archives.description import LICENCES, ORCID_URL, OWN_LICENCE, Author, Description
+from benchmark.core.archives.entry_files import ENTRIES_FILE, lines_path
+from benchmark.core.archives.entry_rows import NOT_SCORED, OTHER_KIND
+from benchmark.core.archives.errata import ERRATA
 from benchmark.core.archives.message_copies import COPY
 from benchmark.core.archives.quoting import markdown_code, markdown_paragraphs, markdown_text, yaml_text
-from benchmark.core.archives.table import DEFAULT, SPLIT, table_path
+from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, SPLIT, Table, table_path
+from benchmark.core.scoring.challenges import FIRST_TASK, NOT_MULTI_TOOL, TOO_MANY_TASKS
 from benchmark.models import Release
 from benchmark.services.releases.items import NOT_NATIVE
 
@@ -29,7 +35,6 @@ _BREAKDOWNS = (
 )
 CHECK_FILES = "check_code/"
 DRAWS = "draws.jsonl"
-ERRATA = "errata.jsonl"
 LICENCE = "LICENSE"
 _FILES = {
     "dialogues.jsonl": "Assay's own documents, complete",
@@ -39,6 +44,11 @@ _FILES = {
         "all dialogues, one per row, with their labels; `document` and `tools` are JSON texts, so that every column "
         "has one type in every release"
     ),
+    ENTRIES_FILE: (
+        "a row for each entry: its id as in scores, labels, request and reference. `history_messages` says how many "
+        f"messages of the dialogue in `{COPY}` come before the request"
+    ),
+    table_path(ENTRIES): f"the same as `{ENTRIES_FILE}`, with `reference` as a JSON text",
     "items.jsonl": "for each dialogue, the hash of the verified revision and the stages it passed",
     DRAWS: (
         "for each draw whose items are all reviewed, the ids it was made from, in the order "
@@ -59,15 +69,16 @@ _NO_LICENCE = (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the archive contains. ``data_files``: the files of dialogues; ``configs``: the tables; ``messages``: how
-    many dialogues are also messages, None if the native records are messages; ``not_native``: how many dialogues have
-    fields that no native record has.
+    """What the archive contains. ``data_files``: the files of dialogues; ``messages``: how many dialogues are also
+    messages, None if the native records are messages; ``not_native``: how many dialogues have fields that no native
+    record has; ``entries``: the summary of ``EntryRows``, None in a layout without entries.
     """
 
     data_files: Sequence[str]
-    configs: Sequence[str]
+    tables: Sequence[Table]
     messages: int | None
     not_native: int
+    entries: dict[str, Any] | None
 
 
 def write_card(release: Release, description: Description, written: Written) -> str:
@@ -84,9 +95,11 @@ def write_card(release: Release, description: Description, written: Written) -> 
         *_not_native(written.not_native),
         *_not_messages(counts["dialogues"], written.messages),
         "## Load it",
-        _loading(written.configs),
+        _loading(written.tables),
         "## Contents",
         "\n".join(f"- `{name}`: {_described(name, release)}" for name in _listed(release, description, written)),
+        *_entries(written),
+        *_custom_fields(frozen.get("custom_fields", [])),
         "## How it was verified",
         _protocol(release),
         *_agreement(frozen["figures"]),
@@ -151,11 +164,15 @@ def _front_matter(release: Release, description: Description, written: Written) 
         f"  - {yaml_text(size)}",
         "configs:",
         *(
-            f"  - config_name: {config}\n    data_files:\n      - split: {SPLIT}\n        path: {table_path(config)}"
-            for config in written.configs
+            "\n".join([f"  - config_name: {config}", "    data_files:", *map(_split, splits)])
+            for config, splits in groupby(written.tables, key=attrgetter("config"))
         ),
         "---",
     ]
+
+
+def _split(table: Table) -> str:
+    return f"      - split: {table.split}\n        path: {table.path}"
 
 
 def has_populations(release: Release) -> bool:
@@ -187,14 +204,56 @@ def _lacks(messages: int) -> str:
     return f"has the other {messages:,}" if messages else "is not part of this release"
 
 
-def _loading(configs: Sequence[str]) -> str:
+def _entries(written: Written) -> list[str]:
+    """Return how many entries there are, which of them each challenge has, and why others are left out."""
+    if written.entries is None:
+        return []
+    found = [
+        "## Entries",
+        f"`{ENTRIES_FILE}` has {counted(written.entries['entries'], 'row')}: one for each task in each language, case, "
+        f"single task and composite. {_not_scored(written.entries['not_scored'])}",
+    ]
+    if not any(table.config == CHALLENGES for table in written.tables):
+        return found
+    rows = [
+        f"| `{name}` | {_CHALLENGES[name]} | {one['entries']:,} | {one['dialogues']:,} | "
+        + (", ".join(f"{number:,} {_REASONS[why]}" for why, number in one["excluded"].items()) or "–")
+        + " |"
+        for name, one in written.entries["challenges"].items()
+    ]
+    heads = ["| file | entries and their history | entries | dialogues | left out |", "|---|---|---|---|---|"]
+    return [*found, "\n".join([*heads, *rows])]
+
+
+def _not_scored(number: int) -> str:
+    if not number:
+        return "The scorers can use the reference of each."
+    return f"The scorers cannot use the reference of {number:,}: `not_scored` says why."
+
+
+_CHALLENGES = {
+    "challenge_1": "C3-Bench’s challenge 1: one to four tasks, the last of which needs several tools; with calls",
+    "challenge_2": "C3-Bench’s challenge 2: two to four tasks; only what user and model said",
+    "challenge_3": "C3-Bench’s challenge 3: the same as in 2, with calls",
+    "history_answers": "one to four tasks; only what user and model said",
+    "history_calls": "one to four tasks, as WildToolBench shows them: with calls",
+}
+_REASONS = {
+    FIRST_TASK: "without an earlier task",
+    TOO_MANY_TASKS: "with more than four tasks",
+    NOT_MULTI_TOOL: "whose last task is not labelled as needing several tools",
+    NOT_SCORED: "without a usable reference",
+    OTHER_KIND: "of another kind",
+}
+
+
+def _loading(tables: Sequence[Table]) -> str:
     lines = [
         f'- `load_dataset(FOLDER, split="{SPLIT}")` gives all dialogues with their labels. FOLDER is the unpacked '
         "archive.",
         *(
-            f'- `load_dataset(FOLDER, "{config}", split="{SPLIT}")` gives the records in the format {config}: each '
-            "row has an `id` and the `record` as a JSON text."
-            for config in configs
+            f'- `load_dataset(FOLDER, "{config}", split="{split}")` gives {_given(config, split)}'
+            for config, split in tables
             if config != DEFAULT
         ),
         f"- The tables are Parquet files. `{CROISSANT}` describes them for Croissant's loaders.",
@@ -202,19 +261,32 @@ def _loading(configs: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _given(config: str, split: str) -> str:
+    if config == ENTRIES:
+        return "a row for each entry."
+    if config == CHALLENGES:
+        return f"the entries of {split} with their messages; `messages`, `tools` and `reference` are JSON texts."
+    return f"the records in the format {config}: each row has an `id` and the `record` as a JSON text."
+
+
 def _listed(release: Release, description: Description, written: Written) -> list[str]:
     beside = [CHECK_FILES] if release.native_format == "cctu" else []
     unlisted = set() if has_populations(release) else {DRAWS}
     unlisted |= set() if description.settings.licence == OWN_LICENCE else {LICENCE}
-    tables = [table_path(config) for config in written.configs]
-    rest = [name for name in list(_FILES)[4:] if name not in unlisted]
-    return [*written.data_files, *beside, *tables, *rest]
+    tables = [table.path for table in written.tables]
+    entries = [lines_path(table) for table in written.tables if table.config in (ENTRIES, CHALLENGES)]
+    rest = [name for name in list(_FILES)[6:] if name not in unlisted]
+    return [*written.data_files, *beside, *entries, *tables, *rest]
 
 
 def _described(name: str, release: Release) -> str:
     form = release.native_format
     if name == table_path(form):
         return f"the records in the format {form}, one per row: `id`, and the `record` as a JSON text"
+    if name.startswith(f"{CHALLENGES}/"):
+        return "these entries, each with the messages that a model answers, the tools, and the reference apart"
+    if name.startswith(f"data/{CHALLENGES}/"):
+        return "the same as a table, with `messages`, `tools` and `reference` as JSON texts"
     if name in _FILES and not (name == COPY and form == "openai"):
         return _FILES[name]
     return f"the dialogues in the format {form}, for its published evaluators"
@@ -237,6 +309,28 @@ def _author(author: Author) -> str:
     parts = [markdown_text(author.full), markdown_text(author.affiliation)]
     parts += [f"[ORCID {author.orcid}]({ORCID_URL}{author.orcid})"] if author.orcid else []
     return f"- {', '.join(part for part in parts if part)}"
+
+
+def _custom_fields(fields: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the questions that the project asked, whose answers are the ``labels`` of documents."""
+    if not fields:
+        return []
+    rows = [
+        f"| `{one['key']}` | {_cell(one['title'])} | {one['type']} | {one['scope']} | {_cell(_answers(one))} |"
+        for one in fields
+    ]
+    return [
+        "## Custom fields",
+        "The project’s own questions. The answers are in `dialogues.jsonl`, as `labels` of the dialogue, task, call or "
+        "answer. Native records do not have them.",
+        "\n".join(["| key | question | type | about | answers |", "|---|---|---|---|---|", *rows]),
+    ]
+
+
+def _answers(field: dict[str, Any]) -> str:
+    if "low" in field:
+        return f"{field['low']} to {field['high']}"
+    return ", ".join(option["value"] for option in field.get("options", ()))
 
 
 def _protocol(release: Release) -> str:

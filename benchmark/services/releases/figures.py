@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from annotator.models import Project
-from reviews.core.agreement import OVERLAPPING, RATED, Figure, summarise
+from annotator.services.custom_fields import fields_of
+from reviews.core.agreement import OVERLAPPING, RATED, Figure, rated_fields, summarise
 from reviews.services.statistics.access import read_compared_stages
 from reviews.services.statistics.accuracy import PointAccuracy, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import hidden_patterns, read_agreement
@@ -44,6 +45,7 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
     """
     accuracy = read_accuracy(project=project, hide_answers=True, public=public)
     less = hidden_patterns(project, public=public)
+    fields = rated_fields(fields_of(project))
     return {
         "notes": NOTES,
         "accuracy": {
@@ -82,12 +84,15 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
                 "figures": [
                     _figure(figure)
                     for figure in summarise(
-                        label, read_agreement(project=project, stage=stage, label=label, less=less), pair=False
+                        label,
+                        read_agreement(project=project, stage=stage, label=label, less=less),
+                        pair=False,
+                        field=fields.get(label),
                     )
                 ],
             }
             for stage in read_compared_stages(project=project)
-            for label in (*RATED, *OVERLAPPING)
+            for label in (*RATED, *OVERLAPPING, *fields)
         ],
     }  # fmt: skip
 

@@ -221,6 +221,7 @@ class _Freezing:
                 "calls": self._calls,
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
+            **({"custom_fields": self.project.custom_fields} if self.project.custom_fields else {}),
             "figures": read_figures(self.project, public=opened_by(self.release)),
             **({"validators": self._validator_summary()} if self._validators else {}),
             "protocols": [

@@ -3,7 +3,9 @@
 import logging
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from django.db import IntegrityError, transaction
@@ -115,6 +117,16 @@ def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOutDialogue]
     if not oversees(actor=actor, project=release.project):
         raise Denied(_("Only administrators and senior reviewers of the project can see what a release leaves out."))
     return LeftOutDialogue.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
+
+
+def items_changed_since(*found: Release) -> Callable[[QuerySet[Any], datetime], QuerySet[Any]]:
+    """Return a function that returns all rows if one of the releases was frozen since a moment, else none."""
+
+    def changed(rows: QuerySet[Any], moment: datetime) -> QuerySet[Any]:
+        late = any(release.frozen_at is None or release.frozen_at >= moment for release in found)
+        return rows if late else rows.none()
+
+    return changed
 
 
 def archive_name(release: Release) -> str:

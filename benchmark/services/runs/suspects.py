@@ -6,16 +6,14 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden
 from annotator.models import Dialogue, User
-from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from benchmark.core.scoring.items import Flag
 from benchmark.models import EntryStatistic, Release, Score, SentBack
 from benchmark.services.releases.requests import oversees
 from benchmark.services.runs.boards import current_sets
-from benchmark.services.runs.withdrawn import start_recount
+from benchmark.services.runs.withdrawn import reopen_item, start_recount
 from reviews.models import Cycle, CycleState
 from reviews.services.cycles.sending_back import may_be_sent_back
-from reviews.services.cycles.start import supersede_cycle
 
 #: Flags that speak against the reference.
 SUSPECT = (Flag.SAME_ANSWER, Flag.NONE_RIGHT, Flag.NEGATIVE)
@@ -37,12 +35,26 @@ def count_flags(release: Release) -> dict[str, int]:
 
 def load_statistic(release: Release, key: str) -> EntryStatistic:
     """Return the statistics of one entry. Raises Hidden."""
-    found = None
-    if key.isascii() and key.isdecimal() and len(key) < 19:
-        found = list_statistics(release).filter(pk=int(key)).first()
+    found = list_statistics(release).filter(pk=int(key)).first() if _is_key(key) else None
     if found is None:
         raise Hidden(_("There is no such entry in the release."))
     return found
+
+
+def load_answer(statistic: EntryStatistic, key: str) -> Score:
+    """Return what one run earned on the entry, by any version of the scorers, with its prediction. Raises Hidden."""
+    found = None
+    if _is_key(key):
+        same = Score.objects.filter(entry=statistic.entry, score_set__run__release=statistic.release_id)
+        rows = same.select_related("score_set__run", "prediction").defer("detail", "score_set__summary")
+        found = rows.filter(pk=int(key), score_set__complete=True).first()
+    if found is None:
+        raise Hidden(_("There is no such answer to the entry."))
+    return found
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def statistic_of(score: Score) -> EntryStatistic | None:
@@ -81,18 +93,18 @@ def send_back(*, actor: User, statistic: EntryStatistic) -> Dialogue:
     if statistic.item is None:
         raise Conflict(_("This entry belongs to no item of the release."))
     with transaction.atomic():
-        # Locked, so that of two people who send it back at once the second learns that it is in review.
-        dialogue = Dialogue.objects.select_for_update(no_key=True).get(pk=statistic.item.dialogue_id)
-        if dialogue.status != DialogueStatus.VERIFIED or dialogue.archived_at is not None:
-            raise Conflict(
-                _("%(dialogue)s is not verified any more: it is in review already, or archived.")
-                % {"dialogue": dialogue.external_id}
-            )
         reason = REASON % {"version": release.version, "entry": statistic.entry}
-        cycle = supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
-        SentBack.objects.create(release=release, statistic=statistic, dialogue=dialogue, cycle=cycle, requester=actor)
+        cycle = reopen_item(actor=actor, item=statistic.item, reason=reason)
+        record_sent_back(actor=actor, statistic=statistic, cycle=cycle)
         start_recount(actor=actor, release=release)
-    return dialogue
+    return cycle.dialogue
+
+
+def record_sent_back(*, actor: User, statistic: EntryStatistic, cycle: Cycle) -> SentBack:
+    """Record the scores because of which an item is in review: its reviewers see the answers after the review."""
+    return SentBack.objects.create(
+        release=statistic.release, statistic=statistic, dialogue=cycle.dialogue, cycle=cycle, requester=actor
+    )
 
 
 def sent_back_to(*, actor: User, dialogue: Dialogue) -> list[SentBack]:

@@ -1,31 +1,57 @@
-"""Scores without the items of a release that were withdrawn: that are no longer verified as they were released."""
+"""Items of a release that were withdrawn, and scores without them.
+
+They are no longer verified as they were released, or have a confirmed erratum.
+"""
 
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
+from django.utils.translation import gettext as _
 
 from annotator.core.text import gettext_noop
-from annotator.models import Job, JobState, User
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Job, JobState, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import Running, job_kind, start_job, wake
 from benchmark.core.scoring.items import dialogue_of
 from benchmark.core.scoring.statistics import add_up, share
-from benchmark.models import Figure, Recount, Release, ReleaseItem, ScoreSet
+from benchmark.models import Erratum, Figure, Recount, Release, ReleaseItem, ScoreSet
 from benchmark.services.runs.boards import KEPT, current_sets
 from benchmark.services.runs.entries import items_by_name
+from reviews.models import Cycle
+from reviews.services.cycles.start import supersede_cycle
 
 KIND = "recount"
 
 
 def withdrawn_items(release: Release) -> list[int]:
-    """Return keys of the items of a release that are in review again, archived, or verified with other content."""
+    """Return keys of the items of a release that are in review again, archived, verified with other content, or have a
+    confirmed erratum.
+    """
     changed = ~Q(dialogue__status=DialogueStatus.VERIFIED) | Q(dialogue__archived_at__isnull=False)
-    items = ReleaseItem.objects.filter(release=release).filter(changed | ~Q(dialogue__head=F("revision")))
+    changed |= ~Q(dialogue__head=F("revision")) | Q(Exists(Erratum.objects.filter(item=OuterRef("pk"))))
+    items = ReleaseItem.objects.filter(release=release).filter(changed)
     return sorted(items.values_list("pk", flat=True))
+
+
+def reopen_item(*, actor: User, item: ReleaseItem, reason: str) -> Cycle:
+    """Send an item of a release back to review, from the first stage on, in the caller's transaction. The release stays
+    as it is. Everyone who reviews the item may read the reason.
+
+    The caller has checked the permission. Raises Conflict if the item is in review already, archived or claimed.
+    """
+    # Locked, so that of two people who send it back at once the second learns that it is in review.
+    dialogue = Dialogue.objects.select_for_update(no_key=True).get(pk=item.dialogue_id)
+    if dialogue.status != DialogueStatus.VERIFIED or dialogue.archived_at is not None:
+        raise Conflict(
+            _("%(dialogue)s is not verified any more: it is in review already, or archived.")
+            % {"dialogue": dialogue.external_id}
+        )
+    return supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
 
 
 def latest_recount(release: Release) -> Recount | None:

@@ -1,8 +1,10 @@
 """Agreement between reviewers and accuracy of items, computed from counts."""
 
+from reviews.core.agreement.acceptance import Acceptance, acceptance
 from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
 from reviews.core.agreement.audit import Residual, Stratum, error_bounds, residual_error
+from reviews.core.agreement.custom_fields import RatedField, rated_fields
 from reviews.core.agreement.figures import Figure, wilson
 from reviews.core.agreement.item_history import Closeness, Visit, closeness, revised_rounds, round_points, stage_points
 from reviews.core.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement

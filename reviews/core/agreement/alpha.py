@@ -1,7 +1,7 @@
 """Krippendorff's alpha, nominal and ordinal, with missing ratings, from pattern counts."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 from annotator.core.text import gettext_noop
@@ -11,6 +11,10 @@ from reviews.core.agreement.figures import LEVEL, Figure, undefined
 from reviews.core.agreement.kappas import NO_UNITS
 from reviews.core.agreement.patterns import Pattern, PatternCounts, Value
 
+#: The most steps of the interval of sets, and the fewest resamples from which there is one.
+MOST_STEPS, FEWEST_RESAMPLES = 4_000_000, 200
+TOO_MANY_VALUES = gettext_noop("No interval: there are too many different values to resample.")
+
 #: {(place of one value, place of the other): how much a unit of a pattern adds to the coincidences of the two}
 _Coincidences = dict[tuple[int, int], float]
 
@@ -19,13 +23,15 @@ def krippendorff_alpha(
     counts: PatternCounts,
     order: Sequence[Value] | None = None,
     *,
+    distance: Callable[[Value, Value], float] | None = None,
     level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Figure:
     """Return Krippendorff's alpha: 1 - observed disagreement / expected disagreement (Krippendorff 2011).
 
-    ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ. Units
+    ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ.
+    ``distance``: how far two values differ, from 0 to 1, for values that are sets (MASI, Passonneau 2006). Units
     with fewer than two ratings do not count. Interval: for the nominal metric the score interval of
     ``reviews.core.agreement.bounds``; for the ordinal metric, whose distances depend on the data, a percentile unit
     bootstrap (our choice instead of Krippendorff's resampling of pairs, because pairs of one unit are not independent).
@@ -33,6 +39,8 @@ def krippendorff_alpha(
     """
     ordinal, nominal = gettext_noop("Krippendorff's alpha (ordinal)"), gettext_noop("Krippendorff's alpha (nominal)")
     name = nominal if order is None else ordinal
+    if distance is not None:
+        name = gettext_noop("Krippendorff's alpha (MASI)")
     pairable = [(pattern, times) for pattern, times in counts.without_order().checked() if len(pattern) >= 2]
     n = sum(times for _, times in pairable)
     if not n:
@@ -49,14 +57,22 @@ def krippendorff_alpha(
     units = [_coincidences(pattern, places) for pattern, _ in pairable]
     times = [count for _, count in pairable]
 
+    metric: list[list[float]] | None = None
+    if distance is not None:
+        metric = [[distance(one, other) for other in values] for one in values]
+        # Each resample takes steps with the square of the number of values.
+        resamples = min(resamples, MOST_STEPS // len(values) ** 2)
+
     def statistic(drawn: Sequence[int]) -> float | None:
-        return _alpha(units, drawn, len(values), ordinal=order is not None)
+        return _alpha(units, drawn, len(values), ordinal=order is not None, metric=metric)
 
     value = statistic(times)
     if value is None:
         raise AssertionError("two different values have an expected disagreement above 0")
-    if order is None:
+    if order is None and distance is None:
         return _nominal(name, value, n, pairable, values, level)
+    if resamples < FEWEST_RESAMPLES:
+        return Figure(name, value, n, interval=TOO_MANY_VALUES)
     return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed)
 
 
@@ -106,7 +122,14 @@ def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:
     return out
 
 
-def _alpha(units: Sequence[_Coincidences], times: Sequence[int], size: int, *, ordinal: bool) -> float | None:
+def _alpha(
+    units: Sequence[_Coincidences],
+    times: Sequence[int],
+    size: int,
+    *,
+    ordinal: bool,
+    metric: Sequence[Sequence[float]] | None = None,
+) -> float | None:
     observed: _Coincidences = {}
     for unit, count in zip(units, times, strict=True):
         if count:
@@ -120,6 +143,8 @@ def _alpha(units: Sequence[_Coincidences], times: Sequence[int], size: int, *, o
         below.append(below[-1] + total)
 
     def distance(one: int, other: int) -> float:
+        if metric is not None:
+            return metric[one][other]
         if not ordinal:
             return 1.0
         low, high = min(one, other), max(one, other)

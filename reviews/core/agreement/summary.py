@@ -2,6 +2,7 @@
 
 from annotator.core.schema.documents import Information, Policy
 from reviews.core.agreement.alpha import krippendorff_alpha
+from reviews.core.agreement.custom_fields import Level, RatedField, masi_distance, on_scale
 from reviews.core.agreement.figures import LEVEL, Figure
 from reviews.core.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
 from reviews.core.agreement.overlaps import overlap_scores
@@ -9,7 +10,7 @@ from reviews.core.agreement.patterns import PatternCounts, Value
 from reviews.core.agreement.units import OVERLAPPING, RATED
 from reviews.core.protocols import Verdict
 
-#: The possible values of each label. None of the labels is ordered, so alpha is nominal.
+#: The possible values of each built-in label. None of them is ordered, so alpha is nominal.
 SCALES: dict[str, tuple[Value, ...]] = {
     "verdict": tuple(map(str, Verdict)),
     "policy": tuple(map(str, Policy)),
@@ -17,21 +18,33 @@ SCALES: dict[str, tuple[Value, ...]] = {
 }
 
 
-def summarise(label: str, counts: PatternCounts, *, pair: bool, level: float = LEVEL) -> list[Figure]:
+def summarise(
+    label: str, counts: PatternCounts, *, pair: bool, level: float = LEVEL, field: RatedField | None = None
+) -> list[Figure]:
     """Return the statistics of a label in the order in which they are shown.
 
     ``pair``: the patterns are those of two people in a fixed order, as Cohen's kappa, precision and recall need;
-    otherwise reviewers are interchangeable. Raises ValueError for an unknown label or an impossible value.
+    otherwise reviewers are interchangeable. ``field``: how the label is rated, if it is a custom field. Raises
+    ValueError for an unknown label or an impossible value.
     """
     if label in OVERLAPPING:
         scores = overlap_scores(counts, of=label, level=level)
         return [scores.precision, scores.recall, scores.f1] if pair else [scores.f1]
-    if label not in RATED:
+    if field is not None:
+        counts = on_scale(counts, field)
+        if field.level is not Level.NOMINAL:
+            order = field.values if field.level is Level.ORDINAL else None
+            distance = masi_distance if field.level is Level.SET else None
+            return [
+                percent_agreement(counts, level),
+                krippendorff_alpha(counts, order, distance=distance, level=level),
+            ]
+    elif label not in RATED:
         raise ValueError(f"There is no label {label}; it is one of {', '.join((*RATED, *OVERLAPPING))}.")
     kappa = cohen_kappa(counts, level) if pair else fleiss_kappa(counts, level)
     return [
         percent_agreement(counts, level),
         kappa,
         krippendorff_alpha(counts, level=level),
-        gwet_ac1(counts, SCALES[label], level),
+        gwet_ac1(counts, SCALES[label] if field is None else field.values, level),
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from annotator.core.comparison import align
 from annotator.core.schema.canonical import canonical
+from reviews.core.agreement.custom_fields import field_ratings
 from reviews.core.agreement.overlaps import Overlap, added_up, read_overlap
 from reviews.core.agreement.patterns import Pattern, Value, ordered, unordered
 from reviews.core.protocols import StageKind, Verdict
@@ -70,7 +71,7 @@ class Unit:
     """One rated thing with all reviewers' ratings; for overlapping sets, the sums over all pairs."""
 
     label: str
-    #: The task's id; empty for the whole dialogue.
+    #: The task's id, or the anchor of a part with custom fields; empty for the whole dialogue.
     task: str
     pattern: Pattern
 
@@ -85,9 +86,10 @@ def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
     """Return every unit of a stage run, in the document's order.
 
     ``verdict``: one rating each. ``policy`` and ``information``: one for each task; None from a reviewer who rejected
-    the item, left the label empty or has no such task. ``calls`` and ``edges``: an overlap for each task, of the
-    approving reviewers. Ratings are in the order of ``reviews``: sort them by person if the pattern must tell the two
-    of a pair apart. Raises ValueError for fewer than two reviews.
+    the item, left the label empty or has no such task. ``field:KEY``: the same for each part with a custom field.
+    ``calls`` and ``edges``: an overlap for each task, of the approving reviewers. Ratings are in the order of
+    ``reviews``: sort them by person if the pattern must tell the two of a pair apart. Raises ValueError for fewer than
+    two reviews.
     """
     if len(reviews) < 2:
         raise ValueError("Agreement needs two or more reviews.")
@@ -99,6 +101,8 @@ def rating_units(reviews: Sequence[SubmittedReview]) -> list[Unit]:
             ratings: list[Value] = [of_reviewer.get(task, {}).get(label) for of_reviewer in tasks]
             if any(rating is not None for rating in ratings):
                 units.append(Unit(label, task, ordered(ratings)))
+    documents = [review.document if review.verdict in _APPROVING else None for review in reviews]
+    units.extend(Unit(label, anchor, ordered(ratings)) for label, anchor, ratings in field_ratings(documents))
     approving = [review.document for review in reviews if review.verdict in _APPROVING]
     units.extend(_overlaps(approving))
     return units

@@ -11,6 +11,7 @@ from annotator.core.comparison import Discrepancy, Label, describe, lookup, read
 from annotator.core.comparison.anchors import ordered_list, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.consequences import is_whole
+from annotator.core.fields import FieldType, value_words
 from annotator.core.text import gettext_noop
 from annotator.errors import Invalid
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS
@@ -94,9 +95,18 @@ def dispute_row(
     whole = is_whole(parts)
     editor = _editor(place, name, order)
     base = lookup(dispute.base, place.anchor, _NOTHING)
-    base_text = None if base is _NOTHING else shown(base, name)
-    left = None if place.left is None and _absent(dispute.left.document, place) else shown(place.left, name)
-    right = None if place.right is None and _absent(dispute.aligned, place) else shown(place.right, name)
+    custom = place.label is Label.CUSTOM
+    asked = dispute.field_at(place.anchor)
+    options = [(key, _(label)) for key, label in LABELS[name].items()] if editor == "label" else []
+    if asked is not None and asked.type in (FieldType.CHOICE, FieldType.SCALE):
+        editor, options = "label", asked.choices
+
+    def said(value: Any) -> str:
+        return value_words(value, asked) if custom else shown(value, name)
+
+    base_text = None if base is _NOTHING else said(base)
+    left = None if place.left is None and _absent(dispute.left.document, place) else said(place.left)
+    right = None if place.right is None and _absent(dispute.aligned, place) else said(place.right)
     row = DisputeRow(
         number=number,
         anchor=place.anchor,
@@ -105,10 +115,10 @@ def dispute_row(
         editor=editor,
         left=left,
         right=right,
-        mono=editor == "json",
+        mono=editor == "json" and not custom,
         one_sided=place.label if whole and (left is None or right is None) else "",
         may_be_none=(whole or name in _optional(place)) and left is not None and right is not None,
-        options=[(key, _(label)) for key, label in LABELS[name].items()] if editor == "label" else [],
+        options=options,
         choice=str(given.get("choice", "")),
         value=str(given.get("value", "")),
         reason_kind=str(given.get("reason_kind", "")),
@@ -150,6 +160,8 @@ def unwritten(dispute: Dispute, anchor: str, draft: dict[str, Any] | None = None
 def _editor(place: Discrepancy, name: str, order: bool) -> str:
     if order:
         return "order"
+    if place.label is Label.CUSTOM:
+        return "text" if is_text(place) else "json"
     if name in LABELS and place.label in (Label.POLICY, Label.INFORMATION, Label.ANSWER, Label.OTHER):
         return "label"
     if name == "depends_on":
@@ -158,8 +170,10 @@ def _editor(place: Discrepancy, name: str, order: bool) -> str:
 
 
 def _optional(place: Discrepancy) -> tuple[str, ...]:
-    """Return the name of an argument, which may be removed instead of taking either side."""
+    """Return the name of an argument or of a custom field, which may be removed instead of taking either side."""
     parts = split(place.anchor)
+    if place.label is Label.CUSTOM:
+        return parts[-1:]
     return (parts[5],) if len(parts) == 6 and parts[4] == "arguments" else ()
 
 

@@ -1,6 +1,7 @@
 """Changes of assignments by an administrator: reassign, open to everyone, change the owner or priority."""
 
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotator.core.text import message
@@ -75,8 +76,8 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
         before = dialogue.owner
         if before == to:
             return dialogue
-        dialogue.owner = to
-        dialogue.save(update_fields=["owner"])
+        dialogue.owner, dialogue.updated_at = to, timezone.now()
+        dialogue.save(update_fields=["owner", "updated_at"])
         lost = False
         waiting = Slot.objects.select_for_update(of=("self",)).select_related("protocol", "stage_run")
         for slot in waiting.filter(dialogue=dialogue, state__in=[SlotState.OPEN, SlotState.HIDDEN]).order_by("pk"):

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from annotator.core.text import gettext_noop
-from annotator.models import Dialogue, Membership, Project, Role, User
+from annotator.models import Dialogue, Event, Membership, Project, Role, User
 from annotator.services.database.filters import no_place, one_of
 from annotator.services.dialogues import listing
 from annotator.services.dialogues.listing import filter_dialogues, searched
@@ -174,10 +174,15 @@ def project_pause(project: Project) -> Pause | None:
     return live_pauses(project).filter(person=None, stage="").select_related("actor").first()
 
 
-def list_slots(*, project: Project, filters: Filters, after: str = "", size: int = PAGE_SIZE) -> Page:
-    """Return a page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter."""
+def list_slots(
+    *, project: Project, filters: Filters, after: str = "", size: int = PAGE_SIZE, since: datetime | None = None
+) -> Page:
+    """Return a page of slots, the most urgent first. ``after``: the key of the page before. Raises UnknownFilter.
+
+    ``since``: only slots that were opened or claimed since, or whose dialogue has an event since.
+    """
     among = _found_dialogues(project, filters)
-    found = _found(project, filters, among, after, size + 1)
+    found = _found(project, filters, among, after, size + 1, since=since)
     more, found = len(found) > size, found[:size]
     claims = {
         claim.slot_id: claim
@@ -211,13 +216,22 @@ def _found_dialogues(project: Project, filters: Filters) -> list[int] | None:
 
 
 def _found(
-    project: Project, filters: Filters, among: list[int] | None, after: str, size: int, *, bare: bool = False
+    project: Project,
+    filters: Filters,
+    among: list[int] | None,
+    after: str,
+    size: int,
+    *,
+    bare: bool = False,
+    since: datetime | None = None,
 ) -> list[Slot]:
     """Return slots by priority, each in the order of its queue, so that an index serves each of them."""
     key = _key(after)
     priorities = [int(filters.priority)] if filters.priority else list(Priority.values)
     out: list[Slot] = []
     of_state = _of_state(project, filters)
+    if since is not None:
+        of_state = _changed_since(of_state, since)
     for priority in priorities:
         if key is not None and priority < key[0]:
             continue
@@ -254,10 +268,24 @@ def _of_state(project: Project, filters: Filters) -> QuerySet[Slot]:
     return slots.filter(reserved_for__isnull=False)
 
 
+def _changed_since(slots: QuerySet[Slot], moment: datetime) -> QuerySet[Slot]:
+    events = Event.objects.filter(dialogue=OuterRef("dialogue")).order_by("-number")
+    claimed = Claim.objects.filter(Q(created_at__gte=moment) | Q(ended_at__gte=moment), slot=OuterRef("pk"))
+    # One look into an index for each slot, in its order.
+    slots = slots.alias(last_event_at=Subquery(events.values("created_at")[:1]))
+    return slots.filter(Q(created_at__gte=moment) | Q(last_event_at__gte=moment) | Exists(claimed))
+
+
+def is_place(after: str) -> bool:
+    """Return whether this is the key of a page."""
+    parts = after.split(".")
+    return len(parts) == 3 and all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts)
+
+
 def _key(after: str) -> tuple[int, int, int] | None:
     if not after:
         return None
-    parts = after.split(".")
-    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
+    if not is_place(after):
         raise no_place("after")
+    parts = after.split(".")
     return int(parts[0]), int(parts[1]), int(parts[2])

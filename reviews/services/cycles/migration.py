@@ -255,7 +255,7 @@ def _migrate(actor: User | None, cycle_id: int, version: ProtocolVersion, reason
         context = CycleContext(journal, cycle, new) if priority is None else CycleContext(journal, cycle, new, priority)
         _move(context, run, where)
         unseal_set_aside(dialogue, blind)
-        dialogue.save(update_fields=["status", "stage"])
+        dialogue.save(update_fields=["status", "stage", "updated_at"])
     journal.event(
         "cycle.migrated",
         before={"protocol": earlier.number, "stage": run.stage},

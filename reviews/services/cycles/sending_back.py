@@ -131,12 +131,15 @@ def _send_back(item: DrawItem, reason: str) -> bool:
     return True
 
 
-def may_be_sent_back(dialogue: Dialogue) -> bool:
-    """Return whether an audit can still send a dialogue, which its draw did not select, back to its owner."""
+def may_be_sent_back(*dialogues: Dialogue | int) -> bool:
+    """Return whether an audit can still send one of these dialogues, which its draw did not select, back to its owner.
+
+    ``dialogues``: rows or keys.
+    """
     audits = StageRun.objects.filter(draw_item__draw=OuterRef("draw"), draw_item__selected=True)
     pending = audits.exclude(state__in=(StageRunState.SETTLED, StageRunState.CANCELLED))
     sent = SentBackStratum.objects.filter(draw=OuterRef("draw"), owner__pseudonym=OuterRef("stratum"))
-    return _not_selected().filter(Exists(pending) | Exists(sent), dialogue=dialogue).exists()
+    return _not_selected().filter(Exists(pending) | Exists(sent), dialogue__in=dialogues).exists()
 
 
 def _rest(draw: Draw, stratum: str) -> QuerySet[DrawItem]:

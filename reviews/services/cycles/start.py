@@ -3,6 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Count, Max
@@ -122,7 +123,7 @@ def begin_cycles(
         )
         ITEM_HISTORY.enqueue(project.pk, [one.dialogue_id for one in entering if one.number > 1])
         if not hidden:
-            _announce(project, stage.key, slots, entering)
+            _announce(project, stage.key, slots, entering, now)
     return count
 
 
@@ -196,7 +197,7 @@ def supersede_cycle(
         open_run(context, protocol.stages[0], head, for_owner=for_owner)
         unseal_set_aside(dialogue, blind)
         clear_outdated([dialogue.pk])
-        dialogue.save(update_fields=["status", "stage"])
+        dialogue.save(update_fields=["status", "stage", "updated_at"])
         journal.write()
     return cycle
 
@@ -218,9 +219,9 @@ def _entering(dialogues: Sequence[Dialogue] | Sequence[Written]) -> list[_Enteri
     return out
 
 
-def _announce(project: Project, stage: str, slots: int, entering: list[_Entering]) -> None:
+def _announce(project: Project, stage: str, slots: int, entering: list[_Entering], now: datetime) -> None:
     for portion in in_portions([one.dialogue_id for one in entering]):
-        Dialogue.objects.filter(pk__in=portion).update(status=DialogueStatus.IN_REVIEW, stage=stage)
+        Dialogue.objects.filter(pk__in=portion).update(status=DialogueStatus.IN_REVIEW, stage=stage, updated_at=now)
     deltas = Tally({f"left:{stage}": slots, f"status:{DialogueStatus.IN_REVIEW}": len(entering)})
     deltas.subtract(f"status:{one.status}" for one in entering if one.status)
     write_deltas(project_id=project.pk, deltas=deltas)

@@ -23,6 +23,7 @@ from annotator.models import Dialogue, Event, Membership, Project, Revision, Use
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.dialogues.revisions import lock_dialogue
+from annotator.services.dialogues.suggestions import copy_suggestions
 from annotator.services.dialogues.untried import start_runs
 from annotator.services.history.events import append_event
 from reviews.core.gold import errors_in, reason_against_gold
@@ -106,6 +107,8 @@ def _make(
             copies |= revisions
             describe_item(dialogue, gold_run.entry_revision)
             copy_waivers(dialogue, origin.source, gold_run.entry_revision)
+            # All of them, also about a planted error: an item without suggestions would stand out.
+            copy_suggestions(source=origin.source, copy=dialogue)
             flag_newcomer(dialogue)
             items[origin.source.pk] = _item(actor, origin, wanted, gold_run, planted=document is not None)
         copy_matches(copies, until=min(origin.run.opened_at for origin in origins))

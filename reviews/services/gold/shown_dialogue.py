@@ -1,6 +1,7 @@
 """Creates what people see of a gold item: a separate dialogue with findings and waivers like any other."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,7 +11,7 @@ from annotator.core.checks.of_runs import UNTRIED
 from annotator.core.comparison import describe
 from annotator.core.schema import content_hash, load_text
 from annotator.errors import Invalid
-from annotator.models import Dialogue, Revision, ToolsetRevision, Waiver
+from annotator.models import Dialogue, Event, Revision, ToolsetRevision, Waiver
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.dialogues.revisions import check_document, denormalise, finding_rows
 from reviews.models import StageRun
@@ -55,8 +56,6 @@ def require_invisible_to_checks(answer: Revision, source: Dialogue, text: str) -
 
 def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogue:
     """Create a dialogue like the source was when it entered the stage; its content follows."""
-    came = imported_revision(run).created_at
-    before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
     return Dialogue.objects.create(
         project=source.project,
         external_id=source.external_id,
@@ -70,8 +69,25 @@ def create_shown_dialogue(source: Dialogue, run: StageRun, text: str) -> Dialogu
         title=source.title,
         gold_role=GoldRole.GOLD,
         created_at=source.created_at,
-        updated_at=before.settled_at or came if before else came,
+        updated_at=_entered_at(source, run),
     )
+
+
+def _entered_at(source: Dialogue, run: StageRun) -> datetime:
+    """Return the time that an ordinary dialogue shows as its last change when it is in the stage of ``run``."""
+    drawn = Event.objects.filter(dialogue=source, kind="draw.selected", created_at__gte=run.opened_at)
+    if run.settled_at is not None:
+        drawn = drawn.filter(created_at__lte=run.settled_at)
+    found = drawn.order_by("pk").values_list("created_at", flat=True).first()
+    if found is not None:
+        return found
+    before = StageRun.objects.filter(cycle=run.cycle_id, pk__lt=run.pk).order_by("pk").last()
+    if before is not None and before.settled_at is not None:
+        return before.settled_at
+    if source.batch is not None and (source.batch.ended_at is None or run.opened_at <= source.batch.ended_at):
+        # The import has started the cycle.
+        return imported_revision(run).created_at
+    return run.opened_at
 
 
 def describe_item(dialogue: Dialogue, head: Revision) -> None:

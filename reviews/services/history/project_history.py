@@ -38,6 +38,7 @@ SETTINGS = {
     "toolset": gettext_noop("Toolsets"),
     "release": gettext_noop("Releases"),
     "job": gettext_noop("Jobs"),
+    "webhook": gettext_noop("Webhooks"),
 }
 ITEMS = {
     "dialogue": gettext_noop("Dialogues"),

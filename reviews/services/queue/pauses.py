@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -58,6 +59,11 @@ def pauses_for(*, actor: User, project: Project, stages: Sequence[str]) -> list[
 def live_pauses(project: Project) -> QuerySet[Pause]:
     """Return the pauses of a project that have not ended."""
     return Pause.objects.filter(project=project, ended_at=None)
+
+
+def changed_since(rows: QuerySet[Pause], moment: datetime) -> QuerySet[Pause]:
+    """Narrow pauses down to those that began or ended since."""
+    return rows.filter(Q(created_at__gte=moment) | Q(ended_at__gte=moment))
 
 
 def sentence(pause: Pause, titles: dict[str, str]) -> str:

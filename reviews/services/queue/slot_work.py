@@ -94,7 +94,7 @@ def _read_claim(actor: User, slot: str, token: str | None) -> tuple[Claim, datet
     found: list[Any] = []
     if actor.is_active:
         found = _latest_claim(actor.pk, slot) if token is None else _claim_by_token(actor.pk, slot, token)
-    if not found:
+    if not found or not actor.reaches(found[0].project_id):
         raise Hidden(_("This item doesn’t exist, or you haven’t claimed it."))
     [claim] = found
     # Reuse what was loaded.

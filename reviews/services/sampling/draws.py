@@ -378,7 +378,7 @@ def _open(draw: Draw, run: StageRun, people: Sequence[int] = ()) -> None:
     context.set_status(DialogueStatus.IN_REVIEW, run.stage)
     open_slots(context, run, stage, run.entry_revision, people=people)
     context.journal.event("draw.selected", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
-    context.dialogue.save(update_fields=["status", "stage"])
+    context.dialogue.save(update_fields=["status", "stage", "updated_at"])
     context.journal.write()
 
 
@@ -390,7 +390,7 @@ def _skip_run(draw: Draw, run: StageRun) -> None:
     context.journal.event("draw.not_drawn", after={"draw": draw.public_id, "stage": run.stage, "round": run.round})
     revision = Revision.objects.get(pk=run.entry_revision_id)
     forward(context, run, revision)
-    context.dialogue.save(update_fields=["status", "stage"])
+    context.dialogue.save(update_fields=["status", "stage", "updated_at"])
     context.journal.write()
 
 

@@ -24,13 +24,15 @@ from annotator.core.comparison import (
     with_remainder_of,
     with_values,
 )
-from annotator.core.comparison.anchors import AnchorIndex, split
+from annotator.core.comparison.anchors import AnchorIndex, label_key, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import differences
 from annotator.core.editing.json_text import JsonProblem, read_json
+from annotator.core.fields import CustomField
 from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.errors import Invalid
 from annotator.models import Revision
+from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.revisions import as_stored
 from reviews.models import Review, Slot
 
@@ -90,6 +92,13 @@ class Dispute:
     right: Side
     discrepancies: list[Discrepancy]
     more: list[Side]
+    #: The custom fields of the project.
+    fields: tuple[CustomField, ...] = ()
+
+    def field_at(self, anchor: str) -> CustomField | None:
+        """Return the custom field whose value is at a place; None for any other place."""
+        key = label_key(split(anchor))
+        return next((field for field in self.fields if field.key == key), None) if key else None
 
     @cached_property
     def aligned(self) -> dict[str, Any]:
@@ -129,7 +138,8 @@ class Dispute:
     def words(self, anchor: str) -> str:
         """Return the label of a disputed place."""
         holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None
-        return describe(holder or self.aligned, anchor)
+        words, field = describe(holder or self.aligned, anchor), self.field_at(anchor)
+        return words.replace(f"label {field.key}", f"“{field.title}”") if field is not None else words
 
 
 def load_dispute(slot: Slot) -> Dispute | None:
@@ -172,6 +182,7 @@ def load_dispute(slot: Slot) -> Dispute | None:
             discrepancies(left.document, right.document),
         ),
         more=more,
+        fields=fields_of(slot.project),
     )
 
 

@@ -24,6 +24,7 @@ from annotator.services.database.compiled import Change, compiled, compiled_upda
 from annotator.services.database.statements import insert, update
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.dialogues.revisions import create_revision, refresh_findings
+from annotator.services.dialogues.suggestion_decisions import settle_decisions
 from annotator.services.dialogues.untried import KINDS_WITH_CODE
 from reviews.core.protocols import StageKind
 from reviews.models import (
@@ -252,7 +253,8 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     if outcome is not None:
         update(dialogue, "owner", "status", "stage", "updated_at")
     elif taken:
-        update(dialogue, "owner")
+        dialogue.updated_at = now
+        update(dialogue, "owner", "updated_at")
     journal.write()
     return review
 
@@ -333,6 +335,7 @@ def _close_draft(actor: User, slot: Slot, submission: Submission, now: datetime)
         return
     if not _submit_draft(draft.pk, draft.version, now):
         raise Conflict(_("The draft was changed in another window. Check it, then submit again."))
+    settle_decisions(draft=draft, document=submission.document, seen=slot.revision)
 
 
 @compiled_update

@@ -42,7 +42,7 @@ class CycleContext:
     def set_status(self, status: DialogueStatus, stage: str) -> None:
         """Set where the dialogue is now, and count it there."""
         self.journal.status(self.dialogue.status, status)
-        self.dialogue.status, self.dialogue.stage = status, stage
+        self.dialogue.status, self.dialogue.stage, self.dialogue.updated_at = status, stage, timezone.now()
 
 
 def advance(context: CycleContext, run: StageRun, outcome: Outcome, revision: Revision) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotator.models import Dialogue, Event, Project, Revision, User, Waiver
+from annotator.models import Dialogue, Event, Project, Revision, SuggestionDecision, User, Waiver
 from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.dialogues.revisions import unseal
 from reviews.models import Claim, Comment, Review, Slot, StageRun, StageRunState
@@ -43,7 +43,7 @@ def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bo
     for fix in fixes:
         fix.dialogue = dialogue
     unseal(fixes)
-    for open_rows in (_open_reviews, _open_events, _open_waivers):
+    for open_rows in (_open_reviews, _open_events, _open_waivers, _open_decisions):
         open_rows(dialogue.pk)
     # A new comment locks the dialogue first, so none is added between these two queries.
     opened = _sealed_comments(dialogue.pk)
@@ -65,6 +65,11 @@ def _open_events(dialogue_id: int) -> Change:
 @compiled_update
 def _open_waivers(dialogue_id: int) -> Change:
     return Waiver.objects.filter(dialogue=dialogue_id, sealed=True), {"sealed": False}
+
+
+@compiled_update
+def _open_decisions(dialogue_id: int) -> Change:
+    return SuggestionDecision.objects.filter(dialogue=dialogue_id, sealed=True), {"sealed": False}
 
 
 @compiled

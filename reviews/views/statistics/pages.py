@@ -15,9 +15,10 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.presentation.components.labels import LABELS
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.core.agreement import OVERLAPPING, RATED, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
 from reviews.core.charts import Drawing
 from reviews.services.gold.results import count_own_results
 from reviews.services.protocols.versions import stage_titles
@@ -26,6 +27,7 @@ from reviews.services.statistics.access import load_person, names_of, oversees, 
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
 from reviews.services.statistics.round_errors import read_round_errors
+from reviews.services.statistics.suggestions import has_suggestions, read_acceptance
 from reviews.services.statistics.throughput import (
     count_waiting_work,
     read_error_types,
@@ -130,8 +132,9 @@ def agreement(request: PageRequest) -> HttpResponse:
     overseer = oversees(request.roles)
     stages = read_compared_stages(project=project)
     stage = one_of(asked, "stage", stages, otherwise=next(iter(stages), ""))
-    label = one_of(asked, "label", _LABELS)
-    chosen = [label] if label else list(_LABELS)
+    fields = rated_fields(fields_of(project))
+    label = one_of(asked, "label", [*_LABELS, *fields])
+    chosen = [label] if label else [*_LABELS, *fields]
     since, until = day_of(asked, "since"), day_of(asked, "until")
     pair = pair_of(project=project, wanted=asked.get("pair", ""), roles=request.roles)
     less = None if overseer else hidden_patterns(project)
@@ -139,22 +142,24 @@ def agreement(request: PageRequest) -> HttpResponse:
         label: read_agreement(project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less)
         for label in chosen
     }
-    figures = [(label, summarise(label, counts[label], pair=pair is not None)) for label in chosen]
+    figures = [
+        (label, summarise(label, counts[label], pair=pair is not None, field=fields.get(label))) for label in chosen
+    ]
     words = {value: _(label.text) for kind in RATED for value, label in LABELS[kind].items()}
-    label_names = made.label_names()
+    label_names = made.label_names(fields)
     sections: list[dict[str, Any]] = [
         {
             "label": label,
             "name": label_names[label],
-            "chart": drawn(made.agreement_chart(label, found)),
-            "table": made.label_table(label, found),
+            "chart": drawn(made.agreement_chart(label, found, label_names[label])),
+            "table": made.label_table(label, found, label_names[label]),
             "patterns": made.pattern_table(label, counts[label], words),
             "overlapping": label in OVERLAPPING,
         }
         for label, found in figures
         if len(counts[label])
     ]
-    tables = {"agreement": made.agreement_table(figures)}
+    tables = {"agreement": made.agreement_table(figures, label_names)}
     tables |= {f"patterns-{section['label']}": section["patterns"] for section in sections}
     people = {person.pk: person for person in names_of(project=project).values()}
     pairs = {}
@@ -196,6 +201,16 @@ def agreement(request: PageRequest) -> HttpResponse:
             "set_aside": AGREEMENT.set_aside(project),
         },
     )
+
+
+@project_page
+@require_safe
+@takes("csv")
+def suggestions(request: PageRequest) -> HttpResponse:
+    """Show how often people accept the suggestions of each source, to those who oversee the project."""
+    found = read_acceptance(actor=request.user, project=request.project)
+    tables = {"acceptance": made.acceptance_table(found.rows)} if found.rows else {}
+    return answer(request, "reviews/statistics/suggestions.html", tables, {"found": found})
 
 
 @project_page
@@ -291,12 +306,15 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     project, here = request.project, request.path
     revised = reverse("statistics-revisions", args=[project.slug])
     drawn_from = reverse("statistics-samples", args=[project.slug])
+    suggested = reverse("statistics-suggestions", args=[project.slug])
+    has_rates = suggested == here or (oversees(request.roles) and has_suggestions(project))
     pages = [
         (reverse("statistics", args=[project.slug]), _("Progress")),
         (reverse("statistics-accuracy", args=[project.slug]), _("Accuracy")),
         *([(drawn_from, _("Samples"))] if drawn_from == here or has_draws(project) else []),
         *([(revised, _("Revisions"))] if revised == here or repeating_stages(project) else []),
         (reverse("statistics-agreement", args=[project.slug]), _("Agreement")),
+        *([(suggested, _("Suggestions"))] if has_rates else []),
         (reverse("statistics-person", args=[project.slug, request.user.public_id]), _("Your work")),
     ]
     return [(url, label, url == here) for url, label in pages]

@@ -8,23 +8,30 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotator.core.suggestion_shape import PlaceKind
+from annotator.core.text import gettext_noop
+from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
-from reviews.core.agreement import OVERLAPPING, Figure, Pattern, PatternCounts
+from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts, RatedField
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.round_errors import RoundErrors
 from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
 from reviews.views.statistics.layout import Column, Table, bounds, duration, figure_columns
 
+#: The place of a row with all suggestions of a source.
+_ALL = gettext_noop("All places")
 
-def label_names() -> dict[str, str]:
-    """Return the names of the labels that are compared."""
-    return {
+
+def label_names(fields: Mapping[str, RatedField]) -> dict[str, str]:
+    """Return the names of the labels that are compared, the custom ``fields`` last."""
+    names = {
         "verdict": _("Verdict"),
         "policy": _("Policy"),
         "information": _("Information"),
         "calls": _("Calls"),
         "edges": _("Tool graph edges"),
     }
+    return names | {label: field.title for label, field in fields.items()}
 
 
 # --- accuracy ---------------------------------------------------------------------------------------------------------
@@ -158,9 +165,8 @@ def _audited(of: str) -> list[Column]:
 # --- agreement --------------------------------------------------------------------------------------------------------
 
 
-def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]]) -> Table:
-    """Return every statistic of every label."""
-    names = label_names()
+def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]], names: Mapping[str, str]) -> Table:
+    """Return every statistic of every label. ``names``: of the labels."""
     return Table.listing(
         (Row(label=names[label], figure=figure) for label, figures in labels for figure in figures),
         key="agreement",
@@ -169,17 +175,17 @@ def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]]) -> Table:
     )
 
 
-def label_table(label: str, figures: Sequence[Figure]) -> Table:
+def label_table(label: str, figures: Sequence[Figure], name: str) -> Table:
     """Return the statistics of one label."""
     rows = [Row(figure=figure) for figure in figures]
-    return Table.listing(rows, key=f"agreement-{label}", caption=label_names()[label], columns=_statistic())
+    return Table.listing(rows, key=f"agreement-{label}", caption=name, columns=_statistic())
 
 
 def _statistic() -> list[Column]:
     return [Column("statistic", _("Statistic"), "words", "figure.name"), *figure_columns("number", "figure")]
 
 
-def agreement_chart(label: str, figures: Sequence[Figure]) -> charts.Drawing:
+def agreement_chart(label: str, figures: Sequence[Figure], name: str) -> charts.Drawing:
     """Draw the statistics of one label with their intervals."""
     values = [_("undefined") if one.value is None else f"{one.value:.3f}" for one in figures]
     said = "; ".join(f"{_(one.name)} {value}" for one, value in zip(figures, values, strict=True))
@@ -196,7 +202,7 @@ def agreement_chart(label: str, figures: Sequence[Figure]) -> charts.Drawing:
             )
             for one in figures
         ],
-        title=_("Agreement: %(label)s") % {"label": label_names()[label]},
+        title=_("Agreement: %(label)s") % {"label": name},
         description=description % {"figures": said},
     )
 
@@ -376,3 +382,23 @@ def _mark(figure: Figure) -> charts.Mark:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.0f} %"
+
+
+# --- suggestions ------------------------------------------------------------------------------------------------------
+
+
+def acceptance_table(rows: Sequence[Acceptance]) -> Table:
+    """Return how often the suggestions of each source were accepted, by kind of place."""
+    return Table.listing(
+        rows,
+        key="acceptance",
+        caption=_("Acceptance of suggestions by source and kind of place"),
+        columns=[
+            Column("source", _("Source")),
+            Column("place", _("Place"), "words", lambda one: KIND_LABELS[PlaceKind(one.kind)] if one.kind else _ALL),
+            Column("accepted", _("Accepted"), "count"),
+            Column("refused", _("Refused"), "count"),
+            Column("changed", _("Accepted, then changed"), "count"),
+            *figure_columns("share", "rate"),
+        ],
+    )

@@ -23,6 +23,7 @@ from annotator.services.access.blindness import veil
 from annotator.services.dialogues.composites import COMPOSITE
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
+from annotator.services.dialogues.suggestion_decisions import ghosts_of
 from annotator.views.pages import PageRequest
 from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
@@ -34,6 +35,8 @@ from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
+from reviews.views.workspace.label_editor import label_editor
+from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
 _LINKS = (
     "edit", "undo", "redo", "reset", "heartbeat", "release", "skip", "waive", "look", "comment", "form", "submit",
@@ -152,6 +155,8 @@ def workbench_context(
         "redoable": redoable,
         "revisions": _revisions(request, bench) if panel == "revisions" else [],
     }
+    ghosts = ghosts_of(draft=bench.draft, document=bench.document)
+    context |= suggested_context(bench, ghosts, anchor if selected else "", work_url)
     if isinstance(selected, StepView):
         task = next(task for task in bench.view.tasks if selected in task.steps)
         context |= {"task": task, "others": _others(task, selected)}
@@ -169,11 +174,16 @@ def workbench_context(
             context |= composite_editor(bench, selected)
     else:
         context |= case_editor(bench, selected)
+    if context["panel"] == "edit":
+        # The fields of a case as a whole are beside its scenario.
+        whole = selected is None or getattr(selected, "type", "") == "scenario"
+        context |= label_editor(bench, "" if whole else anchor)
     if context["panel"] == "examples":
         context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:
         step = selected if isinstance(selected, StepView) else None
-        context |= graph_context(bench, context["task"], step, refused=refused)
+        found = proposals_of(ghosts, context["task"].id)
+        context |= graph_context(bench, context["task"], step, proposals=found, refused=refused)
     return context
 
 

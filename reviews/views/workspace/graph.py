@@ -1,5 +1,6 @@
 """The tool graph of a task in the workspace, and the sources of the values of its calls."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from annotator.core.provenance import TaskTrace, trace
 from annotator.errors import DomainError, Gone, Hidden, Invalid
 from annotator.presentation.components.sources import ValueRow, marked_sources, value_rows
 from annotator.presentation.dialogue import StepView, TaskView
-from annotator.presentation.graph import Pair, view_graph
+from annotator.presentation.graph import Pair, Proposal, view_graph
 from annotator.views.pages import PageRequest, takes
 from reviews.services.submission.workbench import Workbench, open_workbench
 
@@ -29,16 +30,18 @@ def graph_context(
     task: TaskView,
     step: StepView | None,
     *,
+    proposals: Sequence[Proposal] = (),
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """Return the context of the graph panel. ``refused``: a dependency that was refused, and the cycle it would have
-    closed.
+    """Return the context of the graph panel. ``proposals``: dependencies that models and scripts suggest;
+    ``refused``: a dependency that was refused, and the cycle it would have closed.
     """
     traced = trace_task(bench, task.id)
     graph = view_graph(
         bench.document,
         task.id,
         trace=traced,
+        proposals=proposals,
         selected=step.id if step else "",
         refused=refused[0],
         circle=refused[1],
@@ -72,7 +75,7 @@ def rows_of(bench: Workbench, traced: TaskTrace | None, step: StepView | None) -
 def refused_edge(operation: dict[str, Any], error: DomainError) -> tuple[Pair | None, tuple[str, ...]]:
     """Return the dependency that an operation would have added, and the cycle it would have closed."""
     circle = tuple(error.details.get("circle", ())) if isinstance(error, Invalid) else ()
-    parts = split(operation["anchor"]) if circle else ()
+    parts = split(operation.get("anchor", "")) if circle else ()
     needs = operation.get("id")
     edge = (parts[3], needs) if len(parts) > 3 and isinstance(needs, str) else None
     return edge, circle

@@ -10,6 +10,7 @@ from annotator.core.forms.reading import parse
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
 from reviews.views.workspace.case_editor import expected_operation, parameter_operation, posted_fields
+from reviews.views.workspace.label_editor import label_operation
 
 #: Labels and texts that may be "not annotated": an empty choice means null.
 _NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario", "category", "now")
@@ -95,6 +96,7 @@ def _accepted(posted: QueryDict, anchor: str, document: dict[str, Any], toolset:
 
 _BUILDERS = {
     "set": _set,
+    "set_label": label_operation,
     "set_argument_form": _arguments,
     "set_arguments": _text,
     "set_observation": _text,

@@ -22,6 +22,7 @@ from annotator.models import Draft
 from annotator.presentation.dialogue import pretty
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
+from annotator.services.dialogues.suggestion_decisions import accept_suggestion, refuse_suggestion
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
@@ -197,6 +198,28 @@ def comment(request: PageRequest, slot: str) -> HttpResponse:
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
 
 
+@login_required
+@require_POST
+def suggestion(request: PageRequest, slot: str, public_id: str, action: str) -> HttpResponse:
+    """Accept a suggestion, which makes its value the person's own, or refuse it."""
+    bench = open_bench(request, slot)
+    draft, at = bench.draft, request.POST.get("at")
+    try:
+        if action == "accept":
+            draft = accept_suggestion(
+                actor=request.user,
+                draft=draft,
+                public_id=public_id,
+                seen=seen_version(request, draft),
+                edit_id=request.POST.get("edit", ""),
+            ).draft
+        else:
+            refuse_suggestion(actor=request.user, draft=draft, public_id=public_id)
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)
+
+
 def _answer(
     request: PageRequest,
     bench: Workbench,
@@ -237,7 +260,10 @@ _HELD_BELOW = {
 }
 _NOTHING = object()
 #: Edits that carry typed text.
-_HOLDING = {*_TYPED, "set_argument_form", "set_inferable", "set_parameters", "set_expected", "add_candidate"}
+_HOLDING = {
+    *_TYPED,
+    *("set_argument_form", "set_label", "set_inferable", "set_parameters", "set_expected", "add_candidate"),
+}
 #: Fields of an edit that nobody typed.
 _PASSING = {
     *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated")

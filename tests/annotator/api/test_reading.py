@@ -25,7 +25,7 @@ def add_revision(dialogue: Dialogue, document: dict[str, object], **fields: obje
 def test_one_sees_ones_own_projects() -> None:
     mine, other = make_team(), make_team()
     client = ApiClient(mine.senior)
-    assert [project["slug"] for project in client.get("/api/projects/").json()] == [mine.project.slug]
+    assert [project["slug"] for project in client.get("/api/projects/").json()["results"]] == [mine.project.slug]
     project = client.get(f"/api/projects/{mine.project.slug}/").json()
     assert project["public_id"] == mine.project.public_id
     assert project["name"] == mine.project.name
@@ -41,7 +41,7 @@ def test_a_role_that_has_ended_opens_nothing() -> None:
     assert client.get(f"/api/projects/{team.project.slug}/").status_code == 200
     team.annotator.memberships.update(ended_at=timezone.now())
     assert client.get(f"/api/projects/{team.project.slug}/").status_code == 404
-    assert client.get("/api/projects/").json() == []
+    assert client.get("/api/projects/").json()["results"] == []
 
 
 def test_the_list_tells_what_the_row_knows() -> None:

@@ -17,6 +17,7 @@ from rest_framework import serializers
 
 from annotator.api import schema_view
 from annotator.api.inputs import Input
+from annotator.core.schema import SchemaProblem, read_document
 from tests.access_table import EXPECTED
 from tests.factories import make_user
 
@@ -137,7 +138,21 @@ def choice_of(field: Any) -> Any:
         return next(iter(field.choices))
     if isinstance(field, serializers.IntegerField):
         return field.min_value
-    return ["x"] if isinstance(field, serializers.ListField) else "x"
+    if isinstance(field, serializers.DictField):
+        return {}
+    if isinstance(field, serializers.ListField):
+        simple = isinstance(field.child, serializers.CharField | serializers.ChoiceField)
+        return [choice_of(field.child)] if simple else []
+    return "x"
+
+
+def test_every_operation_names_its_scope_and_what_a_body_may_be_refused_for(schema: dict[str, Any]) -> None:
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            assert f"the scope “{operation['x-scope']}”" in operation["description"]
+            assert (operation["x-scope"] == "read") == (method == "get"), path
+            # Also where there is no body: one that is sent is read, to refuse it.
+            assert ({"413", "415"} <= set(operation["responses"])) == (method != "get"), path
 
 
 def test_files_are_sent_and_got_as_bytes(schema: dict[str, Any]) -> None:
@@ -237,3 +252,42 @@ def test_the_page_shows_every_address(schema: dict[str, Any]) -> None:
     for path in schema["paths"]:
         assert path in text
     assert "<script" not in text.split("<main", 1)[1].split("</main", 1)[0]
+
+
+@pytest.mark.parametrize("name", ["SubmissionRequest", "WaiverInputRequest", "Claim", "RevisionContent"])
+def test_a_document_has_a_type_wherever_it_is_sent_or_returned(schema: dict[str, Any], name: str) -> None:
+    field = schema["components"]["schemas"][name]["properties"]["document"]
+    assert "#/components/schemas/Document" in json.dumps(field)
+
+
+def test_the_schema_of_documents_accepts_what_the_server_accepts(schema: dict[str, Any]) -> None:
+    """Sent documents may leave out defaults; stored ones are complete. The models are the only source."""
+    validator = Draft202012Validator({"$ref": "#/components/schemas/Document", "components": components(schema)})
+    steps = [
+        {"type": "call", "id": "s1", "name": "get_weather", "arguments": {"city": "Bonn"}},
+        {"type": "clarification", "id": "s2", "question": "When?", "depends_on": [{"id": "s1"}]},
+        {"type": "answer", "id": "s3", "text": None, "answer_type": "chat", "depends_on": None},
+    ]
+    task = {"id": "t1", "user_message": "Is it cold?", "policy": None, "steps": steps}
+    sent = [
+        {"kind": "multi_turn", "language": "en", "tasks": [task]},
+        {"kind": "single_task", "tasks": [task | {"steps": steps[:1]}], "seed": None},
+        {
+            "kind": "composite", "composition": "similar", "max_rounds": 5,
+            "tasks": [{"id": f"t{n}", "user_message": "x", "single": f"a{n}"} for n in (1, 2)],
+        },
+        {"kind": "constrained", "user_query": "x", "constraints": [{"id": "c1", "validator": {"code": "pass"}}]},
+    ]  # fmt: skip
+    for document in sent:
+        assert validator.is_valid(document), [str(one) for one in validator.iter_errors(document)]
+        assert validator.is_valid(read_document(document))
+        for wrong in (
+            {key: value for key, value in document.items() if key != "kind"},
+            document | {"colour": "red"},
+            document | {"kind": "other"},
+            document | {"extra": []},
+        ):
+            assert not validator.is_valid(wrong), wrong
+            with pytest.raises(SchemaProblem):
+                read_document(wrong)
+    assert not validator.is_valid({"kind": "multi_turn", "tasks": [task | {"steps": [{"id": "s1", "text": "Yes"}]}]})

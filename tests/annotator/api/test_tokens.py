@@ -29,8 +29,8 @@ def test_only_the_hash_of_a_secret_is_kept() -> None:
 def test_a_token_acts_as_its_owner() -> None:
     team = make_team()
     response = ApiClient(team.annotator).get("/api/projects/")
-    assert [project["slug"] for project in response.json()] == [team.project.slug]
-    assert ApiClient(team.outsider).get("/api/projects/").json() == []
+    assert [project["slug"] for project in response.json()["results"]] == [team.project.slug]
+    assert ApiClient(team.outsider).get("/api/projects/").json()["results"] == []
 
 
 @pytest.mark.parametrize(

@@ -728,6 +728,7 @@ def test_the_list_of_tokens_costs_the_same_however_many_there_are(client, team):
             client.get("/tokens/")
         return len(queries)
 
+    tokens.create_token(actor=team.annotator, name="first", expires_at=None)
     few = cost()
     for n in range(20):
         tokens.create_token(actor=team.annotator, name=f"t{n}", expires_at=None)

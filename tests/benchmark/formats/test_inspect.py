@@ -17,6 +17,7 @@ from benchmark.core.files.limits import Limits
 from benchmark.core.files.reading import RawLine, RecordError, read_lines
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.converting import Converter
+from benchmark.core.formats.detecting import detect
 from benchmark.core.formats.examples import example_file, example_records
 from benchmark.core.formats.native_remainder import native
 from tests.benchmark.formats.format_records import JSON, problems_of
@@ -165,6 +166,12 @@ def test_a_log_that_is_cut_off_or_in_one_line_of_many_is_a_sentence() -> None:
     }
     (alone,) = dialogues(json.dumps(SAMPLES[1], indent=1).encode(), "inspect", "one.json")
     assert alone == "greeting-2#2"
+
+
+def test_a_log_without_samples_is_recognised_and_refused() -> None:
+    log = {"version": 2, "status": "error", "eval": ABOUT, "error": {"message": "No key"}}
+    assert detect(io.BytesIO(dumps(log)), "a.json").format == "inspect"
+    assert problems_of("inspect", log)[""].startswith("The log has no samples")
 
 
 def test_attachments_are_put_in_their_places_up_to_a_limit() -> None:

@@ -253,7 +253,7 @@ def test_a_label_or_draft_of_somebody_is_work_that_an_import_names(team: Team, r
     names = [one.external_id for one in Dialogue.objects.order_by("pk")]
     records = [candidate(name, document=changed(make_document(name), "Imported anew.")) for name in names]
     dry = run_import(records, revise=True, dry_run=True)
-    # Nothing of theirs is lost, so nobody has to agree.
+    # Nothing of theirs is lost, so no one has to agree.
     said = {entry["id"]: entry["message"] for entry in report_of(dry) if entry["check"] == "import.merged"}
     assert set(said) == {labelled.external_id, drafted.external_id}
     assert "was edited" in said[labelled.external_id]

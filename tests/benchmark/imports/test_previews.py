@@ -10,13 +10,13 @@ from django.test import Client
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue
 from annotator.services.jobs.jobs import run
-from benchmark.core.formats.detecting import detect
+from benchmark.core.formats.detecting import detect, sample
 from benchmark.core.formats.examples import example_file
-from benchmark.core.formats.mapping import apply_mapping, read_mapping
+from benchmark.core.formats.mapping import apply_mapping, pointer_in_file, read_mapping
 from benchmark.models import ImportBatch, ImportMapping
 from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.requests import list_imports
-from tests.benchmark.conftest import begin_import, counters, fresh
+from tests.benchmark.conftest import begin_import, counters, fresh, report_of
 from tests.factories import Team
 
 PAIRS = [
@@ -197,6 +197,37 @@ def test_a_program_previews_confirms_and_corrects(team: Team, client: Client) ->
 )
 def test_a_mapping_loses_no_field(record: Any, mapping: Any, expected: Any) -> None:
     assert apply_mapping(record, mapping, "openai") == expected
+
+
+@pytest.mark.parametrize(
+    ("pointer", "mapping", "format_name", "expected"),
+    [
+        ("/messages/0/role", {}, "openai", "/messages/0/role"),
+        ("/messages/0/role", {"messages": "a/b", "id": "uuid"}, "openai", "/a~1b/0/role"),
+        ("/id", {"id": "uuid"}, "openai", "/uuid"),
+        ("/conversations", {"messages": "talk"}, "sharegpt", "/talk"),
+        # There is no system prompt, so the second message is the answer.
+        ("/messages/1/content", {"system": "s", "user": "q", "assistant": "a"}, "openai", "/a"),
+        ("/messages", {"user": "q"}, "openai", "/q"),
+        ("", {"user": "q"}, "openai", ""),
+    ],
+)
+def test_a_problem_of_a_mapped_record_is_where_the_file_has_it(
+    pointer: str, mapping: dict[str, str], format_name: str, expected: str
+) -> None:
+    assert pointer_in_file(pointer, {"q": "Hi", "a": "Yes", "s": ""}, mapping, format_name) == expected
+
+
+def test_the_report_says_where_in_a_list_on_one_line_a_problem_is(team: Team) -> None:
+    good, bad = {"id": "a", "talk": [{"role": "user", "content": "Hi"}]}, {"id": "b", "talk": [{"role": 3}]}
+    content = json.dumps([good, bad]).encode()
+    mapping = {"messages": "talk"}
+    batch = begin_import(team, content, "a.json", native_format="openai", mapping=mapping)
+    run(batch.job_id)
+    unread = [entry for entry in report_of(batch) if entry["check"] == "import.unreadable"]
+    assert [(entry["id"], entry["pointer"]) for entry in unread] == [("b", "/1/talk/0/role"), ("b", "/1/talk")]
+    [(_, _, place, _)] = sample(io.BytesIO(content), "a.json", "openai", mapping).problems
+    assert place == "/1/talk/0/role"
 
 
 @pytest.mark.parametrize(

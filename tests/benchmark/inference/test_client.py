@@ -8,13 +8,13 @@ import time
 import pytest
 
 from annotator.errors import Invalid
+from annotator.services.outgoing import guarded_http
+from annotator.services.outgoing.guarded_http import is_public
 from benchmark.core.inference.asking import Ask
 from benchmark.demo.chat_server import called, completion, said, serving
 from benchmark.services.inference import client as clients
-from benchmark.services.inference import guarded_http
 from benchmark.services.inference.client import ChatClient, Halted, Pace, Refused
 from benchmark.services.inference.endpoints import check_url
-from benchmark.services.inference.guarded_http import is_public
 from benchmark.services.inference.keys import decrypt_key, encrypt_key
 from benchmark.services.inference.options import Options
 

@@ -443,7 +443,7 @@ class TestRelease:
 
         verified = manage("verify_release", archive)
         assert (verified.returncode, last_line(verified)) == (
-            0, {"ok": True, "files": 11, "items": 2, "problems": []},
+            0, {"ok": True, "files": 17, "items": 2, "problems": []},
         )  # fmt: skip
 
         again = self.freeze(manage, tmp_path / "again")

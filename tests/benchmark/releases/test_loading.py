@@ -95,7 +95,16 @@ def test_tables_have_one_schema_and_the_values_of_the_documents(team: Team) -> N
         card = front_matter(content["README.md"])
         assert card["configs"] == [
             {"config_name": name, "data_files": [{"split": "verified", "path": f"data/{name}/verified.parquet"}]}
-            for name in ("default", form)
+            for name in ("default", form, "entries")
+        ] + [
+            {
+                "config_name": "challenges",
+                "data_files": [
+                    {"split": split, "path": f"data/challenges/{split}.parquet"}
+                    for split in ("history_answers", "history_calls")
+                ],
+            }
+            for _ in range(form == "wild")
         ]
     first, _ = parquet.read_table(io.BytesIO(wild[DEFAULT])).to_pylist()
     assert (first["kind"], first["tasks"], first["calls"]) == ("multi_turn", 3, 1)
@@ -125,7 +134,7 @@ def test_messages_import_again_and_are_no_second_copy(team: Team) -> None:
 
     native = files(run_release(team, "2.0", native_format="openai"))
     assert [name for name in native if name.endswith(".jsonl")] == [
-        "openai.jsonl", "dialogues.jsonl", "items.jsonl", "errata.jsonl",
+        "openai.jsonl", "dialogues.jsonl", "items.jsonl", "entries.jsonl", "errata.jsonl",
     ]  # fmt: skip
 
 

@@ -191,7 +191,10 @@ def test_the_api_pages_through_the_difference(scene: Scene) -> None:
     assert (gone["id"], gone["show"], gone["changes"]) == ("c", "removed", [])
     (answer,) = json.loads(visit(scene.team.annotator, scene.api(category="answer")).text_seen)["results"]
     assert answer["id"] == "a"
-    for query in ({"to": ""}, {"to": "none"}, {"category": "colour"}, {"show": "all"}):
+    for year, there in (("2000", ["a", "b"]), ("2100", [])):
+        since = scene.api(updated_since=f"{year}-01-01T00:00:00Z")
+        assert [one["id"] for one in json.loads(visit(scene.team.annotator, since).text_seen)["results"]] == there
+    for query in ({"to": ""}, {"to": "none"}, {"category": "colour"}, {"show": "all"}, {"updated_since": "now"}):
         assert visit(scene.team.annotator, scene.api(**query)).status_code == 400, query
 
 

@@ -91,7 +91,8 @@ def test_verified_dialogues_enter_with_their_trail(team: Team) -> None:
     files = members(release)
     assert set(files) == {
         "dialogues.jsonl", "openai.jsonl", "items.jsonl", "data/default/verified.parquet", "errata.jsonl",
-        "croissant.json", "CITATION.cff", "README.md", "SHA256SUMS", "manifest.json",
+        "entries.jsonl", "data/entries/verified.parquet", "croissant.json", "CITATION.cff", "README.md", "SHA256SUMS",
+        "manifest.json",
     }  # fmt: skip
     (item,) = lines(files["items.jsonl"])
     assert (item["id"], item["revision_sha256"], item["cycle"]) == ("b", plain.content_hash, 1)

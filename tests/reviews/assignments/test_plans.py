@@ -402,7 +402,7 @@ def test_machines_do_the_same(team: Team, client: Client) -> None:
     assert [one["holder"] for one in found["slots"]] == [team.annotators[1].public_id]
     paused = post("pauses/", {"stage": "expert", "reason": "Later"})
     assert paused.status_code == 201
-    assert [one["stage"] for one in client.get(f"{base}pauses/").json()] == ["expert"]
+    assert [one["stage"] for one in client.get(f"{base}pauses/").json()["results"]] == ["expert"]
     assert post(f"pauses/{paused.json()['public_id']}/end/").json()["ended_at"]
     assert post("assignments/plans/", {"action": "free", "slots": [], "colour": 1}).status_code == 400
     assert post("claims/").status_code in (201, 204)

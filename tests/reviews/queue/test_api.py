@@ -37,7 +37,7 @@ def submit(person: Any, work: dict[str, Any], **body: Any) -> Any:
 def reviews_of(person: Any, dialogue: Dialogue) -> list[dict[str, Any]]:
     """The dialogue's reviews that the person may see."""
     path = f"/api/projects/{dialogue.project.slug}/dialogues/{dialogue.public_id}/reviews/"
-    found: list[dict[str, Any]] = ApiClient(person).get(path).json()
+    found: list[dict[str, Any]] = ApiClient(person).get(path).json()["results"]
     return found
 
 
@@ -184,6 +184,29 @@ def test_what_differs_from_the_review_that_is_stored_is_never_dropped_in_silence
     client.force_login(team.annotator)
     page = client.post(f"/work/{work['slot']}/submit/", {"verdict": "reject", "reason": "No."})
     assert (page.status_code, "with the verdict “Approve”" in page.content.decode()) == (409, True)
+
+
+def test_a_repeated_fix_is_the_same_only_with_the_same_document(team: Team, dialogue: Dialogue) -> None:
+    """The order of fields means nothing; the kind of a number and every character do."""
+    work = claim(team, team.annotator)
+    document = changed(work["document"], "Clear, 18 degrees.")
+    document["extra"] = {"a": 1, "b": 0.1}
+    first = submit(team.annotator, work, verdict="fix", document=document)
+    assert first.status_code == 201, first.content
+    turned = dict(reversed(document.items())) | {"extra": {"b": 0.1, "a": 1}}
+    again = submit(team.annotator, work, verdict="fix", document=turned)
+    assert (again.status_code, again.json()) == (201, first.json())
+    for other in (
+        document | {"extra": {"a": 1.0, "b": 0.1}},
+        document | {"extra": {"a": True, "b": 0.1}},
+        document | {"extra": {"a": 1, "b": 0.10000000000000002}},
+        changed(document, "Clear, 19 degrees."),
+        {"kind": "multi_turn"},
+    ):
+        assert refusal(submit(team.annotator, work, verdict="fix", document=other)) == (409, "conflict")
+    assert refusal(submit(team.annotator, work, verdict="fix")) == (409, "conflict")
+    assert Review.objects.count() == 1
+    assert Revision.objects.filter(dialogue=dialogue).count() == 2
 
 
 def test_errors_block_an_approval_and_are_listed(team: Team) -> None:
@@ -394,13 +417,13 @@ def test_blind_means_blind(team: Team, dialogue: Dialogue) -> None:
             for secret in (review["public_id"], review["made_revision"], first.public_id, "Mine."):
                 assert secret not in text, address
         assert client.get(f"{path}revisions/{review['made_revision']}/").status_code == 404
-    own = ApiClient(first).get(path + "reviews/").json()
+    own = ApiClient(first).get(path + "reviews/").json()["results"]
     assert [one["stage"] for one in own] == ["cross_check"]
     other = claim(team, second, stage="cross_check")
     assert other["slot"] != work["slot"]
     assert "Mine." not in str(other)
     assert submit(second, other).status_code == 201
-    settled = ApiClient(author).get(path + "reviews/").json()
+    settled = ApiClient(author).get(path + "reviews/").json()["results"]
     assert [one["verdict"] for one in settled] == ["approve", "approve", "fix", "approve"]
     assert ApiClient(author).get(f"{path}revisions/{review['made_revision']}/").status_code == 200
 

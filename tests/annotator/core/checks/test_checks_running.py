@@ -136,6 +136,7 @@ def test_every_check_says_what_it_is() -> None:
             "task",
             "execution",
             "composite",
+            "field",
         )
     }
     for info in checks:

@@ -1,4 +1,4 @@
-"""HTTP to endpoints that people enter: only to allowed addresses, with limits on the time and size of each response.
+"""HTTP to addresses that people enter: only to allowed addresses, with limits on the time and size of each response.
 
 Addresses are checked when connecting, after the name is resolved, so that no name leads into the server's network.
 """
@@ -33,30 +33,34 @@ class _Limits(threading.local):
 
     until: float | None = None
     bytes: int = 0
+    most: int = 0
 
 
 _LIMITS = _Limits()
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Limit the requests of this thread to ``seconds`` in total, and to ``MAX_RESPONSE``."""
+def limited(seconds: float, *, most: int | None = None) -> Iterator[None]:
+    """Limit the requests of this thread to ``seconds`` in total, and to ``most`` bytes (default: ``MAX_RESPONSE``)."""
     _LIMITS.until, _LIMITS.bytes = time.monotonic() + seconds, 0
+    _LIMITS.most = MAX_RESPONSE if most is None else most
     try:
         yield
     finally:
         _LIMITS.until = None
 
 
-def guarded_client(is_allowed: Callable[[str], bool]) -> httpx2.Client:
+def guarded_client(is_allowed: Callable[[str], bool], *, connect: float = _CONNECT) -> httpx2.Client:
     """Return a client that connects to public addresses, and to others only if their host is allowed.
+
+    ``connect``: seconds to connect.
 
     It follows no redirects, and ignores the environment's proxies, which would connect in its place.
     """
     transport = httpx2.HTTPTransport(trust_env=False)
     # httpx2 has no public way to pass this on.
     transport._pool._network_backend = _Backend(is_allowed)
-    timeout = httpx2.Timeout(None, connect=_CONNECT)
+    timeout = httpx2.Timeout(None, connect=connect)
     return httpx2.Client(transport=transport, follow_redirects=False, trust_env=False, timeout=timeout)
 
 
@@ -112,7 +116,7 @@ class _Stream(httpcore2.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         found = self._inner.read(max_bytes, _left(timeout))
         _LIMITS.bytes += len(found)
-        if _LIMITS.until is not None and _LIMITS.bytes > MAX_RESPONSE:
+        if _LIMITS.until is not None and _LIMITS.bytes > _LIMITS.most:
             raise ResponseTooLarge
         return found
 

@@ -1,0 +1,113 @@
+"""The form of one custom field."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotator.core.fields import TEXTS, CustomField, FieldType, Scope
+
+TYPES = [
+    (FieldType.CHOICE.value, _("Choice: one of several options")),
+    (FieldType.MULTI.value, _("Set: any of several options")),
+    (FieldType.SCALE.value, _("Scale: a number")),
+    (FieldType.TEXT.value, _("Text")),
+    (FieldType.SPAN.value, _("Spans: marked passages of a text")),
+]
+SCOPES = [
+    (Scope.DIALOGUE.value, _("The whole dialogue")),
+    (Scope.TASK.value, _("Each task")),
+    (Scope.CALL.value, _("Each call")),
+    (Scope.ANSWER.value, _("Each answer")),
+]
+_OF = {
+    "user_message": _("User message of the task"),
+    "text": _("Text of the answer"),
+    "system_prompt": _("System prompt of the case"),
+    "user_query": _("Query of the case"),
+    "answer": _("Answer of the case"),
+    "env_info": _("Environment information"),
+}
+
+
+class FieldForm(forms.Form):
+    title = forms.CharField(max_length=120, label=_("Question"))
+    key = forms.CharField(
+        max_length=40,
+        label=_("Key"),
+        help_text=_("Its name in the data: small letters, digits and underscores, such as “difficulty”."),
+    )
+    help = forms.CharField(
+        max_length=1000, required=False, label=_("Help"), widget=forms.Textarea(attrs={"rows": 2}), empty_value=""
+    )
+    type = forms.ChoiceField(choices=TYPES, label=_("Type"))
+    scope = forms.ChoiceField(choices=SCOPES, label=_("Asked about"))
+    required = forms.BooleanField(required=False, label=_("An answer is required"))
+    options = forms.CharField(
+        max_length=8000,
+        required=False,
+        label=_("Options"),
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_(
+            "For a choice or a set: one option a line, as “value = Title”. The first nine have the keys 1 to 9."
+        ),
+    )
+    low = forms.IntegerField(required=False, label=_("Lowest number"), help_text=_("For a scale."))
+    high = forms.IntegerField(required=False, label=_("Highest number"), help_text=_("For a scale."))
+    of = forms.ChoiceField(
+        choices=[("", "—"), *((name, _OF[name]) for name in dict.fromkeys(one for of in TEXTS.values() for one in of))],
+        required=False,
+        label=_("Text to mark"),
+        help_text=_("For spans."),
+    )
+    deciding = forms.CharField(
+        max_length=40,
+        required=False,
+        label=_("Only if the field with this key"),
+        help_text=_("If empty, the question is always asked. The other field must come before this one."),
+    )
+    values = forms.CharField(
+        max_length=2000,
+        required=False,
+        label=_("has one of these values"),
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("One value a line."),
+    )
+    seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+
+    def definition(self) -> dict[str, Any]:
+        """Return the field as JSON values, to be checked by ``read_fields``."""
+        data = self.cleaned_data
+        made = {name: data[name] for name in ("key", "title", "help", "type", "scope", "required")}
+        made |= {name: data[name] for name in ("low", "high") if data[name] is not None}
+        if data["of"]:
+            made["of"] = data["of"]
+        options = [line.partition("=") for line in data["options"].splitlines() if line.strip()]
+        if options:
+            made["options"] = [
+                {"value": value.strip(), "title": title.strip() or value.strip()} for value, _sign, title in options
+            ]
+        if data["deciding"] or data["values"]:
+            values = [line.strip() for line in data["values"].splitlines() if line.strip()]
+            made["shown_if"] = {"key": data["deciding"], "values": values}
+        return made
+
+    def add_problem(self, path: str, message: str) -> None:
+        """Show a problem beside the input that it is about."""
+        first, _sign, rest = path.partition("/")
+        name = {"shown_if": "values" if rest.startswith("values") else "deciding"}.get(first, first)
+        self.add_error(name if name in self.fields else None, message)
+
+
+def initial_of(field: CustomField) -> Mapping[str, Any]:
+    """Return what the form of an existing field shows."""
+    condition = field.shown_if
+    return {
+        **{name: getattr(field, name) for name in ("key", "title", "help", "required", "low", "high", "of")},
+        "type": field.type.value,
+        "scope": field.scope.value,
+        "options": "\n".join(f"{option.value} = {option.title}" for option in field.options),
+        "deciding": condition.key if condition else "",
+        "values": "\n".join(condition.values) if condition else "",
+    }

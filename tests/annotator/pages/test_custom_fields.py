@@ -1,0 +1,89 @@
+"""The pages and the API on which administrators define custom fields."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotator.models import Project
+from annotator.services.custom_fields import fields_of
+from tests.factories import Team
+from tests.pages import one_line
+
+pytestmark = pytest.mark.django_db
+
+CHOICE = {
+    "key": "difficulty",
+    "title": "How hard is it?",
+    "type": "choice",
+    "scope": "task",
+    "options": "easy = Easy\nhard = Very hard\n",
+    "required": "on",
+    "seen": "0",
+}
+
+
+@pytest.fixture
+def pages(client: Client, team: Team) -> Client:
+    client.force_login(team.administrator)
+    return client
+
+
+def stored() -> list[Any]:
+    return list(Project.objects.get().custom_fields)
+
+
+def create(client: Client, team: Team, **changes: str) -> Any:
+    return client.post(reverse("field-create", args=[team.project.slug]), CHOICE | changes, follow=True)
+
+
+def test_a_field_is_added_shown_changed_moved_and_removed(pages: Client, team: Team) -> None:
+    slug = team.project.slug
+    page = one_line(create(pages, team))
+    assert "Very hard" in page
+    create(
+        pages, team, key="why", title="Why?", type="multi", options="long", required="", deciding="difficulty",
+        values="hard", seen="1",
+    )  # fmt: skip
+    assert stored()[1] == {
+        "key": "why",
+        "title": "Why?",
+        "type": "multi",
+        "scope": "task",
+        "options": [{"value": "long", "title": "long"}],
+        "shown_if": {"key": "difficulty", "values": ["hard"]},
+    }
+    change = reverse("field-change", args=[slug, "difficulty"])
+    assert "hard = Very hard" in pages.get(change).content.decode()
+    response = pages.post(change, CHOICE | {"title": "Difficulty", "seen": "2"})
+    assert response.status_code == 302
+    assert stored()[0]["title"] == "Difficulty"
+    # A field cannot come before the one that it depends on.
+    response = pages.post(reverse("field-list", args=[slug]), {"key": "why", "by": "-1", "seen": "3"})
+    assert (response.status_code, "comes before this one" in response.content.decode()) == (422, True)
+    pages.post(reverse("field-list", args=[slug]), {"key": "why", "action": "remove", "seen": "3"})
+    assert [field.key for field in fields_of(Project.objects.get())] == ["difficulty"]
+
+
+def test_problems_are_shown_at_their_inputs_and_nothing_is_saved(pages: Client, team: Team) -> None:
+    response = create(pages, team, options="")
+    assert response.status_code == 422
+    assert "Give at least one option." in response.content.decode()
+    create(pages, team)
+    response = create(pages, team, key="other", seen="0")
+    assert (response.status_code, "Somebody else changed the fields" in response.content.decode()) == (409, True)
+    assert len(stored()) == 1
+
+
+def test_programs_read_and_replace_the_fields(pages: Client, team: Team) -> None:
+    address = reverse("api-field-list", args=[team.project.slug])
+    assert pages.get(address).json() == {"version": 0, "definitions": []}
+    field = {"key": "quality", "title": "Quality", "type": "scale", "scope": "dialogue", "low": 1, "high": 5}
+    sent = {"version": 0, "definitions": [field]}
+    assert pages.post(address, sent, content_type="application/json").json() == {"version": 1, "definitions": [field]}
+    assert pages.post(address, {"version": 0, "definitions": []}, content_type="application/json").status_code == 409
+    wrong = {"version": 1, "definitions": [field | {"high": 500}]}
+    response = pages.post(address, wrong, content_type="application/json")
+    assert response.status_code == 422
+    assert response.json()["details"]["problems"][0]["pointer"] == "/0/low"
