@@ -28,8 +28,14 @@ api-import-cancel                     401 405 405 405 405 405 405   401 404 404 
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-import-list                       401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-model-run                         401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-entry                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-entry-list              401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-list                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-prediction                        401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-prediction-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-project-list                      401 200 200 200 200 200 200   401 405 405 405 405 405 405
 api-project-status                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -257,7 +263,13 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-import-cancel": {"public_id": "import"},
     "api-import-confirm": {"public_id": "import_preview"},
     "api-import-report": {"public_id": "import"},
+    "api-model-run": {"public_id": "run"},
+    "api-model-run-entry": {"public_id": "run", "key": "score"},
+    "api-model-run-entry-list": {"public_id": "run"},
+    "api-model-run-list": {"public_id": "release"},
     "api-pause-end": {"public_id": "pause"},
+    "api-prediction": {"public_id": "predictions"},
+    "api-prediction-list": {"public_id": "release"},
     "api-release": {"public_id": "release"},
     "api-release-archive": {"public_id": "release"},
     "api-release-diff": {"public_id": "release"},

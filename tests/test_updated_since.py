@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 #: Every list of the API: a GET with pages.
 LISTS = [
-    "api-assignment-list", "api-dialogue-list", "api-erratum-report-list", "api-import-list", "api-pause-list",
-    "api-project-list",
+    "api-assignment-list", "api-dialogue-list", "api-erratum-report-list", "api-import-list",
+    "api-model-run-entry-list", "api-model-run-list", "api-pause-list", "api-prediction-list", "api-project-list",
     "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list", "api-revision-list",
     "api-webhook-delivery-list",
 ]  # fmt: skip
