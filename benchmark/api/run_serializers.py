@@ -70,7 +70,7 @@ class PredictionFileDetailSerializer(PredictionFileSerializer):
         return list(file.runs.filter(complete=True).order_by("pk").values_list("public_id", flat=True))
 
 
-class FigureSerializer(serializers.ModelSerializer[Figure]):
+class ScoreFigureSerializer(serializers.ModelSerializer[Figure]):
     """A figure: of what, over how many, and its 95 % interval; “all” is the cell of the whole."""
 
     class Meta:
@@ -82,7 +82,7 @@ class _ModelRunSerializer(serializers.ModelSerializer[ScoreSet]):
     """What a run is and what it earned, by the newest version of the scorers."""
 
     public_id = serializers.CharField(source="run.public_id")
-    model = serializers.CharField(source="run.model")  # type: ignore[assignment]
+    model = serializers.CharField(source="run.model")
     provider = serializers.CharField(source="run.provider")
     attempt = serializers.IntegerField(source="run.attempt", help_text="Counts runs of one model in one mode.")
     family = serializers.CharField(source="run.family")
@@ -112,23 +112,25 @@ class ModelRunSerializer(_ModelRunSerializer):
 
     figures = serializers.SerializerMethodField()
 
-    @extend_schema_field(FigureSerializer(many=True))
+    @extend_schema_field(ScoreFigureSerializer(many=True))
     def get_figures(self, score_set: ScoreSet) -> Any:
-        return FigureSerializer(listing.leading_figures(score_set), many=True).data
+        return ScoreFigureSerializer(listing.leading_figures(score_set), many=True).data
 
 
 class ModelRunDetailSerializer(_ModelRunSerializer):
     """A run with all its figures and its classes of error."""
 
     figures = serializers.SerializerMethodField()
-    errors = serializers.SerializerMethodField(help_text="Class of error → number of entries.")
+    errors = serializers.SerializerMethodField(  # type: ignore[assignment]
+        help_text="Class of error → number of entries."
+    )
 
     class Meta(_ModelRunSerializer.Meta):
         fields = [*_ModelRunSerializer.Meta.fields, "errors"]
 
-    @extend_schema_field(FigureSerializer(many=True))
+    @extend_schema_field(ScoreFigureSerializer(many=True))
     def get_figures(self, score_set: ScoreSet) -> Any:
-        return FigureSerializer(score_set.figures.order_by("name", "cell"), many=True).data
+        return ScoreFigureSerializer(score_set.figures.order_by("name", "cell"), many=True).data
 
     def get_errors(self, score_set: ScoreSet) -> dict[str, int]:
         return {name: count for name, count in (score_set.summary or {}).get("errors", {}).items() if name}

@@ -28,8 +28,8 @@ def with_scores(runs: Iterable[Run]) -> list[ScoreSet]:
     """Return the newest scores of runs, in their order, with the figures of the leaderboard prefetched."""
     wanted = list(runs)
     figures = Figure.objects.filter(name__in=_LEADING).order_by("name", "cell")
-    sets = newest_sets().filter(run__in=wanted).prefetch_related(Prefetch("figures", figures, "leading"))
-    by_run = {one.run_id: one for one in sets}
+    sets = newest_sets().filter(run__in=wanted).prefetch_related(Prefetch("figures", figures))
+    by_run: dict[int, ScoreSet] = {one.run_id: one for one in sets}
     found = []
     for run in wanted:
         if run.pk in by_run:
@@ -40,7 +40,7 @@ def with_scores(runs: Iterable[Run]) -> list[ScoreSet]:
 
 def leading_figures(score_set: ScoreSet) -> list[Figure]:
     """Return the figures of the leaderboard, in its order, of scores that ``with_scores`` returned."""
-    by_column = {(one.name, one.cell): one for one in score_set.leading}  # type: ignore[attr-defined]
+    by_column = {(one.name, one.cell): one for one in score_set.figures.all()}
     return [by_column[column] for column in COLUMNS[score_set.run.family] if column in by_column]
 
 

@@ -1,4 +1,4 @@
-"""What a request or a job can fail with."""
+"""What a request, a job or a release can fail with. The text of each error is a sentence."""
 
 from typing import Any
 
@@ -8,15 +8,23 @@ class AssayError(Exception):
 
 
 class JobFailed(AssayError):
-    """A job failed or was cancelled; the text is the server's sentence."""
+    """A job failed or was cancelled; the text is the server's sentence, ``row`` the last known state."""
+
+    def __init__(self, sentence: str, row: dict[str, Any]) -> None:
+        super().__init__(sentence)
+        self.row = row
+
+
+class WaitTimeout(AssayError, TimeoutError):
+    """A job has not ended in the given time. It goes on."""
 
 
 class ReleaseError(AssayError):
-    """A release is damaged or is not a release."""
+    """A release is damaged, is not a release, or does not exist."""
 
 
 class ApiError(AssayError):
-    """A refusal. ``status``: 0 if no answer came; ``code`` and ``details`` are the server's."""
+    """A refusal of the server. ``code`` and ``details`` are its own; ``status`` is 0 if no answer arrived."""
 
     def __init__(self, status: int, sentence: str, code: str = "", details: Any = None) -> None:
         super().__init__(sentence)
@@ -25,21 +33,43 @@ class ApiError(AssayError):
         self.code = code
         self.details = details or {}
 
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """The findings that stop a submission: check, severity, anchor, message. Warnings can be waived."""
+        found = self.details.get("findings") if isinstance(self.details, dict) else None
+        return found if isinstance(found, list) else []
 
-class NotFound(ApiError):
-    """It does not exist, or the token's owner cannot see it (404)."""
+
+class NoAnswer(ApiError):
+    """The server cannot be reached, or its answer broke off (status 0)."""
+
+
+class Invalid(ApiError):
+    """Fields or values are missing or wrong; ``details`` names them (400, 413, 415, 422)."""
+
+
+class Unauthorized(ApiError):
+    """The token is unknown, expired or revoked (401)."""
 
 
 class Forbidden(ApiError):
-    """The token is unknown, or its owner may not do this (401, 403)."""
+    """The token's scopes or its owner's roles do not allow this (403)."""
+
+
+class NotFound(ApiError):
+    """It does not exist, or the token's owner cannot see it (404)."""
 
 
 class Conflict(ApiError):
     """The current state does not allow this (409)."""
 
 
-class RateLimited(ApiError):
-    """The server is busy, also after the retries (429)."""
+class Busy(ApiError):
+    """The server is busy or out of order, also after the retries (429, 502, 503, 504)."""
 
 
-KINDS: dict[int, type[ApiError]] = {401: Forbidden, 403: Forbidden, 404: NotFound, 409: Conflict, 429: RateLimited}
+#: Status → class of error; others are ApiError.
+KINDS: dict[int, type[ApiError]] = {
+    **dict.fromkeys((400, 413, 415, 422), Invalid), 401: Unauthorized, 403: Forbidden, 404: NotFound, 409: Conflict,
+    **dict.fromkeys((429, 502, 503, 504), Busy),
+}  # fmt: skip

@@ -3,16 +3,24 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
 
-from assay.errors import KINDS, ApiError
+from assay.errors import KINDS, ApiError, NoAnswer
 
-#: Attempts at a request that may be repeated, and the longest pause between two, in seconds.
+Row = dict[str, Any]
+#: Attempts at a request, and the longest pause between two, in seconds.
 ATTEMPTS = 4
 LONGEST_PAUSE = 60.0
-_BUSY = (429, 502, 503, 504)
+#: Seconds in which the server stores a file that it has received.
+STORING = 600.0
+#: The server refused before it did anything, so every request may be repeated.
+_REFUSED = 429
+#: It is not known what the server did, so only a request that changes nothing twice may be repeated.
+_UNKNOWN = (502, 503, 504)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -22,38 +30,52 @@ class Http:
     def __init__(
         self, url: str, token: str, *, timeout: float, insecure: bool, transport: httpx.BaseTransport | None
     ) -> None:
-        base = httpx.URL(url)
+        try:
+            base = httpx.URL(url)
+        except httpx.InvalidURL:
+            base = httpx.URL("")
         if base.scheme not in ("http", "https") or not base.host:
-            raise ValueError("The address must begin with https:// and name a host.")
+            raise ValueError(f"“{url}” is not the address of a server. It begins with https:// and a host.")
         if base.scheme == "http" and base.host not in _LOCAL and not insecure:
             raise ValueError("Over http, others can read the token. Use https, or pass insecure=True.")
+        if not token.isascii() or not token.isprintable() or not token.strip():
+            raise ValueError("The token is empty or not the text of a token. Create one under “API tokens”.")
         self.base = base
+        self.timeout = timeout
         self._client = httpx.Client(
-            base_url=f"{url.rstrip('/')}/api/", headers={"Authorization": f"Bearer {token}"}, timeout=timeout,
-            transport=transport, follow_redirects=False,
+            base_url=f"{url.rstrip('/')}/api/",
+            headers={"Authorization": f"Bearer {token.strip()}", "Accept": "application/json, */*"},
+            timeout=timeout, transport=transport, follow_redirects=False,
         )  # fmt: skip
 
     def close(self) -> None:
         self._client.close()
 
-    def own(self, url: str) -> str:
-        """Return an address of this server. Raises ApiError for another host."""
-        found = httpx.URL(url)
-        # A server behind a proxy may name itself with another scheme or port; the request goes to the known one.
-        if found.is_absolute_url and found.host != self.base.host:
-            raise ApiError(0, f"The server named an address of another host ({found.host}); it was not opened.")
-        return str(self.base.copy_with(raw_path=found.raw_path)) if found.is_absolute_url else url
+    def get(self, path: str, **params: Any) -> Any:
+        """Return the JSON of an answer. Parameters that are None are left out."""
+        return self.send("GET", path, params=_known(params))
 
-    def send(self, method: str, path: str, *, repeat: bool | None = None, **options: Any) -> Any:
-        """Return the JSON of an answer, None if it is empty. ``repeat``: whether to retry; by default a GET."""
-        again = method == "GET" if repeat is None else repeat
-        with self.stream(method, path, repeat=again, **options) as answer:
+    def post(self, path: str, body: Any = None, *, repeat: bool = False) -> Any:
+        """Send JSON and return that of the answer, None if it is empty."""
+        return self.send("POST", path, repeat=repeat, json={} if body is None else body)
+
+    def pages(self, path: str, **params: Any) -> Iterator[Row]:
+        """Yield the rows of a list, page by page."""
+        page = self.get(path, **params)
+        yield from page["results"]
+        while page["next"]:
+            page = self.send("GET", self._own(page["next"]))
+            yield from page["results"]
+
+    def send(self, method: str, path: str, *, repeat: bool = False, **options: Any) -> Any:
+        """Return the JSON of an answer, None if it is empty. ``repeat``: sent twice, it has the effect of once."""
+        with self.stream(method, path, repeat=repeat or method == "GET", **options) as answer:
             try:
                 content = answer.read()
                 return answer.json() if content else None
             except (httpx.TransportError, ValueError):
                 sentence = "The answer broke off or is not JSON, so it is not known whether the server acted."
-                raise ApiError(0, sentence) from None
+                raise NoAnswer(0, sentence) from None
 
     @contextmanager
     def stream(self, method: str, path: str, *, repeat: bool = True, **options: Any) -> Iterator[httpx.Response]:
@@ -61,40 +83,79 @@ class Http:
         answer = self._answer(method, path, repeat, options)
         try:
             if not answer.is_success:
-                answer.read()
                 raise error_of(answer)
             yield answer
         finally:
             answer.close()
 
+    def _own(self, url: str) -> str:
+        """Return an address of this server. Raises NoAnswer for another host."""
+        found = httpx.URL(url)
+        if not found.is_absolute_url:
+            return url
+        # A server behind a proxy may name itself with another scheme or port; the request goes to the known one.
+        if found.host != self.base.host:
+            raise NoAnswer(0, f"The server named an address of another host ({found.host}); it was not opened.")
+        return str(self.base.copy_with(raw_path=found.raw_path))
+
     def _answer(self, method: str, path: str, repeat: bool, options: dict[str, Any]) -> httpx.Response:
         for attempt in range(1, ATTEMPTS + 1):
             for _name, file in (options.get("files") or {}).values():
                 file.seek(0)
-            last = attempt == ATTEMPTS or not repeat
+            last = attempt == ATTEMPTS
             try:
-                answer = self._client.send(self._client.build_request(method, path, **options), stream=True)
+                request = self._client.build_request(method, path, **options)
+                answer = self._client.send(request, stream=True)
             except httpx.TransportError as error:
-                if last:
-                    raise ApiError(0, f"No answer from {self.base.host} ({type(error).__name__}).") from None
+                # Without a connection, nothing was sent.
+                if last or not (repeat or isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)):
+                    raise NoAnswer(0, _no_answer(self.base.host, error)) from None
                 time.sleep(2.0 ** (attempt - 1))
                 continue
-            if last or answer.status_code not in _BUSY:
+            if last or not (answer.status_code == _REFUSED or (repeat and answer.status_code in _UNKNOWN)):
                 return answer
             answer.close()
-            after = answer.headers.get("Retry-After", "")
-            time.sleep(min(float(after) if after.isdecimal() else 2.0 ** (attempt - 1), LONGEST_PAUSE))
+            time.sleep(min(_seconds(answer.headers.get("Retry-After", ""), 2.0 ** (attempt - 1)), LONGEST_PAUSE))
         raise AssertionError
 
 
 def error_of(answer: httpx.Response) -> ApiError:
-    """Return the error of an answer that was read."""
+    """Return the error of an answer, and read its body."""
     try:
+        answer.read()
         body = answer.json()
-    except ValueError:
+    except (httpx.TransportError, ValueError):
         body = None
     if not isinstance(body, dict):
         body = {}
-    sentence = str(body.get("sentence") or f"The server answered with status {answer.status_code}.")
-    kind = KINDS.get(answer.status_code, ApiError)
-    return kind(answer.status_code, sentence, str(body.get("error", "")), body.get("details"))
+    status = answer.status_code
+    sentence = f"The server answered with status {status}."
+    if answer.is_redirect:
+        # The address may hold a secret of another host; its host suffices.
+        target = httpx.URL(answer.headers.get("Location", "")).host or "another page"
+        sentence = f"The server redirects to {target}. Use the address at which Assay itself answers."
+    kind = KINDS.get(status, ApiError)
+    return kind(status, str(body.get("sentence") or sentence), str(body.get("error", "")), body.get("details"))
+
+
+def _no_answer(host: str, error: httpx.TransportError) -> str:
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return f"Can't connect to {host}. Check the address, and whether the server is running."
+    if isinstance(error, httpx.TimeoutException):
+        return f"{host} did not answer in time, so it is not known whether it acted. Look, or pass a longer timeout."
+    return f"The connection to {host} broke off ({type(error).__name__}), so it is not known whether it acted."
+
+
+def _seconds(text: str, otherwise: float) -> float:
+    """Return the seconds of a Retry-After header: a number, or a date."""
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return float(text)
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return otherwise
+
+
+def _known(params: dict[str, Any]) -> dict[str, Any]:
+    found = {name: value for name, value in params.items() if value is not None}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in found.items()}
