@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.arguments import build
 from assay.client import Client
 from assay.commands import FAILED, NOTHING
-from assay.errors import AssayError, JobFailed, ReleaseError
+from assay.errors import ApiError, AssayError, JobFailed, ReleaseError
 from assay.output import say
 from assay.verbs import COMMANDS, OFFLINE
 
@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return NOTHING
     except (AssayError, ValueError) as error:
         say(error)
+        for finding in error.findings if isinstance(error, ApiError) else ():
+            say(f"{finding.get('severity')} at {finding.get('anchor')}: {finding.get('message')}")
         return NOTHING
     except KeyboardInterrupt:
         say("Stopped. What the server has begun goes on.")

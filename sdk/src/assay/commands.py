@@ -35,7 +35,7 @@ def import_(client: Client, options: Options) -> int:
     row = _ended(job, options, "Import")
     print_rows([row])
     if row["rejected"]:
-        say(f"{row['rejected']:,} records were rejected. “assay report {row['public_id']}” says why.")
+        say(f"Rejected records: {row['rejected']:,}. “assay report {row['public_id']}” says why.")
     return FAILED if row["rejected"] else DONE
 
 

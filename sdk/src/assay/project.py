@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from assay.errors import ReleaseError
+from assay.errors import NotFound
 from assay.http import STORING, Http, Row
 from assay.jobs import Import, Job
 from assay.remote_release import RemoteRelease
@@ -182,14 +182,14 @@ class Project:
             yield RemoteRelease(self._http, self._path, row)
 
     def release(self, version: str) -> RemoteRelease:
-        """Return a release by its version or public id. Raises ReleaseError if there is none."""
+        """Return a release by its version or public id. Raises NotFound if there is none."""
         versions = []
         for one in self.releases():
             if version in (one.row["version"], one.row["public_id"]):
                 return one
             versions.append(one.row["version"])
         known = f" It has {', '.join(versions[-20:])}." if versions else " It has none yet."
-        raise ReleaseError(f"The project has no release “{version}”.{known}")
+        raise NotFound(404, f"The project has no release “{version}”.{known}", "not_found")
 
     def run(self, public_id: str) -> Run:
         """Return a run of a model over a release, with all its figures."""
