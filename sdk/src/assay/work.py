@@ -28,7 +28,7 @@ class Work:
     @property
     def changed(self) -> bool:
         """Whether ``document`` differs from what was claimed. Then the verdict is “fix”, not “approve”."""
-        return self.document != self.row.get("document", {})
+        return bool(self.document != self.row.get("document", {}))
 
     def submit(self, verdict: str, *, reason: str = "", **review: Any) -> Row:
         """Submit your review with ``document`` as it is now. Sent twice, it is submitted once.
