@@ -1,10 +1,11 @@
 """Generate clients from the API's schema, in Python and TypeScript, and use them: ``make clients``.
 
 The Python generator gets an environment of its own, in the cache folder of the user; Deno downloads the other one. A
-server with workers runs on an empty database in a temporary folder; each client imports, reviews, releases and
-downloads a dialogue there. Exits with 1 if anything fails.
+server with workers runs on an empty database, in PostgreSQL if it is installed; each client imports, reviews, releases
+and downloads a dialogue there. Exits with 1 if anything fails.
 """
 
+import contextlib
 import json
 import os
 import socket
@@ -19,6 +20,7 @@ from scripts.check_loaders import Loader, install
 from scripts.check_loaders import Stop as NotInstalled
 from scripts.demo import HOST, NOT_INHERITED, start_workers, web_command
 from scripts.environment import ROOT, Stop
+from scripts.private_services import find_postgresql, private_postgresql
 from scripts.supervisor import Supervisor, last_log_lines
 
 GENERATOR = Loader("openapi-python-client", ("openapi-python-client==0.29.*",))
@@ -41,9 +43,12 @@ PATIENCE = 180
 def main() -> int:
     """Run the check and return the exit code."""
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="assay-clients-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="assay-clients-") as temporary, contextlib.ExitStack() as stack:
         try:
-            check(Path(temporary))
+            programs = find_postgresql()
+            database = stack.enter_context(private_postgresql(programs)) if programs else ""
+            check(Path(temporary), database)
+            print(f"on {'PostgreSQL' if database else 'SQLite'}")
         except (Stop, NotInstalled) as stop:
             print(stop, file=sys.stderr)
             return 1
@@ -51,13 +56,13 @@ def main() -> int:
     return 0
 
 
-def check(scratch: Path) -> None:
-    """Serve, generate and use the client. Raises Stop."""
+def check(scratch: Path, database: str) -> None:
+    """Serve, generate and use the client. ``database``: the URL of an empty one, blank for SQLite. Raises Stop."""
     generator = install(GENERATOR)
     python, logs = Path(sys.executable), scratch / "logs"
     with socket.create_server((HOST, 0)) as listener, Supervisor() as supervisor:
         url = f"http://{HOST}:{listener.getsockname()[1]}"
-        variables = server_variables(scratch / "data", url)
+        variables = server_variables(scratch / "data", url, database)
         run([python, ROOT / "manage.py", "migrate", "--verbosity", "0"], variables)
         known = json.loads(run([python, PARTS / "prepare.py"], variables).splitlines()[-1])
         web = web_command(python, listener.fileno())
@@ -76,7 +81,7 @@ def check(scratch: Path) -> None:
         print(used.strip())
 
 
-def server_variables(data: Path, url: str) -> dict[str, str]:
+def server_variables(data: Path, url: str, database: str = "") -> dict[str, str]:
     """Return the environment variables of the server: embedded mode, its own data."""
     data.mkdir()
     variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
@@ -86,6 +91,7 @@ def server_variables(data: Path, url: str) -> dict[str, str]:
         "ASSAY_PLAIN_STATIC": "1",
         "DJANGO_SETTINGS_MODULE": "annotator.config.settings",
         "SITE_URL": url,
+        **({"DATABASE_URL": database} if database else {}),
     }
 
 
