@@ -81,11 +81,11 @@ def test_each_refusal_has_its_type(status: int, kind: type[assay.ApiError], paus
 def test_only_what_changes_nothing_twice_is_sent_again(pauses: list[float]) -> None:
     asked = 0
 
-    def answer(status: int) -> Handler:
+    def answer(status: int, body: Any = None) -> Handler:
         def handler(_request: httpx.Request) -> httpx.Response:
             nonlocal asked
             asked += 1
-            return httpx.Response(status, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})
+            return httpx.Response(status, json=body, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})
 
         return handler
 
@@ -116,6 +116,7 @@ def test_only_what_changes_nothing_twice_is_sent_again(pauses: list[float]) -> N
     assert attempts(broken, assay.Project.read, assay.NoAnswer) == 4
     # Nothing was done in these cases.
     assert attempts(answer(429), freeze, assay.Busy) == 4
+    assert attempts(answer(503, {"error": "busy", "sentence": "Wait."}), freeze, assay.Busy) == 4
     assert attempts(unreachable, freeze, assay.NoAnswer) == 4
 
 

@@ -17,10 +17,9 @@ ATTEMPTS = 4
 LONGEST_PAUSE = 60.0
 #: Seconds in which the server stores a file that it has received.
 STORING = 600.0
-#: The server refused before it did anything, so every request may be repeated.
-_REFUSED = 429
+_TOO_MANY, _UNAVAILABLE = 429, 503
 #: It is not known what the server did, so only a request that changes nothing twice may be repeated.
-_UNKNOWN = (502, 503, 504)
+_UNKNOWN = (502, _UNAVAILABLE, 504)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -112,11 +111,18 @@ class Http:
                     raise NoAnswer(0, _no_answer(self.base.host, error)) from None
                 time.sleep(2.0 ** (attempt - 1))
                 continue
-            if last or not (answer.status_code == _REFUSED or (repeat and answer.status_code in _UNKNOWN)):
+            if last or not ((repeat and answer.status_code in _UNKNOWN) or _is_busy(answer)):
                 return answer
             answer.close()
             time.sleep(min(_seconds(answer.headers.get("Retry-After", ""), 2.0 ** (attempt - 1)), LONGEST_PAUSE))
         raise AssertionError
+
+
+def _is_busy(answer: httpx.Response) -> bool:
+    """Return whether the server refused before it did anything, so that every request may be repeated."""
+    if answer.status_code == _UNAVAILABLE:
+        return error_of(answer).code == "busy"
+    return answer.status_code == _TOO_MANY
 
 
 def error_of(answer: httpx.Response) -> ApiError:
