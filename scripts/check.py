@@ -43,6 +43,7 @@ def checks(scratch: Path) -> list[Check]:
         Check("djlint", ("-m", "djlint", "--lint", "templates", "--extend-exclude", "templates/jinja2")),
         Check("djlint of Jinja2", ("-m", "djlint", "--lint", "templates/jinja2", "--profile", "jinja")),
         Check("mypy", ("-m", "mypy"), embedded),
+        Check("mypy of the Python package", ("-m", "mypy", "--config-file", "sdk/pyproject.toml")),
         Check("JavaScript lint", ("-m", "deno", "lint", "--quiet"), deno),
         Check("JavaScript types", ("-m", "deno", "check", "--quiet", "static/app", "tests/javascript"), deno),
         Check("import contracts", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),

@@ -1,8 +1,8 @@
 """Generate clients from the API's schema, in Python and TypeScript, and use them: ``make clients``.
 
 The Python generator gets an environment of its own, in the cache folder of the user; Deno downloads the other one. A
-server with workers runs on an empty temporary database, of PostgreSQL if it is installed; each client imports, reviews,
-releases and downloads a dialogue there. Exits with 1 if anything fails.
+server with workers runs on an empty database, in PostgreSQL if it is installed; each client imports, reviews, releases
+and downloads a dialogue there. Exits with 1 if anything fails.
 """
 
 import contextlib
@@ -43,9 +43,12 @@ PATIENCE = 180
 def main() -> int:
     """Run the check and return the exit code."""
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="assay-clients-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="assay-clients-") as temporary, contextlib.ExitStack() as stack:
         try:
-            check(Path(temporary))
+            programs = find_postgresql()
+            database = stack.enter_context(private_postgresql(programs)) if programs else ""
+            check(Path(temporary), database)
+            print(f"on {'PostgreSQL' if database else 'SQLite'}")
         except (Stop, NotInstalled) as stop:
             print(stop, file=sys.stderr)
             return 1
@@ -53,15 +56,13 @@ def main() -> int:
     return 0
 
 
-def check(scratch: Path) -> None:
-    """Serve, generate and use the client. Raises Stop."""
+def check(scratch: Path, database: str) -> None:
+    """Serve, generate and use the client. ``database``: the URL of an empty one, blank for SQLite. Raises Stop."""
     generator = install(GENERATOR)
     python, logs = Path(sys.executable), scratch / "logs"
-    programs = find_postgresql()
-    database = private_postgresql(programs) if programs else contextlib.nullcontext(f"sqlite:///{scratch}/db.sqlite3")
-    with database as stored, socket.create_server((HOST, 0)) as listener, Supervisor() as supervisor:
+    with socket.create_server((HOST, 0)) as listener, Supervisor() as supervisor:
         url = f"http://{HOST}:{listener.getsockname()[1]}"
-        variables = server_variables(scratch / "data", url, stored)
+        variables = server_variables(scratch / "data", url, database)
         run([python, ROOT / "manage.py", "migrate", "--verbosity", "0"], variables)
         known = json.loads(run([python, PARTS / "prepare.py"], variables).splitlines()[-1])
         web = web_command(python, listener.fileno())
@@ -77,20 +78,20 @@ def check(scratch: Path) -> None:
         except Stop as stop:
             lines = [line for log in sorted(logs.glob("*.log")) for line in (str(log.name), *last_log_lines(log))]
             raise Stop("\n".join([str(stop), *lines])) from None
-        print(used.strip(), f"Used on {'PostgreSQL' if programs else 'SQLite'}.", sep="\n")
+        print(used.strip())
 
 
-def server_variables(data: Path, url: str, database: str) -> dict[str, str]:
-    """Return the environment variables of the server: embedded mode, its own data and database."""
+def server_variables(data: Path, url: str, database: str = "") -> dict[str, str]:
+    """Return the environment variables of the server: embedded mode, its own data."""
     data.mkdir()
     variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     return variables | {
         "ASSAY_MODE": "embedded",
         "ASSAY_DATA": str(data),
-        "DATABASE_URL": database,
         "ASSAY_PLAIN_STATIC": "1",
         "DJANGO_SETTINGS_MODULE": "annotator.config.settings",
         "SITE_URL": url,
+        **({"DATABASE_URL": database} if database else {}),
     }
 
 

@@ -40,8 +40,14 @@ api-invitation-revoke                 401 405 405 405 405 405 405   401 404 404 
 api-member                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-role                       401 405 405 405 405 405 405   401 405 405 405 405 405 405
+api-model-run                         401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-entry                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-entry-list              401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-list                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-prediction                        401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-prediction-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-project-archive                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-project-deletion                  401 404 404 403 403 403 404   401 404 404 403 403 403 409
@@ -291,7 +297,13 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-invitation-revoke": {"public_id": "invitation"},
     "api-member": {"public_id": "person"},
     "api-member-role": {"public_id": "person"},
+    "api-model-run": {"public_id": "run"},
+    "api-model-run-entry": {"public_id": "run", "key": "score"},
+    "api-model-run-entry-list": {"public_id": "run"},
+    "api-model-run-list": {"public_id": "release"},
     "api-pause-end": {"public_id": "pause"},
+    "api-prediction": {"public_id": "predictions"},
+    "api-prediction-list": {"public_id": "release"},
     "api-protocol-version": {"number": "version"},
     "api-release": {"public_id": "release"},
     "api-release-archive": {"public_id": "release"},

@@ -11,7 +11,7 @@ from django.urls import resolve
 from annotator.api.filters import has_body, parameters_of
 from tests.access_project import AccessProject, access, module_access
 from tests.access_table import EXPECTED
-from tests.test_access_matrix import NAMES, address, body_of
+from tests.test_access_matrix import FORMS, NAMES, address, body_of
 
 __all__ = ["access", "module_access"]
 
@@ -139,7 +139,7 @@ def test_an_unknown_field_of_a_body_is_refused_with_what_there_is(access: Access
     assert person is not None
     client.force_login(person)
     path, body = address(name, access.ids), body_of(name, access.ids) | {"reson": "1", "verdikt": "2"}
-    if name == "api-import-list":
+    if name in FORMS:
         answer = client.post(path, body)
     else:
         answer = client.post(path, json.dumps(body), content_type="application/json")

@@ -20,10 +20,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 #: Every list of the API: a GET with pages.
 LISTS = [
     "api-assignment-list", "api-dialogue-list", "api-erratum-report-list", "api-gold-list",
-    "api-guideline-version-list", "api-import-list", "api-invitation-list", "api-member-list", "api-pause-list",
-    "api-project-list", "api-protocol-version-list",
-    "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list", "api-revision-list",
-    "api-toolset-list", "api-webhook-delivery-list",
+    "api-guideline-version-list", "api-import-list", "api-invitation-list", "api-member-list",
+    "api-model-run-entry-list", "api-model-run-list", "api-pause-list", "api-prediction-list", "api-project-list",
+    "api-protocol-version-list", "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list",
+    "api-revision-list", "api-toolset-list", "api-webhook-delivery-list",
 ]  # fmt: skip
 
 

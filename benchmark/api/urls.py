@@ -1,12 +1,14 @@
-"""URLs of the API of imports and releases."""
+"""URLs of the API of imports, releases and scores."""
 
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import errata, project_data, release_differences, views
+from benchmark.api import errata, project_data, release_differences, runs, views
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
+_PREDICTIONS = "projects/<slug:slug>/predictions/<str:public_id>/"
+_RUN = "projects/<slug:slug>/runs/<str:public_id>/"
 
 urlpatterns = [
     path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
@@ -30,4 +32,10 @@ urlpatterns = [
     path(_RELEASE + "errata/reports/<str:report>/confirm/", errata.Confirm.as_view(), name="api-erratum-confirm"),
     path(_RELEASE + "errata/reports/<str:report>/decline/", errata.Decline.as_view(), name="api-erratum-decline"),
     path(_RELEASE + "archive/", views.ReleaseArchive.as_view(), name="api-release-archive"),
+    path(_RELEASE + "predictions/", takes_files(runs.PredictionList.as_view()), name="api-prediction-list"),
+    path(_PREDICTIONS, runs.PredictionDetail.as_view(), name="api-prediction"),
+    path(_RELEASE + "runs/", runs.RunList.as_view(), name="api-model-run-list"),
+    path(_RUN, runs.RunDetail.as_view(), name="api-model-run"),
+    path(_RUN + "entries/", runs.RunEntryList.as_view(), name="api-model-run-entry-list"),
+    path(_RUN + "entries/<str:key>/", runs.RunEntryDetail.as_view(), name="api-model-run-entry"),
 ]

@@ -51,6 +51,7 @@ def test_what_has_to_be_checked_is_checked(tmp_path):
         "ruff format --check",
         "djlint --lint",
         "mypy",
+        "mypy --config-file sdk/pyproject.toml",
         "deno lint",
         "deno check",
         "lint_imports",

@@ -26,3 +26,5 @@ def test_the_server_has_a_database_of_its_own(tmp_path: Path, monkeypatch: pytes
     found = check_clients.server_variables(tmp_path / "data", "http://127.0.0.1:1")
     assert "DATABASE_URL" not in found
     assert found["ASSAY_DATA"] == str(tmp_path / "data")
+    given = check_clients.server_variables(tmp_path / "more", "http://127.0.0.1:1", "postgres:///own")
+    assert given["DATABASE_URL"] == "postgres:///own"

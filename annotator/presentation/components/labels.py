@@ -139,7 +139,7 @@ LABELS: dict[str, dict[str, Label]] = {
     },
     "scope": {
         "read": Label(_("Read")),
-        "import": Label(_("Import files and compose dialogues")),
+        "import": Label(_("Import files, score predictions, compose dialogues")),
         "annotate": Label(_("Claim, submit and run")),
         "administer": Label(_("Everything that you may do")),
     },

@@ -88,7 +88,7 @@ def test_people_choose_scopes_and_projects_on_the_page_and_see_them_in_the_list(
     page = client.post("/tokens/", sent).content.decode()
     token = ApiToken.objects.get()
     assert (token.scopes, token.all_projects, list(token.projects.all())) == ("import annotate", False, [team.project])
-    assert "Import files and compose dialogues; Claim, submit and run" in page
+    assert "Import files, score predictions, compose dialogues; Claim, submit and run" in page
     assert f"{team.project.name}\n" in page
     refused = client.post("/tokens/", sent | {"projects": [other.project.public_id]})
     assert refused.status_code == 422

@@ -1,0 +1,111 @@
+"""The command ``assay``."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from assay import __main__ as command
+from assay.client import Client
+from assay.verbs import COMMANDS
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run a command with answers by path; return its exit code, output and errors."""
+
+    def run(answers: dict[str, Any], *arguments: str) -> tuple[int, str, str]:
+        def handler(request: httpx.Request) -> httpx.Response:
+            status, body = answers[request.url.path.removeprefix("/api/")]
+            return httpx.Response(status, json=body) if body is not None else httpx.Response(status)
+
+        def client(url: str, token: str, **options: Any) -> Client:
+            return Client(url, token, transport=httpx.MockTransport(handler), **options)
+
+        monkeypatch.setattr(command, "Client", client)
+        code = command.main(arguments)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    monkeypatch.setenv("ASSAY_URL", "https://a.example")
+    monkeypatch.setenv("ASSAY_TOKEN", "secret")
+    monkeypatch.setenv("ASSAY_PROJECT", "p")
+    return run
+
+
+def test_every_command_describes_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as stopped:
+            command.main([name, "--help"])
+        assert stopped.value.code == 0
+        assert f"usage: assay {name}" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in ("ASSAY_TOKEN", "exit codes", "assay submit item.json"))
+
+
+def test_what_is_missing_is_said_in_a_sentence(say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"no zip")
+    code, out, err = say({}, "verify", str(tmp_path / "a.zip"))
+    assert (code, out) == (1, "")
+    assert "zip archive" in err
+    code, _, err = say({}, "import", str(tmp_path / "nowhere.jsonl"))
+    assert (code, err) == (2, f"{tmp_path / 'nowhere.jsonl'}: No such file or directory.\n")
+    monkeypatch.delenv("ASSAY_PROJECT")
+    code, _, err = say({}, "dialogues")
+    assert code == 2
+    assert "--project SLUG" in err
+    monkeypatch.delenv("ASSAY_TOKEN")
+    code, _, err = say({}, "projects")
+    assert code == 2
+    assert "ASSAY_TOKEN" in err
+
+
+def test_rows_are_lines_of_json_or_a_table(say: Say) -> None:
+    rows = [{"slug": "p", "name": "Züge", "description": "a\nb"}, {"slug": "longer", "name": "x", "description": None}]
+    answers = {"projects/": (200, {"next": None, "results": rows})}
+    code, out, _ = say(answers, "projects")
+    assert (code, [json.loads(line) for line in out.splitlines()]) == (0, rows)
+    assert say(answers, "projects", "-o", "table")[1] == (
+        "slug    name  description\np       Züge  a b\nlonger  x\n"
+    )  # fmt: skip
+
+
+def test_an_item_is_claimed_into_a_file_and_submitted_from_it(say: Say, tmp_path: Path) -> None:
+    item = {"slot": "s", "token": "t", "document": {"tasks": []}, "stage": {"verdicts": ["approve"]}, "tools": []}
+    code, out, _ = say({"projects/p/claims/": (201, item)}, "claim")
+    assert (code, json.loads(out)) == (0, item)
+    assert say({"projects/p/claims/": (204, None)}, "claim")[0] == 3
+    path = tmp_path / "item.json"
+    path.write_text(out)
+    findings = [{"severity": "error", "anchor": "/tasks", "message": "There are no tasks."}]
+    refused = {"error": "invalid", "sentence": "Fix 1 error.", "details": {"findings": findings}}
+    code, _, err = say({"work/s/submit/": (422, refused)}, "submit", str(path), "--verdict", "approve")
+    assert (code, err) == (2, "Fix 1 error.\nerror at /tasks: There are no tasks.\n")
+    assert say({}, "submit", str(path))[2].startswith("Say what your verdict is")
+    path.write_text("[]")
+    assert say({}, "submit", str(path))[2] == f"{path} is not a JSON object.\n"
+
+
+def test_a_rejected_record_or_suggestion_is_not_passed_over(
+    say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    job = {"state": "done", "done": 1, "total": 1, "error": ""}
+    row = {"public_id": "i", "job": job, "rejected": 1}
+    code, out, err = say({"projects/p/imports/": (202, row)}, "import", str(tmp_path / "a.jsonl"))
+    assert (code, json.loads(out), err) == (1, row, "Rejected records: 1. “assay report i” says why.\n")
+    failed = row | {"job": job | {"state": "failed", "error": "The file is empty."}}
+    code, out, err = say({"projects/p/imports/": (202, failed)}, "import", str(tmp_path / "a.jsonl"))
+    assert (code, json.loads(out), err) == (1, failed, "The file is empty.\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"dialogue": "x"}\n')))
+    results = [{"result": "refused", "message": "There is no such dialogue."}]
+    answer = {"counts": {"refused": 1}, "results": results}
+    assert say({"projects/p/suggestions/": (200, answer)}, "suggest", "-")[0] == 1
