@@ -13,7 +13,7 @@ class DialogueMetadata(models.Model):
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="metadata", db_index=False)
     #: Copied from the dialogue, for the index.
-    project = models.ForeignKey(Project, **UNENFORCED)
+    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     key = models.CharField(max_length=MAX_KEY)
     value = models.CharField(max_length=MAX_VALUE)
 
