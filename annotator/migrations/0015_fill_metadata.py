@@ -18,7 +18,9 @@ def fill(apps, schema_editor):
     waiting = dialogues.filter(head__content__contains='"extra":{"').order_by("pk")
     last = 0
     while True:
-        rows = list(waiting.filter(pk__gt=last).values_list("pk", "project_id", "search_text", "head__content")[:_SLICE])
+        rows = list(
+            waiting.filter(pk__gt=last).values_list("pk", "project_id", "search_text", "head__content")[:_SLICE]
+        )
         if not rows:
             return
         for key, project, search_text, content in rows:

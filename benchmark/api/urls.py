@@ -3,12 +3,13 @@
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import errata, release_differences, views
+from benchmark.api import errata, exports, release_differences, views
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
+    path("projects/<slug:slug>/dialogues/export/", exports.DialogueExport.as_view(), name="api-dialogue-export"),
     path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
     path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),
     path(_IMPORT + "confirm/", views.ImportConfirm.as_view(), name="api-import-confirm"),

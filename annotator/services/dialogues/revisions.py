@@ -23,8 +23,8 @@ from annotator.models import Dialogue, Finding, Guideline, Project, Revision, To
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
-from annotator.services.dialogues.metadata import remember_metadata
 from annotator.services.dialogues.executions import known_executions_of
+from annotator.services.dialogues.metadata import remember_metadata
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 

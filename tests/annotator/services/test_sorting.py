@@ -90,9 +90,12 @@ def test_a_place_in_one_order_is_refused_in_another(team):
 
 
 def test_unknown_orders_are_refused_with_the_known_ones():
-    assert [sort_of(QueryDict(query)) for query in ("", "sort=", "sort=imported", "sort=-tasks")] == ["", "", "", "-tasks"]
+    assert [sort_of(QueryDict(query)) for query in ("", "sort=", "sort=imported", "sort=-tasks")] == [
+        "",
+        "",
+        "",
+        "-tasks",
+    ]
     for wrong in ("tasks,calls", "--tasks", "created_at", "-"):
         with pytest.raises(UnknownFilter, match="Use one of: “imported”, “-imported”"):
             sort_of(QueryDict(f"sort={wrong}"))
-
-
