@@ -161,13 +161,14 @@ def list_dialogues(
     actor: User,
     project: Project,
     filters: Filters,
-    order: Order = Order(),
+    order: Order | None = None,
     after: str | None = None,
     before: str | None = None,
     size: int = PAGE_SIZE,
 ) -> KeyPage[Dialogue]:
     """Return a page of the project's dialogues, by default in order of import. Costs the same at any depth."""
     rows = shown_dialogues(actor=actor, project=project, filters=filters)
+    order = order or Order()
     page = read_page(rows, after=after, before=before, size=size, by=order.by, newest_first=order.newest_first)
     return replace(page, rows=veil_owners(page.rows, actor=actor))
 
