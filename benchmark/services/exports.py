@@ -21,7 +21,7 @@ from benchmark.services.releases.items import Item
 
 #: Dialogues that are read at a time, and documents, which may be large.
 _PAGE = 500
-_DOCUMENTS = 10
+_DOCUMENTS = 5
 #: Column → type.
 COLUMNS = {
     "id": TEXT, "public_id": TEXT, "title": TEXT, "kind": TEXT, "language": TEXT, "variant_group": TEXT,

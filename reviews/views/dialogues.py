@@ -124,7 +124,6 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "known_columns": [(key, key in columns) for key in dict.fromkeys([*columns, *known])],
         "total": count_dialogues(actor=request.user, project=request.project, filters=filters) if counted else None,
         "count_url": address_of(request.path, request.GET, count="1"),
-        "plain_url": address_of(request.path, request.GET),
         "most_counted": MAX_COUNTED,
         "views": [] if request.htmx else list_views(actor=request.user, project=request.project),
         "own_query": own_query,
