@@ -4,6 +4,7 @@ from django.db import migrations, models
 
 _ORDERS = {
     "dialogue_by_change": "updated_at",
+    "dialogue_by_external_id": "external_id",
     "dialogue_by_title": "title",
     "dialogue_by_tasks": "task_count",
     "dialogue_by_calls": "call_count",

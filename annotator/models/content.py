@@ -199,6 +199,7 @@ class Dialogue(models.Model):
                     "dialogue_by_language": ["language"],
                     # Programs also ask for what has changed since they asked last.
                     "dialogue_by_change": ["updated_at"],
+                    "dialogue_by_external_id": ["external_id"],
                     "dialogue_by_title": ["title"],
                     "dialogue_by_tasks": ["task_count"],
                     "dialogue_by_calls": ["call_count"],
@@ -242,7 +243,11 @@ class Dialogue(models.Model):
 class RevisionQuerySet(models.QuerySet["Revision"]):
     def visible_to(self, user: User) -> Self:
         """Return all revisions except those of colleagues in an unsettled blind stage."""
-        return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
+        return self.unsealed_for(user).filter(dialogue__in=Dialogue.objects.visible_to(user))
+
+    def unsealed_for(self, user: User) -> Self:
+        """Return the same for dialogues that the user is known to see."""
+        return self.filter(Q(sealed=False) | Q(author=user))
 
 
 class Revision(models.Model):

@@ -151,7 +151,8 @@ def _contents(page: list[Dialogue], actor: User) -> Iterator[tuple[Dialogue, Ite
     """Yield the dialogues that have a head which the actor may see, each with it; a few are in memory at a time."""
     for begin in range(0, len(page), _DOCUMENTS):
         some = page[begin : begin + _DOCUMENTS]
-        heads = Revision.objects.visible_to(actor).filter(pk__in=[row.head_id for row in some])
+        # The list has shown these dialogues.
+        heads = Revision.objects.unsealed_for(actor).filter(pk__in=[row.head_id for row in some])
         found = {head.pk: head for head in heads.select_related("toolset_revision")}
         for row in some:
             head = found.get(row.head_id) if row.head_id else None

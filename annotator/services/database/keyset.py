@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.core import signing
-from django.db.models import F, Model, Q, QuerySet
-from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan, TupleLessThanOrEqual
+from django.db.models import BooleanField, F, Func, Model, QuerySet, Value
 
 from annotator.services.database.filters import no_place
 
@@ -95,21 +94,32 @@ def up_to(rows: QuerySet[Row], cursor: str | None) -> QuerySet[Row]:
     place = _open(cursor, Order())
     if cursor and place is None:
         raise no_place("through")
-    return rows if place is None else rows.filter(TupleLessThanOrEqual(_fields(BY_TIME), place))
+    return rows if place is None else rows.filter(_RowComparison(BY_TIME, "<=", place))
 
 
 def _beyond(rows: QuerySet[Row], place: _Place | None, by: tuple[str, ...], *, downwards: bool) -> QuerySet[Row]:
     rows = rows.order_by(*(f"-{name}" if downwards else name for name in by))
     if place is None:
         return rows
-    if len(by) == 1:
-        return rows.filter(Q(**{f"{by[0]}__{'lt' if downwards else 'gt'}": place[0]}))
-    # A comparison of rows lets the database start at the place, also among many rows with the same first value.
-    return rows.filter((TupleLessThan if downwards else TupleGreaterThan)(_fields(by), place))
+    return rows.filter(_RowComparison(by, "<" if downwards else ">", place))
 
 
-def _fields(by: tuple[str, ...]) -> Tuple:
-    return Tuple(*map(F, by))
+class _RowComparison(Func):
+    """``(field, …) > (value, …)``: lets the database start at the place, also among many equal first values.
+
+    Django's own comparison of tuples becomes a chain of conditions on SQLite, which reads all rows before the place.
+    """
+
+    output_field = BooleanField()
+
+    def __init__(self, by: tuple[str, ...], comparison: str, place: _Place) -> None:
+        super().__init__(*map(F, by), *map(Value, place), comparison=comparison)
+
+    def as_sql(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
+        pieces = [compiler.compile(one) for one in self.source_expressions]
+        left, right = pieces[: len(pieces) // 2], pieces[len(pieces) // 2 :]
+        sides = [f"({', '.join(sql for sql, _ in side)})" for side in (left, right)]
+        return f" {self.extra['comparison']} ".join(sides), [value for _, values in pieces for value in values]
 
 
 def _beside(place: _Place, *, below: bool) -> _Place:
