@@ -9,6 +9,7 @@ from benchmark.views import (
     board_files,
     composites,
     errata,
+    exports,
     imports,
     inference,
     jobs,
@@ -26,6 +27,7 @@ _RUN = "p/<slug:slug>/runs/<str:public_id>/"
 _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
+    path("p/<slug:slug>/dialogues/export/", exports.dialogue_export, name="dialogue-export"),
     path("p/<slug:slug>/imports/", imports.import_list, name="import-list"),
     path("p/<slug:slug>/imports/examples.zip", imports.import_examples, name="import-examples"),
     path(_IMPORT, imports.import_detail, name="import-detail"),

@@ -12,6 +12,7 @@ from reviews.views import (
     history,
     outdated,
     project,
+    saved_views,
     toolsets,
 )
 from reviews.views.adjudication import disputes, review_sessions
@@ -60,6 +61,8 @@ urlpatterns = [
     path(_P + "history/events.jsonl", history.history_export, name="history-export"),
     path(_P + "next/", workspace.work_next, name="work-next"),
     path(_P + "dialogues/", dialogues.dialogue_list, name="dialogue-list"),
+    path(_P + "views/", saved_views.view_list, name="saved-view-list"),
+    path(_P + "views/<str:public_id>/", saved_views.view_open, name="saved-view"),
     path(_DIALOGUE, dialogues.dialogue_detail, name="dialogue"),
     path(_DIALOGUE + "comments/", comments.dialogue_comment, name="dialogue-comment"),
     path(_DIALOGUE + "comments/<str:comment>/", comments.comment_resolve, name="comment-resolve"),

@@ -30,6 +30,7 @@ from annotator.services.accounts.tokens import create_token
 from annotator.services.custom_fields import set_fields
 from annotator.services.members import create_invitation
 from annotator.services.projects import publish_guideline
+from annotator.services.saved_views import save_view
 from annotator.services.webhooks.hooks import add_webhook
 from benchmark.models import (
     BaselineEntry,
@@ -139,6 +140,9 @@ def make_access_project() -> AccessProject:
         "field": "note",
         "pause": paused.public_id,
         "plan": plan.public_id,
+        "view": save_view(
+            actor=team.administrator, project=team.project, name="Errors", query="problems=errors", shared=True
+        ).public_id,
         "free_slot": free.public_id,
         "dialogue": held.public_id,
         "toolset": head.toolset_revision.toolset.public_id,

@@ -15,6 +15,8 @@ api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
 api-compose                           401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-dialogue-count                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-dialogue-export                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
 api-errata-log                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -111,9 +113,12 @@ composite-list                        in  404 404 403 403 403 200   in  404 404 
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
+saved-view                            in  404 404 302 302 302 302   in  404 404 403 403 403 302
+saved-view-list                       in  404 404 200 200 200 200   in  404 404 422 422 422 422
 toolset                               in  404 404 200 200 200 200   in  404 404 403 403 403 422
 toolset-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
 variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
+dialogue-export                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
@@ -386,6 +391,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "shared-scores": {"token": "shared"},
     "shared-table": {"token": "shared"},
     "revision-diff": {"public_id": "dialogue"},
+    "saved-view": {"public_id": "view"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
@@ -446,6 +452,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "protocol-move": {"seen": "1"},
     "release-settings": {"licence": "CC-BY-4.0", "seen": "0"},
     "release-list": {"version": "2.0", "native_format": "wild"},
+    "saved-view": {"name": "Wrong ones"},
     "token-list": {"name": "nightly"},
     "webhook": {"test": "1"},
     "webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},

@@ -42,6 +42,13 @@ QUERIES = (
     ("dialogue-list", "q=zebravalue"),
     ("api-dialogue-list", "q=zebravalue"),
     ("api-dialogue-list", "search=zebravalue"),
+    ("dialogue-list", "sort=-changed&count=1"),
+    ("dialogue-list", "problems=errors&sort=-errors&count=1"),
+    ("api-dialogue-count", "q=zebravalue"),
+    ("api-dialogue-count", "problems=warnings"),
+    ("api-dialogue-list", "sort=-changed"),
+    *(("dialogue-export", f"sort=-changed&format={form}") for form in ("csv", "jsonl", "parquet")),
+    ("api-dialogue-export", "format=jsonl"),
 )
 #: What differs from one request to the next for everybody.
 PASSING = re.compile(

@@ -26,7 +26,7 @@ SHOWN = {
     and name not in ("healthz", "api-schema", "demo-sign-in", "invitation", "javascript-catalog")
 }
 #: Parameters that hold words, places in a dialogue or keys, of which any may be sent.
-FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job"}
+FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job", "column"}
 #: An example may be withdrawn while somebody reads it; the guideline's version is where a choice begins.
 FREE_THERE = {("workspace", "example"), ("guideline-outdated", "version"), ("guideline-outdated", "reason")}
 WRONG = "no-such-thing"
@@ -77,6 +77,7 @@ def test_an_unknown_value_is_refused_and_an_empty_one_asks_for_nothing(access: A
         if response.status_code == 400:
             sentences = ("Use one of: “", "There are no values to choose from yet", "Use a date like", "Unknown filter")
             sentences += (f"“{parameter}” isn’t a valid page of this list", "Use a time with a zone, like")
+            sentences += ("Use a key and its value, like",)
             assert any(words in response.text_seen for words in sentences), parameter
 
 

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from annotator.errors import Invalid
 from annotator.services.database.filters import moment_of
-from annotator.services.database.keyset import BY_KEY, BY_TIME, is_cursor, read_page
+from annotator.services.database.keyset import BY_KEY, BY_TIME, Order, is_cursor, read_page
 
 MAX_SIZE = 200
 SINCE = "updated_since"
@@ -38,18 +38,27 @@ class KeysetPagination(BasePagination):
     by: tuple[str, ...] = BY_TIME
 
     def paginate_queryset(  # type: ignore[override]
-        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None, since: Since | None = None
+        self,
+        queryset: QuerySet[Any],
+        request: Request,
+        view: APIView | None = None,
+        since: Since | None = None,
+        order: Order | None = None,
     ) -> list[Any]:
-        """Return the rows of a page. ``since``: how to find changed rows; by default, by their time of creation."""
+        """Return the rows of a page. ``since``: how to find changed rows; by default, by their time of creation.
+
+        ``order``: instead of the usual one.
+        """
+        order = order or Order(self.by)
         self.request = request
         size = size_of(request, self.size)
         moment = moment_of(request.query_params, SINCE)
         if moment is not None:
             queryset = since(queryset, moment) if since else queryset.filter(created_at__gte=moment)
         cursor = request.query_params.get("cursor", "")
-        if cursor and not is_cursor(cursor, self.by):
+        if cursor and not is_cursor(cursor, order.by, newest_first=order.newest_first):
             raise Invalid(_("The cursor isn’t from this list. Leave it out to start at the first page."))
-        page = read_page(queryset, after=cursor, size=size, by=self.by)
+        page = read_page(queryset, after=cursor, size=size, by=order.by, newest_first=order.newest_first)
         self.next_cursor = page.after
         return page.rows
 

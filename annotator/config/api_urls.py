@@ -3,7 +3,8 @@
 from django.urls import include, path
 
 urlpatterns = [
+    # Fixed addresses, such as that of exports, come before those with an id in the same place.
+    path("", include("benchmark.api.urls")),
     path("", include("reviews.api.urls")),
     path("", include("annotator.api.urls")),
-    path("", include("benchmark.api.urls")),
 ]

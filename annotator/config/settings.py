@@ -201,6 +201,7 @@ EXAMPLES_PAGE = "example-list"
 OUTDATED_PAGE = "guideline-outdated"
 IMPORTS_PAGE = "import-list"
 RELEASES_PAGE = "release-list"
+EXPORTS_PAGE = "dialogue-export"
 PLAY_PAGE, WORKSPACE_PLAY_PAGE = "dialogue-play", "workspace-play"
 ABSOLUTE_URL_OVERRIDES = {
     "annotator.project": lambda project: reverse("project", args=[project.slug]),

@@ -5,9 +5,10 @@ from django.urls import include, path
 urlpatterns = [
     # First, because programs send many requests and addresses are tried in order.
     path("api/", include("annotator.config.api_urls")),
+    # Fixed addresses, such as that of exports, come before those with an id in the same place.
+    path("", include("benchmark.urls")),
     path("", include("annotator.urls")),
     path("", include("reviews.urls")),
-    path("", include("benchmark.urls")),
     path("accounts/", include("annotator.config.account_urls")),
 ]
 

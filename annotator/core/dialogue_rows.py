@@ -35,6 +35,8 @@ class DialogueRow:
     call_count: int
     switches: int
     search_text: str
+    #: Keys and values, see ``annotator.core.metadata``.
+    metadata: Sequence[tuple[str, str]] = ()
 
 
 def listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:

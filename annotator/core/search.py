@@ -15,6 +15,7 @@ from operator import add
 from typing import Any
 
 from annotator.core.graph import derive_topology
+from annotator.core.metadata import searched_metadata
 
 #: Most characters of an index text, of each text read for it, of a query; most terms of a query.
 MAX_INDEX = 4096
@@ -168,7 +169,7 @@ def _describe_composite(document: Mapping[str, Any], index: bool) -> Labels:
         information=[],
         call_count=sum(task["calls"] for task in tasks),
         title=_title([" · ".join(task["user_message"] for task in tasks)]),
-        search_text=search_tokens(texts) if index else "",
+        search_text=search_tokens([*searched_metadata(document), *texts]) if index else "",
     )
 
 
@@ -281,6 +282,7 @@ def _title(messages: Iterable[str]) -> str:
 
 def _texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, Any]]) -> Iterator[str]:
     """Yield texts. Those that people search for most come first, because the index is limited."""
+    yield from searched_metadata(document)
     tasks = document["tasks"]
     for task in tasks:
         yield task["user_message"]
@@ -297,6 +299,7 @@ def _texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, 
 
 
 def _case_texts(document: Mapping[str, Any], tools: list[str], calls: list[dict[str, Any]]) -> Iterator[str]:
+    yield from searched_metadata(document)
     yield document["user_query"]
     yield from tools
     for constraint in document["constraints"]:

@@ -9,6 +9,7 @@ _P = "projects/<slug:slug>/"
 
 urlpatterns = [
     path(_P + "dialogues/", dialogues.DialogueList.as_view(), name="api-dialogue-list"),
+    path(_P + "dialogues/count/", dialogues.DialogueCount.as_view(), name="api-dialogue-count"),
     path(_P + "claims/", reviews.ClaimNext.as_view(), name="api-claim"),
     path(_WORK + "submit/", reviews.Submit.as_view(), name="api-work-submit"),
     path(_WORK + "heartbeat/", reviews.Heartbeat.as_view(), name="api-work-heartbeat"),

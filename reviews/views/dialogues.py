@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
 from annotator.core.comparison import describe, describe_changes
+from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
@@ -20,20 +21,25 @@ from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, T
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
+from annotator.services.database.filters import one_of
 from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
     LANGUAGES,
-    NAMES,
+    MAX_COUNTED,
     OUTDATED,
     PROBLEMS,
     Filters,
+    count_dialogues,
     field_values,
     list_dialogues,
     veil_owners,
 )
+from annotator.services.dialogues.metadata import metadata_keys
 from annotator.services.dialogues.outdated import open_flags
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
+from annotator.services.dialogues.sorting import order_of, sort_of
 from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
+from annotator.services.saved_views import clean_query, list_views
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
 from reviews.services.feedback.examples import MARKERS, is_markable
@@ -43,6 +49,7 @@ from reviews.services.queue.claims import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
 from reviews.views.comment_context import comment_context
+from reviews.views.list_parts import SAVED, address_of, column_values, columns_of, headings, sort_choices
 from reviews.views.workspace.revision_pages import revision_name
 
 _CHOICES = {
@@ -52,6 +59,8 @@ _CHOICES = {
     "none": gettext_lazy("neither"),
 }
 
+#: Format of a file with the list, and its name.
+_EXPORTS = [("csv", "CSV"), ("jsonl", "JSONL"), ("parquet", "Parquet")]
 
 #: Each returns links of a dialogue's page to pages of other applications: label and address.
 MORE_LINKS: list[Callable[[User, Dialogue], list[tuple[str, str]]]] = []
@@ -59,15 +68,18 @@ MORE_LINKS: list[Callable[[User, Dialogue], list[tuple[str, str]]]] = []
 
 @project_page
 @require_safe
-@takes(*NAMES, "before", "after")
+@takes(*SAVED, "count", "before", "after")
 def dialogue_list(request: PageRequest) -> HttpResponse:
-    """List the dialogues, with filters, text search and pages by key."""
+    """List the dialogues, with filters, text search, orders and pages by key; ``?count=1`` counts them."""
     stages = stage_titles(request.project)
     filters = Filters.of(request.GET, project=request.project, stages=lambda: stages)
+    sort, columns = sort_of(request.GET), columns_of(request.GET)
+    counted = one_of(request.GET, "count", ["1"])
     page = list_dialogues(
         actor=request.user,
         project=request.project,
         filters=filters,
+        order=order_of(sort),
         after=request.GET.get("after"),
         before=request.GET.get("before"),
     )
@@ -78,26 +90,44 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     # Shown to overseers only: it reveals colleagues' edits.
     apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
     answers = field_values(request.project)
+    cells = column_values(page.rows, columns)
+    known = [] if request.htmx else metadata_keys(request.project)
+    own_query = clean_query(request.GET, SAVED)
+    more = [
+        ("policy", _("Policy"), _options(POLICY_LABELS), filters.policy),
+        ("topology", _("Topology"), _options(TOPOLOGY_LABELS), filters.topology),
+        ("information", _("Information"), _options(INFORMATION_LABELS), filters.information),
+        ("language", _("Language"), list(LANGUAGES.items()), filters.language),
+        ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
+        *([("field", _("Custom field"), answers, filters.field)] if answers else []),
+        ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
+    ]
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "marks": oversees,
-        "rows": [(row, stages.get(row.stage, row.stage), row.pk in apart) for row in page.rows],
+        "rows": [(row, stages.get(row.stage, row.stage), row.pk in apart, cells.get(row.pk, [])) for row in page.rows],
         "previous": _link(request, before=page.before),
         "following": _link(request, after=page.after),
         "filters": filters,
         "choices": [
             ("status", _("Status"), DialogueStatus.choices, filters.status),
             ("stage", _("Stage"), list(stages.items()), filters.stage),
-            ("policy", _("Policy"), _options(POLICY_LABELS), filters.policy),
-            ("topology", _("Topology"), _options(TOPOLOGY_LABELS), filters.topology),
-            ("information", _("Information"), _options(INFORMATION_LABELS), filters.information),
-            ("language", _("Language"), list(LANGUAGES.items()), filters.language),
             ("owner", _("Owner"), [(person.public_id, str(person)) for person in people], filters.owner),
             ("problems", _("Findings"), list(PROBLEMS.items()), filters.problems),
-            ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
-            *([("field", _("Custom field"), answers, filters.field)] if answers else []),
-            ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
         ],
+        "more": more,
+        "more_active": sum(1 for choice in more if choice[3]) + bool(filters.meta),
+        "sort": sort,
+        "sorts": headings(request.path, request.GET, sort),
+        "sort_choices": sort_choices(),
+        "columns": columns,
+        "known_columns": [(key, key in columns) for key in dict.fromkeys([*columns, *known])],
+        "total": count_dialogues(actor=request.user, project=request.project, filters=filters) if counted else None,
+        "count_url": address_of(request.path, request.GET, count="1"),
+        "most_counted": MAX_COUNTED,
+        "views": [] if request.htmx else list_views(actor=request.user, project=request.project),
+        "own_query": own_query,
+        "exports": [(name, f"{'&' if own_query else ''}format={value}") for value, name in _EXPORTS],
     }
     template = "reviews/dialogues/list.html#results" if request.htmx else "reviews/dialogues/list.html"
     return render(request, template, context)
@@ -154,6 +184,7 @@ def render_dialogue(
             "history": read_history(actor=request.user, dialogue=dialogue),
             "reviews": _reviews(request, dialogue, revision.document(), own=bool(blind)),
             **comment_context(request, dialogue, revision.document(), comment_form),
+            "metadata": metadata_fields(revision.document()),
             "outdated_flags": open_flags(dialogue),
             "variants": variants_of(actor=request.user, dialogue=dialogue),
             "more_links": [link for find in MORE_LINKS for link in find(request.user, dialogue)],
@@ -266,7 +297,7 @@ def _link(request: PageRequest, **cursor: str | None) -> str | None:
     if value is None:
         return None
     query = request.GET.copy()
-    for other in ("after", "before"):
+    for other in ("after", "before", "count"):
         query.pop(other, None)
     query[name] = str(value)
     return f"{request.path}?{query.urlencode()}"

@@ -10,7 +10,17 @@ from django.utils import timezone
 
 from annotator.core.dialogue_rows import DialogueRow
 from annotator.core.schema.exact_json import load_stored
-from annotator.models import CompositeMember, Dialogue, Finding, Job, Project, Revision, ToolsetRevision, User
+from annotator.models import (
+    CompositeMember,
+    Dialogue,
+    DialogueMetadata,
+    Finding,
+    Job,
+    Project,
+    Revision,
+    ToolsetRevision,
+    User,
+)
 from annotator.models.keys import new_public_ids
 from annotator.services.database.bulk_insert import allocate_ids, insert_rows
 from annotator.services.history.event_chain import extend_chains
@@ -96,6 +106,12 @@ def write_dialogues(
             if row.kind == "composite"
             for task in load_stored(row.content)["tasks"]
         ],
+    )
+    insert_rows(
+        DialogueMetadata,
+        ("dialogue_id", "key", "value"),
+        [(dialogue_id, *entry) for row, dialogue_id in zip(rows, dialogue_ids, strict=True) for entry in row.metadata],
+        constants={"project_id": project.pk},
     )
     toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
     toolset_hashes = dict(toolsets.values_list("pk", "content_hash"))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.checks import all_checks
@@ -13,9 +14,12 @@ from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
-from annotator.services.database.keyset import KeyPage, read_page
+from annotator.services.database.keyset import KeyPage, Order, read_page
+from annotator.services.dialogues.metadata import metadata_filter
 
 PAGE_SIZE = 50
+#: A list with more dialogues is not counted further.
+MAX_COUNTED = 100_000
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
 LANGUAGES = {"en": _("English"), "zh": _("Chinese")}
 OUTDATED = {"1": _("Outdated by a newer guideline")}
@@ -44,6 +48,8 @@ class Filters:
     outdated: str = ""
     #: "key=value" of a custom field.
     field: str = ""
+    #: "key=value" of the metadata.
+    meta: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
@@ -66,6 +72,7 @@ class Filters:
             check=one_of(query, "check", lambda: [check.id for check in all_checks()]),
             outdated=one_of(query, "outdated", OUTDATED),
             field=one_of(query, "field", lambda: [value for value, _ in field_values(project)]),
+            meta=metadata_filter(query),
         )
 
     @property
@@ -120,6 +127,10 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         rows = rows.filter(pk__in=OutdatedDialogue.objects.filter(cleared_at=None).values("dialogue_id"))
     if filters.field:
         rows = rows.filter(labels__contains=f"\n{filters.field}\n")
+    if filters.meta:
+        key, _equals, value = filters.meta.partition("=")
+        # The project is that of the dialogue, so that the index of metadata is used.
+        rows = rows.filter(metadata__project=F("project"), metadata__key=key, metadata__value=value)
     if filters.text:
         # A complete id means that dialogue; ids are not part of the search text.
         named = rows.filter(external_id=filters.text)
@@ -150,11 +161,28 @@ def list_dialogues(
     actor: User,
     project: Project,
     filters: Filters,
+    order: Order | None = None,
     after: str | None = None,
     before: str | None = None,
     size: int = PAGE_SIZE,
 ) -> KeyPage[Dialogue]:
-    """Return a page of the project's dialogues in order of import. Costs the same at any depth."""
+    """Return a page of the project's dialogues, by default in order of import. Costs the same at any depth."""
     rows = shown_dialogues(actor=actor, project=project, filters=filters)
-    page = read_page(rows, after=after, before=before, size=size)
+    order = order or Order()
+    page = read_page(rows, after=after, before=before, size=size, by=order.by, newest_first=order.newest_first)
     return replace(page, rows=veil_owners(page.rows, actor=actor))
+
+
+@dataclass(frozen=True)
+class Total:
+    """How many dialogues a list has; at least this many if it is not ``exact``."""
+
+    count: int
+    exact: bool
+
+
+def count_dialogues(*, actor: User, project: Project, filters: Filters) -> Total:
+    """Count the dialogues of a list, up to MAX_COUNTED."""
+    rows = shown_dialogues(actor=actor, project=project, filters=filters).select_related(None).order_by()
+    found = rows.values("pk")[: MAX_COUNTED + 1].count()
+    return Total(min(found, MAX_COUNTED), exact=found <= MAX_COUNTED)

@@ -24,6 +24,7 @@ from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
 from annotator.services.dialogues.executions import known_executions_of
+from annotator.services.dialogues.metadata import remember_metadata
 from annotator.services.dialogues.trials import known_outcomes_of
 from annotator.services.history.events import append_event
 
@@ -248,13 +249,14 @@ def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
 
 
 def denormalise(dialogue: Dialogue, document: dict[str, Any], findings: list[CheckFinding]) -> list[str]:
-    """Set the columns that lists and counters read; returns their names."""
+    """Set the columns that lists and counters read, and return their names; store the metadata."""
     columns = listed_columns(document) | {
         "error_count": sum(1 for f in findings if f.severity == "error"),
         "warning_count": sum(1 for f in findings if f.severity == "warning"),
     }
     for name, value in columns.items():
         setattr(dialogue, name, value)
+    remember_metadata(dialogue, document)
     return list(columns)
 
 

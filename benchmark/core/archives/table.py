@@ -86,13 +86,17 @@ def label_columns(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class TableWriter:
-    """Writes a table. ``write`` receives its bytes, piece by piece; only one row group is in memory."""
+    """Writes a table. ``write`` receives its bytes, piece by piece; only one row group is in memory.
 
-    def __init__(self, config: str, write: Callable[[bytes], None]) -> None:
+    ``columns``: the config of a table of releases, or the types of any columns, one of which is “id”.
+    """
+
+    def __init__(self, columns: str | Mapping[str, str], write: Callable[[bytes], None]) -> None:
         import pyarrow.parquet as parquet  # Slow to import, and few processes need it.
 
-        self._columns: dict[str, list[Any]] = {name: [] for name in columns_of(config)}
-        self._schema = _schema(config)
+        types = columns_of(columns) if isinstance(columns, str) else columns
+        self._columns: dict[str, list[Any]] = {name: [] for name in types}
+        self._schema = _schema(types)
         self._sink = _Sink(write)
         # Without dictionaries and statistics, a reader can tell the size of the content from the metadata.
         self._writer = parquet.ParquetWriter(
@@ -168,7 +172,7 @@ def read_table(config: str, source: IO[bytes], limits: Limits) -> Iterator[dict[
 
 def _require_ours(table: Any, config: str, limits: Limits) -> None:
     """Raise SourceError unless the table has our columns, and row groups as small as we write them."""
-    if not table.schema_arrow.equals(_schema(config)):
+    if not table.schema_arrow.equals(_schema(columns_of(config))):
         raise SourceError("Its columns or their types are not those of a release.")
     metadata = table.metadata
     if metadata.num_rows > limits.records:
@@ -199,7 +203,7 @@ def _value(text: Any) -> Any:
         return text
 
 
-def _schema(config: str) -> Any:
+def _schema(columns: Mapping[str, str]) -> Any:
     import pyarrow
 
     # "element" is the name that Parquet gives the items of a list.
@@ -208,7 +212,7 @@ def _schema(config: str) -> Any:
         NUMBER: pyarrow.int64(),
         TEXTS: pyarrow.list_(pyarrow.field("element", pyarrow.string())),
     }
-    return pyarrow.schema([(name, types[kind]) for name, kind in columns_of(config).items()])
+    return pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
 
 
 class _Sink:

@@ -5,6 +5,7 @@ from django.db.models import Exists, OuterRef
 from annotator.models import (
     CompositeMember,
     Dialogue,
+    DialogueMetadata,
     Event,
     Finding,
     Job,
@@ -19,7 +20,7 @@ from reviews.models import Cycle, Slot, StageRun
 #: Dialogues that one step deletes, with everything that belongs to them.
 SLICE = 1000
 #: The tables with rows for each record of an import.
-WRITTEN_IN_BULK = (Dialogue, Revision, NativeLine, Cycle, StageRun, Slot, Finding, Event)
+WRITTEN_IN_BULK = (Dialogue, Revision, NativeLine, Cycle, StageRun, Slot, Finding, Event, DialogueMetadata)
 
 
 def discard_all(job: Job) -> None:
@@ -49,6 +50,7 @@ def discard_slice(job: Job) -> bool:
             cycles,
             Finding.objects.filter(dialogue__in=ids),
             CompositeMember.objects.filter(composite__in=ids),
+            DialogueMetadata.objects.filter(dialogue__in=ids),
             Event.objects.filter(dialogue__in=ids),
             NativeLine.objects.filter(revision__in=Revision.objects.filter(dialogue__in=ids).values("pk")),
             Revision.objects.filter(dialogue__in=ids),

@@ -13,6 +13,7 @@ from typing import Any
 
 from annotator.core.checks import CheckSettings, CleanMarks, run_checks
 from annotator.core.dialogue_rows import DialogueRow, listed_columns
+from annotator.core.metadata import metadata_entries
 from annotator.core.schema import Problem, SchemaProblem, canonical, content_hash
 from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
@@ -189,6 +190,7 @@ class Preparer:
             findings=findings,
             clean_mark=self._marks.mark_if_clean(dialogue.document, findings, digest, toolset),
             warnings=dialogue.warnings,
+            metadata=metadata_entries(dialogue.document),
             **listed_columns(dialogue.document),
         )
 

@@ -75,7 +75,7 @@ class Item(ReadDialogue):
             ]
         return places
 
-    def neutral(self, canary: str) -> bytes:
+    def neutral(self, canary: str | None = None) -> bytes:
         """Return the neutral record as a line. What is stored as JSON is written as it is stored."""
         record = _NEUTRAL.write([self], canary=canary)
         record |= {"document": orjson.Fragment(self.text), "tools": orjson.Fragment(self.tools_text)}

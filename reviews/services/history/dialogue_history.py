@@ -81,6 +81,9 @@ class _Values(dict[str, Any]):
 _SENTENCES = {
     "project.created": gettext_noop("Project created: %(name)s"),
     "project.fields_changed": gettext_noop("Custom fields changed"),
+    "project.view_shared": gettext_noop("Saved view for everybody added: %(name)s"),
+    "project.view_renamed": gettext_noop("Saved view for everybody renamed: %(name)s"),
+    "project.view_deleted": gettext_noop("Saved view for everybody deleted: %(name)s"),
     "guideline.published": gettext_noop("Guideline %(number)s published"),
     "guideline.flag_withdrawn": gettext_noop("Guideline %(number)s: marks removed"),
     "protocol.adopted": gettext_noop("Protocol %(number)s adopted"),
