@@ -23,6 +23,7 @@ from annotator.models.outdated import GuidelineChange, OutdatedDialogue
 from annotator.models.people import ApiToken, Guideline, Invitation, Membership, Project, User
 from annotator.models.replays import Replay
 from annotator.models.suggestions import DecisionOutcome, StoredSuggestion, SuggestionDecision
+from annotator.models.tags import DialogueTag
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
 from annotator.models.webhooks import CHOSEN_EVENTS, DeliveryState, Webhook, WebhookDelivery, WebhookEvent

@@ -4,16 +4,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.checks import all_checks
 from annotator.core.schema.documents import Information, Policy
-from annotator.models import Dialogue, Finding, OutdatedDialogue, Project, User
+from annotator.core.tags import tag_of
+from annotator.models import Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
 from annotator.services.custom_fields import fields_of
-from annotator.services.database.filters import one_of
+from annotator.services.database.filters import UnknownFilter, one_of
 from annotator.services.database.keyset import KeyPage, read_page
+from annotator.services.dialogues.tags import attach_tags
 
 PAGE_SIZE = 50
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
@@ -44,6 +48,8 @@ class Filters:
     outdated: str = ""
     #: "key=value" of a custom field.
     field: str = ""
+    #: Only dialogues with this tag, among those whose tags the person sees.
+    tag: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
@@ -66,6 +72,7 @@ class Filters:
             check=one_of(query, "check", lambda: [check.id for check in all_checks()]),
             outdated=one_of(query, "outdated", OUTDATED),
             field=one_of(query, "field", lambda: [value for value, _ in field_values(project)]),
+            tag=_tag_in(query),
         )
 
     @property
@@ -90,6 +97,16 @@ def field_values(project: Project) -> list[tuple[str, str]]:
 def searched(query: Mapping[str, Any]) -> str:
     """Return the search text of a query string."""
     return str(query.get("q", "")).replace("\x00", "").strip()[:200]
+
+
+def _tag_in(query: Mapping[str, Any]) -> str:
+    """Return the tag of a query string, whether any dialogue has it or not. Raises UnknownFilter if it isn't a tag."""
+    raw = str(query.get("tag", ""))
+    tag = tag_of(raw)
+    if raw.strip() and not tag:
+        sentence = gettext("“tag” can’t be “%(value)s”. A tag has letters, digits, hyphens and underscores.")
+        raise UnknownFilter(sentence % {"value": raw[:40]}, ["tag"])
+    return tag
 
 
 def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQuerySet:
@@ -120,6 +137,10 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         rows = rows.filter(pk__in=OutdatedDialogue.objects.filter(cleared_at=None).values("dialogue_id"))
     if filters.field:
         rows = rows.filter(labels__contains=f"\n{filters.field}\n")
+    if filters.tag:
+        # The project too, so that the index of names serves it.
+        tagged = DialogueTag.objects.filter(project=OuterRef("project"), name=filters.tag, dialogue=OuterRef("pk"))
+        rows = rows.filter(Exists(tagged))
     if filters.text:
         # A complete id means that dialogue; ids are not part of the search text.
         named = rows.filter(external_id=filters.text)
@@ -131,8 +152,8 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
     """Return the dialogues of a project that the actor, a member, sees in lists."""
     # Loading the project has checked membership, so no join is needed.
     rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
-    if filters.owner and filters.owner != actor.public_id:
-        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind.
+    if filters.tag or (filters.owner and filters.owner != actor.public_id):
+        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind; so with tags.
         rows = rows.filter(project__in=Project.objects.overseen_by(actor))
         for reviewed in REVIEWED_BLIND:
             rows = rows.exclude(pk__in=reviewed(actor, project))
@@ -140,8 +161,9 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
 
 
 def veil_owners(rows: list[Dialogue], *, actor: User) -> list[Dialogue]:
-    """Hide those owners in a list who must stay unknown to the actor."""
+    """Hide those owners in a list who must stay unknown to the actor, and add the tags that the actor may see."""
     blind = blind_to(actor=actor, dialogues=[row.pk for row in rows])
+    attach_tags(rows, actor=actor, blind=blind)
     return veil(rows, actor=actor, blind=blind, people=["owner"], of="pk")
 
 
