@@ -3,7 +3,9 @@
 from django.urls import path
 
 from reviews.views import (
+    assignment_plans,
     assignments,
+    bulk,
     comments,
     dialogues,
     examples,
@@ -44,7 +46,16 @@ urlpatterns = [
     path(_P + "assignments/plan/", assignments.assignment_plan, name="assignment-plan"),
     path(_P + "assignments/pause/", assignments.assignment_pause, name="assignment-pause"),
     path(_P + "assignments/rules/", assignments.assignment_rules, name="assignment-rules"),
-    path(_P + "assignments/plans/<str:public_id>/", assignments.assignment_plan_detail, name="assignment-plan-detail"),
+    path(
+        _P + "assignments/plans/<str:public_id>/",
+        assignment_plans.assignment_plan_detail,
+        name="assignment-plan-detail",
+    ),
+    path(
+        _P + "assignments/plans/<str:public_id>/undo/",
+        assignment_plans.assignment_plan_undo,
+        name="assignment-plan-undo",
+    ),
     path(_P + "assignments/pauses/<str:public_id>/end/", assignments.assignment_resume, name="assignment-resume"),
     path(_P + "draw/", project.draw, name="draw"),
     path(_P + "feedback/", feedback.feedback_list, name="feedback-list"),
@@ -60,7 +71,9 @@ urlpatterns = [
     path(_P + "history/events.jsonl", history.history_export, name="history-export"),
     path(_P + "next/", workspace.work_next, name="work-next"),
     path(_P + "dialogues/", dialogues.dialogue_list, name="dialogue-list"),
+    path(_P + "dialogues/plan/", bulk.dialogue_plan, name="dialogue-plan"),
     path(_DIALOGUE, dialogues.dialogue_detail, name="dialogue"),
+    path(_DIALOGUE + "tags/", bulk.dialogue_tags, name="dialogue-tags"),
     path(_DIALOGUE + "comments/", comments.dialogue_comment, name="dialogue-comment"),
     path(_DIALOGUE + "comments/<str:comment>/", comments.comment_resolve, name="comment-resolve"),
     path(_DIALOGUE + "variant/", dialogues.match_variant, name="variant-match"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotator.api import fields, replays, runs, suggestions, trials, views, webhooks
+from annotator.api import fields, replays, runs, suggestions, tags, trials, views, webhooks
 from annotator.api.schema_view import SchemaView
 
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
@@ -26,6 +26,7 @@ urlpatterns = [
         name="api-revision-diff",
     ),
     path(_DIALOGUE + "run/", runs.Run.as_view(), name="api-run"),
+    path(_DIALOGUE + "tags/", tags.DialogueTags.as_view(), name="api-dialogue-tags"),
     path(_DIALOGUE + "trials/", trials.TrialStart.as_view(), name="api-trial-list"),
     path(_DIALOGUE + "trials/<str:trial>/", trials.TrialDetail.as_view(), name="api-trial"),
     path(_DIALOGUE + "validators/<str:constraint>/", trials.ValidatorDetail.as_view(), name="api-validator"),

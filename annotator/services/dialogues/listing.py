@@ -180,3 +180,9 @@ def list_dialogues(
     rows = shown_dialogues(actor=actor, project=project, filters=filters)
     page = read_page(rows, after=after, before=before, size=size)
     return replace(page, rows=veil_owners(page.rows, actor=actor))
+
+
+def matching_dialogues(*, actor: User, project: Project, filters: Filters, limit: int) -> list[int]:
+    """Return the keys of all dialogues that the list would show, at most ``limit`` of them and one more."""
+    rows = shown_dialogues(actor=actor, project=project, filters=filters)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[: limit + 1])

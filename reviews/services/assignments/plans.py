@@ -7,6 +7,7 @@ that change in the meantime. An applied plan can be undone by another plan, whic
 
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -155,6 +156,14 @@ def load_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPla
     if plan is None:
         raise Hidden(_("This change doesn’t exist in the project."))
     return plan
+
+
+def recent_plans(*, project: Project) -> list[AssignmentPlan]:
+    """Return the changes that can still be undone, newest first, at most 20. For administrators."""
+    since = timezone.now() - timedelta(days=undo.UNDO_DAYS)
+    rows = AssignmentPlan.objects.filter(project=project, confirmed_at__gte=since, undoes=None)
+    rows = rows.exclude(undos__confirmed_at__isnull=False)
+    return list(rows.select_related("actor").defer("items", "refused", "result").order_by("-confirmed_at")[:20])
 
 
 def confirm_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPlan:
