@@ -25,6 +25,7 @@ from reviews.views.workspace import page as workspace
 
 _WORK = "work/<str:slot>/"
 _P = "p/<slug:slug>/"
+_PLAN = _P + "assignments/plans/<str:public_id>/"
 _DIALOGUE = _P + "dialogues/<str:public_id>/"
 
 urlpatterns = [
@@ -46,16 +47,8 @@ urlpatterns = [
     path(_P + "assignments/plan/", assignments.assignment_plan, name="assignment-plan"),
     path(_P + "assignments/pause/", assignments.assignment_pause, name="assignment-pause"),
     path(_P + "assignments/rules/", assignments.assignment_rules, name="assignment-rules"),
-    path(
-        _P + "assignments/plans/<str:public_id>/",
-        assignment_plans.assignment_plan_detail,
-        name="assignment-plan-detail",
-    ),
-    path(
-        _P + "assignments/plans/<str:public_id>/undo/",
-        assignment_plans.assignment_plan_undo,
-        name="assignment-plan-undo",
-    ),
+    path(_PLAN, assignment_plans.assignment_plan_detail, name="assignment-plan-detail"),
+    path(_PLAN + "undo/", assignment_plans.assignment_plan_undo, name="assignment-plan-undo"),
     path(_P + "assignments/pauses/<str:public_id>/end/", assignments.assignment_resume, name="assignment-resume"),
     path(_P + "draw/", project.draw, name="draw"),
     path(_P + "feedback/", feedback.feedback_list, name="feedback-list"),

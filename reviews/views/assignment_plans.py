@@ -89,6 +89,7 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
     for name, why in plan.refused:
         reasons.setdefault(why, []).append(name)
     action = PlanAction(plan.action).label
+    back = "dialogue-list" if plan.action in ON_DIALOGUES else "assignment-list"
     undo = plan.undos.filter(confirmed_at__isnull=False).select_related("actor").first()
     return {
         "plan": plan,
@@ -108,9 +109,7 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
         "undone_by": undo,
         "may_undo": not why_not_undone(plan),
         "undo_days": UNDO_DAYS,
-        "back": reverse(
-            "dialogue-list" if plan.action in ON_DIALOGUES else "assignment-list", args=[request.project.slug]
-        ),
+        "back": reverse(back, args=[request.project.slug]),
     }
 
 

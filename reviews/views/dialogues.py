@@ -126,8 +126,10 @@ def render_dialogue(
     comment_form: dict[str, Any] | None = None,
     tag_form: dict[str, Any] | None = None,
 ) -> HttpResponse:
-    """Render the page of a dialogue. ``comment_form``: a refused comment, see ``comment_context``; ``tag_form``: refused
-    tags, as ``typed`` and ``sentence``.
+    """Render the page of a dialogue.
+
+    ``comment_form``: a refused comment, see ``comment_context``; ``tag_form``: refused tags, as ``typed`` and
+    ``sentence``.
     """
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id

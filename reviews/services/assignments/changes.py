@@ -76,8 +76,9 @@ def hand_over(
 ) -> Dialogue:
     """Make somebody else the owner of a dialogue; items reserved for the owner follow. ``tell``: as above.
 
-    ``to`` is None if a change of owner is undone and the dialogue had no owner. ``reserved``: {slot: person or None} for
-    slots that are then reserved for other people than the new owner implies. Raises Denied, or Invalid if ``to`` is not a member of the project.
+    ``to`` is None if a change of owner is undone and the dialogue had no owner. ``reserved``: {slot: person or None}
+    for slots whose reservations differ from what the new owner implies. Raises Denied, or Invalid if ``to`` is not a
+    member of the project.
     """
     require_administrator(actor=actor, project=dialogue.project)
     if to is not None and not roles_in(dialogue.project, to):

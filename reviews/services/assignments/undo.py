@@ -169,7 +169,7 @@ def restore(*, actor: User, plan: AssignmentPlan, item: Item, tell: bool = True)
             )
     elif plan.action == PlanAction.HAND_OVER:
         owner = User.objects.filter(pk=before["owner"]).first()
-        reserved = {key: person for key, person in before["slots"]}
+        reserved = dict(before["slots"])
         changes.hand_over(actor=actor, dialogue=item.dialogue, to=owner, reason=REASON, tell=tell, reserved=reserved)
     elif slot is not None:
         person = _person_before(change)
