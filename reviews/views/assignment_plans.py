@@ -95,6 +95,7 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
         "plan": plan,
         "action": _("Undo: %(action)s") % {"action": action} if plan.undoes else action,
         "details": _details(request, plan),
+        "people_get_items": any(by_person),
         "groups": [
             (
                 people.get(key) if key else None,

@@ -2,7 +2,8 @@
 //
 //   <input type="checkbox" form="ID" …>      a row; with Shift, a click or the space bar selects all rows since the last
 //   <input type="checkbox" data-select-page="ID">   selects all rows of the page
-//   <form id="ID" data-selection>            has an element [data-selected] in which the number of rows is announced
+//   <form id="ID" data-selection>            the form
+//   <span role="status" data-selected>       announces the number of selected rows
 
 import {interpolate, ngettext} from "./translation.js";
 
@@ -15,7 +16,7 @@ function show(id) {
   const rows = rowsOf(id);
   const count = rows.filter((row) => row.checked).length;
   const words = count ? ngettext("%(count)s selected", "%(count)s selected", count) : "";
-  document.querySelector(`#${CSS.escape(id)} [data-selected]`).textContent = interpolate(words, {count});
+  document.querySelector("[data-selected]").textContent = interpolate(words, {count});
   const whole = document.querySelector(`[data-select-page="${CSS.escape(id)}"]`);
   if (whole) {
     whole.checked = count > 0 && count === rows.length;
