@@ -77,8 +77,8 @@ def look(action: str, item: Item, facts: Facts, tags: Sequence[str] = ()) -> str
         return f"owner {dialogue.owner_id}"
     if slot is None:
         if action == PlanAction.SEND_BACK:
-            counts = facts.slots.get(dialogue.pk, {})
-            return f"{dialogue.status} {dialogue.stage} {counts.get('claimed', 0)} {counts.get('done', 0)}"
+            counts = facts.slots.get(dialogue.pk, Tally())
+            return f"{dialogue.status} {dialogue.stage} {counts['claimed']} {counts['done']}"
         return "tags " + " ".join(name for name in facts.tags.get(dialogue.pk, ()) if name in tags)
     if action == PlanAction.PRIORITISE:
         return f"{slot.state} {slot.priority}"
