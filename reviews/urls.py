@@ -3,7 +3,9 @@
 from django.urls import path
 
 from reviews.views import (
+    assignment_plans,
     assignments,
+    bulk,
     comments,
     dialogues,
     examples,
@@ -24,6 +26,7 @@ from reviews.views.workspace import page as workspace
 
 _WORK = "work/<str:slot>/"
 _P = "p/<slug:slug>/"
+_PLAN = _P + "assignments/plans/<str:public_id>/"
 _DIALOGUE = _P + "dialogues/<str:public_id>/"
 
 urlpatterns = [
@@ -45,7 +48,8 @@ urlpatterns = [
     path(_P + "assignments/plan/", assignments.assignment_plan, name="assignment-plan"),
     path(_P + "assignments/pause/", assignments.assignment_pause, name="assignment-pause"),
     path(_P + "assignments/rules/", assignments.assignment_rules, name="assignment-rules"),
-    path(_P + "assignments/plans/<str:public_id>/", assignments.assignment_plan_detail, name="assignment-plan-detail"),
+    path(_PLAN, assignment_plans.assignment_plan_detail, name="assignment-plan-detail"),
+    path(_PLAN + "undo/", assignment_plans.assignment_plan_undo, name="assignment-plan-undo"),
     path(_P + "assignments/pauses/<str:public_id>/end/", assignments.assignment_resume, name="assignment-resume"),
     path(_P + "draw/", project.draw, name="draw"),
     path(_P + "feedback/", feedback.feedback_list, name="feedback-list"),
@@ -63,7 +67,9 @@ urlpatterns = [
     path(_P + "dialogues/", dialogues.dialogue_list, name="dialogue-list"),
     path(_P + "views/", saved_views.view_list, name="saved-view-list"),
     path(_P + "views/<str:public_id>/", saved_views.view_open, name="saved-view"),
+    path(_P + "dialogues/plan/", bulk.dialogue_plan, name="dialogue-plan"),
     path(_DIALOGUE, dialogues.dialogue_detail, name="dialogue"),
+    path(_DIALOGUE + "tags/", bulk.dialogue_tags, name="dialogue-tags"),
     path(_DIALOGUE + "comments/", comments.dialogue_comment, name="dialogue-comment"),
     path(_DIALOGUE + "comments/<str:comment>/", comments.comment_resolve, name="comment-resolve"),
     path(_DIALOGUE + "variant/", dialogues.match_variant, name="variant-match"),

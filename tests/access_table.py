@@ -12,12 +12,14 @@ _TABLE = """
 api-assignment-list                   401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-assignment-plan                   401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 403 403 403 201
+api-assignment-plan-undo              401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
 api-compose                           401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-count                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-export                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-dialogue-tags                     401 405 405 405 405 405 405   401 404 404 403 403 200 200
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
 api-errata-log                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-erratum-confirm                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
@@ -107,6 +109,7 @@ assignment-list                       in  404 404 403 403 403 200   in  404 404 
 assignment-pause                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
 assignment-plan                       in  404 404 405 405 405 405   in  404 404 403 403 403 302
 assignment-plan-detail                in  404 404 403 403 403 200   in  404 404 403 403 403 302
+assignment-plan-undo                  in  404 404 405 405 405 405   in  404 404 403 403 403 409
 assignment-resume                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 assignment-rules                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
 composite-list                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
@@ -120,6 +123,8 @@ toolset-list                          in  404 404 200 200 200 200   in  404 404 
 variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
 dialogue-export                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
+dialogue-plan                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
+dialogue-tags                         in  404 404 405 405 405 405   in  404 404 403 403 302 302
 dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-run                          in  404 404 404 404 404 404   in  404 404 404 404 404 404
@@ -286,6 +291,8 @@ OPEN_TO_ALL = {
 #: Name of the address → parameter → what fills it, where the two have different names.
 PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan": {"public_id": "plan"},
+    "api-assignment-plan-undo": {"public_id": "plan"},
+    "api-dialogue-tags": {"public_id": "dialogue"},
     "api-dialogue": {"public_id": "dialogue"},
     "api-errata-log": {"public_id": "release"},
     "api-erratum-confirm": {"public_id": "release", "report": "erratum_report"},
@@ -333,6 +340,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-webhook-rotate": {"public_id": "webhook"},
     "api-webhook-test": {"public_id": "webhook"},
     "assignment-plan-detail": {"public_id": "plan"},
+    "assignment-plan-undo": {"public_id": "plan"},
+    "dialogue-tags": {"public_id": "dialogue"},
     "assignment-resume": {"public_id": "pause"},
     "comment-resolve": {"public_id": "dialogue"},
     "api-statistics-person": {"public_id": "person"},
@@ -433,6 +442,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-work-submit": {"token": "$claim", "verdict": "approve"},
     "assignment-pause": {"stage": "cross_check", "reason": "On holiday"},
     "assignment-plan": {"action": "prioritise", "to_priority": "0", "slot": ["$free_slot"]},
+    "api-dialogue-tags": {"add": ["hard"]},
+    "dialogue-plan": {"action": "tag", "tags": "hard", "dialogue": ["$dialogue"]},
+    "dialogue-tags": {"add": "hard"},
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "api-field-list": {"version": 1, "definitions": []},
     "field-change": {"key": "note", "title": "Renamed", "type": "text", "scope": "task", "seen": "1"},

@@ -26,7 +26,7 @@ SHOWN = {
     and name not in ("healthz", "api-schema", "demo-sign-in", "invitation", "javascript-catalog")
 }
 #: Parameters that hold words, places in a dialogue or keys, of which any may be sent.
-FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job", "column"}
+FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job", "column", "tag"}
 #: An example may be withdrawn while somebody reads it; the guideline's version is where a choice begins.
 FREE_THERE = {("workspace", "example"), ("guideline-outdated", "version"), ("guideline-outdated", "reason")}
 WRONG = "no-such-thing"

@@ -60,6 +60,11 @@ class DialogueSerializer(serializers.ModelSerializer[Dialogue]):
     topologies = ListedField()
     information = ListedField()
     owner = serializers.CharField(source="owner.public_id", default=None, allow_null=True)
+    tags = serializers.ListField(
+        source="tag_names",
+        child=serializers.CharField(),
+        help_text="Empty unless you oversee the project, and in dialogues that you review blind.",
+    )
 
     class Meta:
         model = Dialogue
@@ -81,6 +86,7 @@ class DialogueSerializer(serializers.ModelSerializer[Dialogue]):
             "error_count",
             "warning_count",
             "owner",
+            "tags",
             "content_hash",
             "created_at",
             "updated_at",

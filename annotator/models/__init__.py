@@ -26,6 +26,7 @@ from annotator.models.people import ApiToken, Guideline, Invitation, Membership,
 from annotator.models.replays import Replay
 from annotator.models.saved_views import SavedView
 from annotator.models.suggestions import DecisionOutcome, StoredSuggestion, SuggestionDecision
+from annotator.models.tags import DialogueTag
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
 from annotator.models.webhooks import CHOSEN_EVENTS, DeliveryState, Webhook, WebhookDelivery, WebhookEvent

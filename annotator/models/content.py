@@ -131,6 +131,8 @@ class Dialogue(models.Model):
 
     #: Its page: see ABSOLUTE_URL_OVERRIDES in the settings.
     get_absolute_url: Callable[[], str]
+    #: The tags that the person who looks may see; set where dialogues are loaded for a list or a page.
+    tag_names: tuple[str, ...] = ()
 
     public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="dialogues", db_index=False)

@@ -8,11 +8,18 @@ from django.db.models import Q
 from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.people import Project, User
 
+#: A change of tags. Only people who see tags see it.
+TAGS_CHANGED = "dialogue.tags_changed"
+
 
 class EventQuerySet(models.QuerySet["Event"]):
     def visible_to(self, user: User) -> Self:
-        """Return events of the user's projects, except those of other people's unsettled blind reviews."""
-        return self.filter(Q(sealed=False) | Q(actor=user), project__in=Project.objects.visible_to(user))
+        """Return events of the user's projects, except those of other people's unsettled blind reviews.
+
+        Changes of tags are only visible to people who oversee the project.
+        """
+        seen = self.filter(Q(sealed=False) | Q(actor=user), project__in=Project.objects.visible_to(user))
+        return seen.filter(~Q(kind=TAGS_CHANGED) | Q(project__in=Project.objects.overseen_by(user)))
 
 
 class Event(models.Model):

@@ -11,14 +11,16 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedDictField, Input, StrictCharField, read_fields
 from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, size_of
 from annotator.api.views import NOT_FOUND, actor, administered_project
 from annotator.core.scopes import Scope
+from annotator.core.tags import MAX_TAGS
 from annotator.errors import Invalid
-from annotator.models import User
+from annotator.models import Dialogue, User
 from annotator.services.access.permissions import load_project
-from annotator.services.database.filters import moment_of, no_place
+from annotator.services.database.filters import moment_of, no_place, refuse_unknown_names
+from annotator.services.dialogues import listing
 from reviews.api.reviews import REFUSALS
 from reviews.api.serializers import LengthField
 from reviews.models import Pause, PlanAction, Priority, Slot
@@ -29,9 +31,29 @@ from reviews.services.queue import pauses
 
 
 class PlanInputSerializer(Input):
+    """Changes ``slots``, ``dialogues``, or the dialogues that match ``filters``."""
+
     action = serializers.ChoiceField(PlanAction.choices)
     slots = serializers.ListField(
-        child=StrictCharField(max_length=12), max_length=plans.MAX_SLOTS, allow_empty=False, help_text="Ids of slots."
+        child=StrictCharField(max_length=12),
+        required=False,
+        default=list,
+        max_length=plans.MAX_SLOTS,
+        help_text="Ids of slots.",
+    )
+    dialogues = serializers.ListField(
+        child=StrictCharField(max_length=12),
+        required=False,
+        default=list,
+        max_length=plans.MAX_SLOTS,
+        help_text="Ids of dialogues.",
+    )
+    filters = BoundedDictField(
+        child=StrictCharField(max_length=200),
+        required=False,
+        default=None,
+        allow_null=True,
+        help_text="Filters of the list of dialogues. {} means all of them.",
     )
     to = serializers.ListField(
         child=StrictCharField(max_length=12),
@@ -41,6 +63,12 @@ class PlanInputSerializer(Input):
         help_text="Ids of people. With several, each slot goes to the one with the fewest items.",
     )
     priority = serializers.ChoiceField(Priority.choices, required=False, default=None, allow_null=True)
+    stage = StrictCharField(
+        required=False, default="", allow_blank=True, max_length=40, help_text="Key of the stage to send back to."
+    )
+    tags = serializers.ListField(
+        child=StrictCharField(max_length=160), required=False, default=list, max_length=MAX_TAGS
+    )
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=500)
 
 
@@ -93,6 +121,9 @@ class PlanSerializer(serializers.Serializer[Any]):
     action = serializers.CharField()
     items = LengthField()
     refused = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    undoes = serializers.CharField(
+        source="undoes.public_id", default=None, allow_null=True, help_text="The change that this one undoes."
+    )
     confirmed_at = serializers.DateTimeField(allow_null=True)
     job = serializers.CharField(source="job.public_id", allow_null=True)
     result = serializers.DictField()
@@ -153,7 +184,7 @@ class Assignments(APIView):
 
 
 class Plans(APIView):
-    """Preview a change of assignments. Nothing changes yet."""
+    """Preview a change of many items. Nothing changes yet."""
 
     scope = Scope.ADMINISTER
 
@@ -163,14 +194,29 @@ class Plans(APIView):
     def post(self, request: Request, slug: str) -> Response:
         project = administered_project(request, slug)
         sent = read_fields(PlanInputSerializer, request)
-        known = Slot.objects.filter(project=project, public_id__in=sent["slots"]).values_list("pk", flat=True)
+        slots, dialogues, filters = sent["slots"], sent["dialogues"], sent["filters"]
+        if sum((bool(slots), bool(dialogues), filters is not None)) > 1:
+            raise Invalid(_("Send only one of “slots”, “dialogues” and “filters”."))
+        known = Slot.objects.filter(project=project, public_id__in=slots).values_list("pk", flat=True)
+        if filters is None:
+            rows = Dialogue.objects.filter(project=project, published=True, public_id__in=dialogues)
+            found = list(rows.values_list("pk", flat=True))
+        else:
+            refuse_unknown_names(filters, listing.NAMES)
+            asked = listing.Filters.of(filters, project=project, stages=lambda: stage_titles(project))
+            found = listing.matching_dialogues(
+                actor=actor(request), project=project, filters=asked, limit=plans.MAX_SLOTS
+            )
         plan = plans.make_plan(
             actor=actor(request),
             project=project,
             action=sent["action"],
             slots=list(known),
+            dialogues=found,
             to=sent["to"],
             priority=sent["priority"],
+            stage=sent["stage"],
+            tags=sent["tags"],
             reason=sent["reason"],
         )
         return Response(PlanSerializer(plan).data, status=status.HTTP_201_CREATED)
@@ -197,6 +243,18 @@ class PlanDetail(APIView):
         plan = plans.confirm_plan(actor=actor(request), project=project, public_id=public_id)
         code = status.HTTP_200_OK if plan.job is None else status.HTTP_202_ACCEPTED
         return Response(PlanSerializer(plan).data, status=code)
+
+
+class PlanUndo(APIView):
+    """Preview the undo of a change. Confirm it like any other plan."""
+
+    scope = Scope.ADMINISTER
+
+    @extend_schema(request=None, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan_undo")
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        project = _administered(request, slug)
+        plan = plans.make_undo(actor=actor(request), project=project, public_id=public_id)
+        return Response(PlanSerializer(plan).data, status=status.HTTP_201_CREATED)
 
 
 class Pauses(APIView):

@@ -31,6 +31,7 @@ FILTERS = [
     OpenApiParameter(
         "outdated", enum=list(listing.OUTDATED), description="Only dialogues that a new guideline made outdated."
     ),
+    OpenApiParameter("tag", description="Only dialogues with this tag, among those whose tags you may see."),
     OpenApiParameter("field", description="Only dialogues with this answer to a custom field, as “key=value”."),
     OpenApiParameter("meta", description="Only dialogues with this value in their metadata, as “key=value”."),
 ]
@@ -49,8 +50,8 @@ class DialogueList(APIView):
 
     pagination_class = KeysetPagination
     since_meaning = (
-        "Dialogues: those with new content, another status, stage or owner. Findings that a job adds later, and groups "
-        "of variants, are not changes."
+        "Dialogues: those with new content, another status, stage or owner. Findings that a job adds later, tags, and "
+        "groups of variants are not changes."
     )
 
     @extend_schema(

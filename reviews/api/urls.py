@@ -29,6 +29,11 @@ urlpatterns = [
     path(_P + "assignments/", assignments.Assignments.as_view(), name="api-assignment-list"),
     path(_P + "assignments/plans/", assignments.Plans.as_view(), name="api-assignment-plan-list"),
     path(_P + "assignments/plans/<str:public_id>/", assignments.PlanDetail.as_view(), name="api-assignment-plan"),
+    path(
+        _P + "assignments/plans/<str:public_id>/undo/",
+        assignments.PlanUndo.as_view(),
+        name="api-assignment-plan-undo",
+    ),
     path(_P + "pauses/", assignments.Pauses.as_view(), name="api-pause-list"),
     path(_P + "pauses/<str:public_id>/end/", assignments.PauseEnd.as_view(), name="api-pause-end"),
     path(_P + "protocol/", protocols.ProtocolCurrent.as_view(), name="api-protocol"),

@@ -13,7 +13,7 @@ from reviews.models.cycles import Cycle, CycleState, ProtocolVersion, StageRun, 
 from reviews.models.examples import Example
 from reviews.models.gold import GoldItem, GoldRate, GoldScore
 from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHistoryPending
-from reviews.models.pausing import AssignmentPlan, AssignmentRules, Pause, PlanAction
+from reviews.models.pausing import ON_DIALOGUES, AssignmentPlan, AssignmentRules, Pause, PlanAction, PlanChange
 from reviews.models.review_sessions import ReviewSession, SessionDecision
 from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBackStratum

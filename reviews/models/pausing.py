@@ -61,18 +61,27 @@ class PlanAction(models.TextChoices):
     FREE = "free", _("Open to everyone")
     PRIORITISE = "prioritise", _("Set priority")
     HAND_OVER = "hand_over", _("Change owner")
+    SEND_BACK = "send_back", _("Send back")
+    TAG = "tag", _("Add tags")
+    UNTAG = "untag", _("Remove tags")
+
+
+#: Actions on dialogues; the others are on slots.
+ON_DIALOGUES = frozenset({PlanAction.SEND_BACK, PlanAction.TAG, PlanAction.UNTAG})
 
 
 class AssignmentPlan(Row):
-    """A previewed change of many assignments. Its id is the token that carries it out, once."""
+    """A previewed change of many items, or the undo of one. Its id is the token that carries it out, once."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+")
     actor = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     action = models.CharField(max_length=12, choices=PlanAction)
-    #: The request: {"to": [public ids], "priority": 0, "reason": "…"}.
+    #: The change that this one undoes; null: it is not an undo.
+    undoes = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undos", db_index=False)
+    #: The request: {"to": [public ids], "priority": 0, "reason": "…", "stage": "…", "tags": […]}.
     parameters = models.JSONField(default=dict)
-    #: What will change: [[slot, person or null, how the slot looked], …].
+    #: What will change: [[slot or dialogue, person or null, how it looked], …]; which of them: see ``ON_DIALOGUES``.
     items = models.JSONField(default=list)
     #: What can't be changed: [[dialogue's external id, why], …].
     refused = models.JSONField(default=list)
@@ -84,5 +93,23 @@ class AssignmentPlan(Row):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(action__in=PlanAction.values), name="assignment_plan_action_known")
+            models.CheckConstraint(condition=Q(action__in=PlanAction.values), name="assignment_plan_action_known"),
+            models.UniqueConstraint(
+                fields=["undoes"],
+                condition=Q(undoes__isnull=False, confirmed_at__isnull=False),
+                name="assignment_plan_undone_once",
+            ),
         ]
+
+
+class PlanChange(Row):
+    """What a plan changed in one of its items: the state just before and just after, so that it can be undone."""
+
+    plan = models.ForeignKey(AssignmentPlan, on_delete=models.PROTECT, related_name="changes", db_index=False)
+    #: Key of the slot or dialogue, as in the plan's items.
+    item = models.BigIntegerField()
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["plan", "item"], name="plan_change_once_per_item")]

@@ -7,18 +7,18 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from annotator.errors import Conflict, Invalid
+from annotator.errors import Invalid
 from annotator.models import User
 from annotator.services.access.permissions import require_administrator
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.models import AssignmentPlan, AssignmentRules, PlanAction, Priority, Slot
+from reviews.models import ON_DIALOGUES, AssignmentRules, PlanAction, Priority, Slot
 from reviews.services.assignments import lists, plans
 from reviews.services.assignments.lists import FILTERS, STATES, Filters
+from reviews.services.assignments.undo import UNDO_DAYS
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue import pauses
 
@@ -77,8 +77,12 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
             ),
         ],
         "actions": [
-            (value, label, value == chosen.get("action", PlanAction.values[0])) for value, label in PlanAction.choices
+            (one.value, one.label, one == chosen.get("action", PlanAction.values[0]))
+            for one in PlanAction
+            if one not in ON_DIALOGUES
         ],
+        "recent": plans.recent_plans(project=project),
+        "undo_days": UNDO_DAYS,
         "priorities": Priority.choices,
         "refused": refused,
         "chosen": {
@@ -162,76 +166,6 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
     except Invalid as error:
         return _overview(request, {}, refused=error.sentence)
     return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
-
-
-@project_page
-@require_http_methods(["GET", "POST"])
-def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show what a change will do and, once confirmed, what it did. 409: something changed since the preview."""
-    project = request.project
-    plan = plans.load_plan(actor=request.user, project=project, public_id=public_id)
-    changed: list[str] = []
-    refused = ""
-    if request.method == "POST":
-        if "again" in request.POST:
-            plan = _again(request, plan)
-            return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
-        try:
-            plan = plans.confirm_plan(actor=request.user, project=project, public_id=public_id)
-        except Conflict as error:
-            refused, changed = error.sentence, error.details.get("changed", [])
-        else:
-            if plan.job is None:
-                sentence = ngettext("%(count)s item changed.", "%(count)s items changed.", len(plan.items))
-                messages.success(request, sentence % {"count": len(plan.items)})
-            return redirect("assignment-plan-detail", slug=project.slug, public_id=public_id)
-    context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
-    return render(request, "reviews/project/assignment_plan.html", context, status=409 if refused else 200)
-
-
-def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:
-    asked = plan.parameters
-    return plans.make_plan(
-        actor=request.user,
-        project=request.project,
-        action=plan.action,
-        slots=[row[0] for row in plan.items],
-        to=asked["to"],
-        priority=asked["priority"],
-        reason=asked["reason"],
-    )
-
-
-def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
-    """Return items by assignee, with the first few names, and refusals by reason."""
-    names = dict(
-        Slot.objects.filter(pk__in=[row[0] for row in plan.items[:300]]).values_list("pk", "dialogue__external_id")
-    )
-    people = User.objects.in_bulk({row[1] for row in plan.items if row[1]})
-    by_person: dict[int | None, list[Any]] = {}
-    for row in plan.items:
-        by_person.setdefault(row[1], []).append(row[0])
-    reasons: dict[str, list[str]] = {}
-    for name, why in plan.refused:
-        reasons.setdefault(why, []).append(name)
-    priority = plan.parameters.get("priority")
-    return {
-        "plan": plan,
-        "action": PlanAction(plan.action).label,
-        "priority": Priority(priority).label if priority is not None else "",
-        "groups": [
-            (
-                people.get(key) if key else None,
-                len(slots),
-                [names[one] for one in slots[:8] if one in names],
-                len(slots) > 8,
-            )
-            for key, slots in by_person.items()
-        ],
-        "reasons": [(why, len(found), found[:8], len(found) > 8) for why, found in reasons.items()],
-        "at_once": len(plan.items) <= plans.AT_ONCE,
-        "back": reverse("assignment-list", args=[request.project.slug]),
-    }
 
 
 @project_page

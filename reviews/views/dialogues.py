@@ -48,6 +48,7 @@ from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue.claims import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
+from reviews.views.change_form import change_form
 from reviews.views.comment_context import comment_context
 from reviews.views.list_parts import SAVED, address_of, column_values, columns_of, headings, sort_choices
 from reviews.views.workspace.revision_pages import revision_name
@@ -109,6 +110,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "previous": _link(request, before=page.before),
         "following": _link(request, after=page.after),
         "filters": filters,
+        "change": change_form(request.project, filters) if Role.ADMINISTRATOR in request.roles else None,
         "choices": [
             ("status", _("Status"), DialogueStatus.choices, filters.status),
             ("stage", _("Stage"), list(stages.items()), filters.stage),
@@ -147,9 +149,18 @@ def dialogue_detail(request: PageRequest, public_id: str) -> HttpResponse:
 
 
 def render_dialogue(
-    request: PageRequest, dialogue: Dialogue, *, wanted: str = "", comment_form: dict[str, Any] | None = None
+    request: PageRequest,
+    dialogue: Dialogue,
+    *,
+    wanted: str = "",
+    comment_form: dict[str, Any] | None = None,
+    tag_form: dict[str, Any] | None = None,
 ) -> HttpResponse:
-    """Render the page of a dialogue. ``comment_form``: a refused comment, see ``comment_context``."""
+    """Render the page of a dialogue.
+
+    ``comment_form``: a refused comment, see ``comment_context``; ``tag_form``: refused tags, as ``typed`` and
+    ``sentence``.
+    """
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
@@ -179,6 +190,7 @@ def render_dialogue(
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
             "blind": bool(blind),
+            "tag_form": tag_form or {"typed": "", "sentence": ""},
             "revisions": veil(revisions, actor=request.user, blind=blind, words=["message"]),
             "stage_title": stage_titles(request.project).get(dialogue.stage, ""),
             "history": read_history(actor=request.user, dialogue=dialogue),
@@ -190,7 +202,7 @@ def render_dialogue(
             "more_links": [link for find in MORE_LINKS for link in find(request.user, dialogue)],
             "may_match": is_head and bool(request.roles & MATCHERS),
         },
-        status=422 if comment_form else 200,
+        status=422 if comment_form or tag_form else 200,
     )
 
 

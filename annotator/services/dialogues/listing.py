@@ -4,18 +4,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.checks import all_checks
 from annotator.core.schema.documents import Information, Policy
-from annotator.models import Dialogue, Finding, OutdatedDialogue, Project, User
+from annotator.core.tags import tag_of
+from annotator.models import Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
 from annotator.services.custom_fields import fields_of
-from annotator.services.database.filters import one_of
+from annotator.services.database.filters import UnknownFilter, one_of
 from annotator.services.database.keyset import KeyPage, Order, read_page
 from annotator.services.dialogues.metadata import metadata_filter
+from annotator.services.dialogues.tags import attach_tags
 
 PAGE_SIZE = 50
 #: A list with more dialogues is not counted further.
@@ -50,6 +53,8 @@ class Filters:
     field: str = ""
     #: "key=value" of the metadata.
     meta: str = ""
+    #: Only dialogues with this tag, among those whose tags the person sees.
+    tag: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
@@ -73,6 +78,7 @@ class Filters:
             outdated=one_of(query, "outdated", OUTDATED),
             field=one_of(query, "field", lambda: [value for value, _ in field_values(project)]),
             meta=metadata_filter(query),
+            tag=_tag_in(query),
         )
 
     @property
@@ -97,6 +103,16 @@ def field_values(project: Project) -> list[tuple[str, str]]:
 def searched(query: Mapping[str, Any]) -> str:
     """Return the search text of a query string."""
     return str(query.get("q", "")).replace("\x00", "").strip()[:200]
+
+
+def _tag_in(query: Mapping[str, Any]) -> str:
+    """Return the tag of a query string, whether any dialogue has it or not. Raises UnknownFilter if it isn't a tag."""
+    raw = str(query.get("tag", ""))
+    tag = tag_of(raw)
+    if raw.strip() and not tag:
+        sentence = gettext("“tag” can’t be “%(value)s”. A tag has letters, digits, hyphens and underscores.")
+        raise UnknownFilter(sentence % {"value": raw[:40]}, ["tag"])
+    return tag
 
 
 def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQuerySet:
@@ -131,6 +147,10 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         key, _equals, value = filters.meta.partition("=")
         # The project is that of the dialogue, so that the index of metadata is used.
         rows = rows.filter(metadata__project=F("project"), metadata__key=key, metadata__value=value)
+    if filters.tag:
+        # The project too, so that the index of names serves it.
+        tagged = DialogueTag.objects.filter(project=OuterRef("project"), name=filters.tag, dialogue=OuterRef("pk"))
+        rows = rows.filter(Exists(tagged))
     if filters.text:
         # A complete id means that dialogue; ids are not part of the search text.
         named = rows.filter(external_id=filters.text)
@@ -142,8 +162,8 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
     """Return the dialogues of a project that the actor, a member, sees in lists."""
     # Loading the project has checked membership, so no join is needed.
     rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
-    if filters.owner and filters.owner != actor.public_id:
-        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind.
+    if filters.tag or (filters.owner and filters.owner != actor.public_id):
+        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind; so with tags.
         rows = rows.filter(project__in=Project.objects.overseen_by(actor))
         for reviewed in REVIEWED_BLIND:
             rows = rows.exclude(pk__in=reviewed(actor, project))
@@ -151,8 +171,9 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
 
 
 def veil_owners(rows: list[Dialogue], *, actor: User) -> list[Dialogue]:
-    """Hide those owners in a list who must stay unknown to the actor."""
+    """Hide those owners in a list who must stay unknown to the actor, and add the tags that the actor may see."""
     blind = blind_to(actor=actor, dialogues=[row.pk for row in rows])
+    attach_tags(rows, actor=actor, blind=blind)
     return veil(rows, actor=actor, blind=blind, people=["owner"], of="pk")
 
 
@@ -186,3 +207,9 @@ def count_dialogues(*, actor: User, project: Project, filters: Filters) -> Total
     rows = shown_dialogues(actor=actor, project=project, filters=filters).select_related(None).order_by()
     found = rows.values("pk")[: MAX_COUNTED + 1].count()
     return Total(min(found, MAX_COUNTED), exact=found <= MAX_COUNTED)
+
+
+def matching_dialogues(*, actor: User, project: Project, filters: Filters, limit: int) -> list[int]:
+    """Return the keys of all dialogues that the list would show, at most ``limit`` of them and one more."""
+    rows = shown_dialogues(actor=actor, project=project, filters=filters)
+    return list(rows.order_by("pk").values_list("pk", flat=True)[: limit + 1])

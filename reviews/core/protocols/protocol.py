@@ -230,6 +230,11 @@ class Protocol(_Part):
         description=_("Per stage. Small samples say little: one disagreement in two items is 50 %."),
     )
 
+    @property
+    def entry_stages(self) -> tuple[Stage, ...]:
+        """The stages in which a cycle can start: the first, and the others that take every item."""
+        return tuple(stage for place, stage in enumerate(self.stages) if not place or stage.entry.mode is EntryMode.ALL)
+
     def stage(self, key: str) -> Stage:
         """Return the stage with this key. Raises KeyError."""
         return self.stages[self._place(key)]

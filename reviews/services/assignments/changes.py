@@ -1,5 +1,7 @@
 """Changes of assignments by an administrator: reassign, open to everyone, change the owner or priority."""
 
+from collections.abc import Collection, Mapping
+
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -63,13 +65,23 @@ def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool 
     return slot
 
 
-def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", tell: bool = True) -> Dialogue:
+def hand_over(
+    *,
+    actor: User,
+    dialogue: Dialogue,
+    to: User | None,
+    reason: str = "",
+    tell: bool = True,
+    reserved: Mapping[int, int | None] | None = None,
+) -> Dialogue:
     """Make somebody else the owner of a dialogue; items reserved for the owner follow. ``tell``: as above.
 
-    Raises Denied, or Invalid if ``to`` is not a member of the project.
+    ``to`` is None if a change of owner is undone and the dialogue had no owner. ``reserved``: {slot: person or None}
+    for slots whose reservations differ from what the new owner implies. Raises Denied, or Invalid if ``to`` is not a
+    member of the project.
     """
     require_administrator(actor=actor, project=dialogue.project)
-    if not roles_in(dialogue.project, to):
+    if to is not None and not roles_in(dialogue.project, to):
         raise Invalid(_("%(person)s isn’t a member of this project. Invite them first.") % {"person": to})
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
@@ -86,30 +98,36 @@ def hand_over(*, actor: User, dialogue: Dialogue, to: User, reason: str = "", te
             own = theirs and slot.stage_kind == StageKind.SELF_CHECK
             if own or stage_of(slot).eligible.author is AuthorRule.OWNER:
                 slot.reserved_for = to
-            elif slot.reserved_for_id == to.pk and slot.stage_kind != StageKind.SELF_CHECK:
+            elif to is not None and slot.reserved_for_id == to.pk and slot.stage_kind != StageKind.SELF_CHECK:
                 slot.reserved_for = None
+            if reserved is not None and slot.pk in reserved:
+                slot.reserved_for_id = reserved[slot.pk]
             slot.save(update_fields=["owner", "reserved_for"])
-            lost = lost or (theirs and slot.state == SlotState.OPEN and slot.reserved_for_id == to.pk)
+            lost = lost or (theirs and slot.state == SlotState.OPEN and slot.reserved_for_id == (to and to.pk))
         journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
         journal.event(
             "dialogue.owner_changed",
             before={"owner": before.public_id} if before else {},
-            after={"owner": to.public_id, "reason": reason[:500]},
+            after={"owner": to.public_id if to else "", "reason": reason[:500]},
         )
         journal.write()
         notify_withdrawal(actor=actor, dialogue=dialogue, people=[before.pk if before and lost else None])
-        if tell:
+        if tell and to is not None:
             words = message("You now own %(dialogue)s. %(reason)s", dialogue=dialogue.external_id, reason=reason[:300])
             notify_assignment(actor=actor, dialogue=dialogue, person=to, words=words)
     return dialogue
 
 
-def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
-    """Change the priority of a dialogue's open slots; return how many changed. Raises Denied."""
+def prioritise(
+    *, actor: User, dialogue: Dialogue, priority: Priority, slots: Collection[int] | None = None, reason: str = ""
+) -> int:
+    """Change the priority of a dialogue's open slots, or of these (by key); return how many changed. Raises Denied."""
     require_administrator(actor=actor, project=dialogue.project)
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         open_slots = Slot.objects.filter(dialogue=dialogue, state__in=["open", "hidden"], is_gold=False)
+        if slots is not None:
+            open_slots = open_slots.filter(pk__in=slots)
         earlier = sorted(set(open_slots.values_list("priority", flat=True)))
         # A new position too: the old one may be behind everyone's cursor in the new queue.
         count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
@@ -118,7 +136,7 @@ def prioritise(*, actor: User, dialogue: Dialogue, priority: Priority) -> int:
             journal.event(
                 "dialogue.prioritised",
                 before={"priority": ", ".join(Priority(one).name.lower() for one in earlier)},
-                after={"priority": Priority(priority).name.lower()},
+                after={"priority": Priority(priority).name.lower()} | ({"reason": reason[:500]} if reason else {}),
             )
             journal.write()
     return count

@@ -20,6 +20,7 @@ from annotator.services.dialogues.creation import Written
 from annotator.services.dialogues.outdated import clear_outdated
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.event_chain import extend_chains, in_portions
+from reviews.core.protocols import Protocol
 from reviews.models import (
     Claim,
     ClaimState,
@@ -155,13 +156,15 @@ def supersede_cycle(
     force: bool = False,
     if_idle: bool = False,
     for_owner: bool = False,
+    stage: str = "",
 ) -> Cycle:
     """Restart the protocol for the dialogue with its current content; keep the records of its earlier cycle.
 
     Used for a revised import, a correction, or a dialogue that is sent back after its cycle ended. Raises Conflict if
     somebody has claimed or reviewed it in the active cycle, unless ``force``; their drafts and reviews are kept.
     ``if_idle``: allow reviews, but not claims, which are checked under the dialogue's lock. ``for_owner``: if the first
-    stage is a self-check, reserve it for the owner.
+    stage is a self-check, reserve it for the owner. ``stage``: where the cycle starts, one of ``entry_stages``; blank:
+    in the first stage.
     """
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
@@ -194,7 +197,10 @@ def supersede_cycle(
             "cycle.begun",
             after={"cycle": cycle.number, "protocol": version.number, "reason": reason[:500]},
         )
-        open_run(context, protocol.stages[0], head, for_owner=for_owner)
+        first = next((one for one in protocol.entry_stages if one.key == stage), protocol.stages[0])
+        if stage and first.key != stage:
+            raise Conflict(no_stage_message(stage, protocol))
+        open_run(context, first, head, for_owner=for_owner)
         unseal_set_aside(dialogue, blind)
         clear_outdated([dialogue.pk])
         dialogue.save(update_fields=["status", "stage", "updated_at"])
@@ -251,6 +257,12 @@ def set_aside_runs(journal: Journal, cycle: Cycle) -> set[str]:
     blind = set(unfinished.filter(blind=True).values_list("stage", flat=True))
     unfinished.update(state=StageRunState.CANCELLED)
     return blind
+
+
+def no_stage_message(stage: str, protocol: Protocol) -> str:
+    """Return why a cycle can't start in a stage, and where it can."""
+    sentence = _("Items can’t be sent back to the stage “%(stage)s”. Choose one of: %(stages)s.")
+    return sentence % {"stage": stage[:40], "stages": ", ".join(one.key for one in protocol.entry_stages)}
 
 
 def claimed_message(name: str) -> str:

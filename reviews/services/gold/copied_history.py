@@ -13,6 +13,7 @@ from annotator.core.comparison import same_content
 from annotator.core.schema import content_hash, load_text
 from annotator.errors import Invalid
 from annotator.models import Dialogue, Event, Replay, Revision, VariantMatch
+from annotator.models.events import TAGS_CHANGED
 from annotator.models.keys import new_public_id
 from annotator.services.history.events import event_digest
 from reviews.models import Comment, Cycle, Review, ReviewError, StageRun, StageRunState
@@ -202,7 +203,7 @@ def _copy_events(
         of_then = place <= until and (place >= first or event.kind == "dialogue.imported")
         # Items in the stage were moved to another version of the protocol as well.
         moved = place > first and event.kind == "cycle.migrated"
-        if not of_then and not moved and event.kind != JOINED:
+        if (not of_then and not moved and event.kind != JOINED) or event.kind == TAGS_CHANGED:
             continue
         number += 1
         after = _renamed(event.after, event.kind, reviews, hashes)

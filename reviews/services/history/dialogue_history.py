@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from annotator.core.text import gettext_noop
 from annotator.models import Dialogue, Event, User
 from annotator.models.content import DialogueStatus
+from annotator.models.events import TAGS_CHANGED
 from annotator.presentation.components.labels import words_of
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.jobs.jobs import kind_title
@@ -42,7 +43,7 @@ def read_history(*, actor: User, dialogue: Dialogue) -> list[Entry]:
     titles = stage_titles(dialogue.project)
     blind = blind_to(actor=actor, dialogues=[dialogue.pk])
     rows = Event.objects.visible_to(actor).filter(dialogue=dialogue).select_related("actor").order_by("-number")
-    events = list(rows[:LIMIT])
+    events = list((rows.exclude(kind=TAGS_CHANGED) if blind else rows)[:LIMIT])
     for event in events if blind else ():
         if event.actor_id != actor.pk:
             event.after = {name: value for name, value in event.after.items() if name not in _REASONS}
@@ -130,7 +131,8 @@ _SENTENCES = {
     "dialogue.revised_by_import": gettext_noop("Revised by an import"),
     "dialogue.tools_changed": gettext_noop("Moved to revision %(number)s of the toolset %(toolset)s"),
     "dialogue.owner_changed": gettext_noop("Owner changed%(because)s"),
-    "dialogue.prioritised": gettext_noop("Priority set to %(priority)s"),
+    TAGS_CHANGED: gettext_noop("Tags: %(tag_list)s%(because)s"),
+    "dialogue.prioritised": gettext_noop("Priority set to %(priority)s%(because)s"),
     "cycle.begun": gettext_noop("Review began (cycle %(cycle)s, protocol %(protocol)s)%(because)s"),
     "cycle.superseded": gettext_noop("Cycle %(cycle)s superseded%(because)s"),
     "cycle.migrated": gettext_noop("Moved to protocol %(protocol)s%(because)s"),
@@ -143,6 +145,7 @@ _SENTENCES = {
     "person.paused": gettext_noop("Person paused%(because)s"),
     "person.resumed": gettext_noop("Person resumed"),
     "assignments.changed": gettext_noop("%(items)s assignments changed%(because)s"),
+    "assignments.undone": gettext_noop("A change of assignments undone: %(items)s items"),
     "assignment_rules.changed": gettext_noop("Assignment settings changed"),
     "draw.selected": gettext_noop("%(stage)s: drawn for the random sample"),
     "draw.not_drawn": gettext_noop("%(stage)s: not drawn for the random sample"),
@@ -157,6 +160,7 @@ def _computed(after: dict[str, Any], titles: dict[str, str]) -> dict[str, str]:
     return {
         "stage": _title(after, titles),
         "round_stage": titles.get(str(after.get("stage")), _("a stage")),
+        "tag_list": ", ".join(map(str, after.get("tags", ()))) or _("none"),
         "because": f": {after['reason']}" if after.get("reason") else "",
         "role": str(after.get("role", "")).replace("_", " "),
         "priority": str(after.get("priority", "normal")),

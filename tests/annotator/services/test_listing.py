@@ -127,15 +127,15 @@ def test_only_the_projects_own_published_dialogues_that_are_not_archived(team):
     assert ids(page_of(team)) == [shown.pk]
 
 
-def test_a_page_is_two_queries_and_leaves_the_text_where_it_is(team):
+def test_a_page_is_three_queries_and_leaves_the_text_where_it_is(team):
     for row in make_dialogues(team.project, 20):
         Dialogue.objects.filter(pk=row.pk).update(owner=team.annotators[row.pk % 3])
     with CaptureQueriesContext(connection) as queries:
         page = page_of(team, 20, Filters(text="", policy="single_tool", problems="clean"))
         assert {str(row.owner) for row in page.rows} == {"Ann1", "Ann2", "Ann3"}
         assert all(row.policy_list == ["single_tool"] for row in page.rows)
-    # The second asks which of them are in a blind stage.
-    assert len(queries) == 2
+    # The second asks which of them are in a blind stage, the third for the tags of the others.
+    assert len(queries) == 3
     assert "search_text" not in queries[0]["sql"]
     assert '"content"' not in queries[0]["sql"]
 

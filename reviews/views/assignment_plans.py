@@ -1,0 +1,131 @@
+"""The page of one change of many items: its preview, its result, and its undo."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotator.errors import Conflict
+from annotator.models import Dialogue, User
+from annotator.views.pages import PageRequest, project_page
+from reviews.models import ON_DIALOGUES, AssignmentPlan, PlanAction, Priority, Slot
+from reviews.services.assignments import plans
+from reviews.services.assignments.undo import UNDO_DAYS, why_not_undone
+from reviews.services.protocols.versions import stage_titles
+
+#: Names looked up, and names shown of each person or reason.
+_LOOKED_UP, _SHOWN = 300, 8
+
+
+@project_page
+@require_http_methods(["GET", "POST"])
+def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse:
+    """Show what a change will do and, once confirmed, what it did. 409: something changed since the preview."""
+    project = request.project
+    plan = plans.load_plan(actor=request.user, project=project, public_id=public_id)
+    changed: list[str] = []
+    refused = ""
+    if request.method == "POST":
+        if "again" in request.POST:
+            plan = _again(request, plan)
+            return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
+        try:
+            plan = plans.confirm_plan(actor=request.user, project=project, public_id=public_id)
+        except Conflict as error:
+            refused, changed = error.sentence, error.details.get("changed", [])
+        else:
+            if plan.job is None:
+                sentence = ngettext("%(count)s item changed.", "%(count)s items changed.", len(plan.items))
+                messages.success(request, sentence % {"count": len(plan.items)})
+            return redirect("assignment-plan-detail", slug=project.slug, public_id=public_id)
+    context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
+    return render(request, "reviews/project/assignment_plan.html", context, status=409 if refused else 200)
+
+
+@project_page
+@require_POST
+def assignment_plan_undo(request: PageRequest, public_id: str) -> HttpResponse:
+    """Preview the undo of a change."""
+    plan = plans.make_undo(actor=request.user, project=request.project, public_id=public_id)
+    return redirect("assignment-plan-detail", slug=request.project.slug, public_id=plan.public_id)
+
+
+def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:
+    """Preview the same change again, as things are now."""
+    if plan.undoes is not None:
+        return plans.make_undo(actor=request.user, project=request.project, public_id=plan.undoes.public_id)
+    asked, keys = plan.parameters, [row[0] for row in plan.items]
+    return plans.make_plan(
+        actor=request.user,
+        project=request.project,
+        action=plan.action,
+        slots=[] if plan.action in ON_DIALOGUES else keys,
+        dialogues=keys if plan.action in ON_DIALOGUES else [],
+        to=asked["to"],
+        priority=asked["priority"],
+        stage=asked.get("stage", ""),
+        tags=asked.get("tags", []),
+        reason=asked["reason"],
+    )
+
+
+def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
+    """Return items by assignee, with the first few names, and refusals by reason."""
+    keys = [row[0] for row in plan.items[:_LOOKED_UP]]
+    if plan.action in ON_DIALOGUES:
+        names = dict(Dialogue.objects.filter(pk__in=keys).values_list("pk", "external_id"))
+    else:
+        names = dict(Slot.objects.filter(pk__in=keys).values_list("pk", "dialogue__external_id"))
+    people = User.objects.in_bulk({row[1] for row in plan.items if row[1]})
+    by_person: dict[int | None, list[Any]] = {}
+    for row in plan.items:
+        by_person.setdefault(row[1], []).append(row[0])
+    reasons: dict[str, list[str]] = {}
+    for name, why in plan.refused:
+        reasons.setdefault(why, []).append(name)
+    action = PlanAction(plan.action).label
+    back = "dialogue-list" if plan.action in ON_DIALOGUES else "assignment-list"
+    undo = plan.undos.filter(confirmed_at__isnull=False).select_related("actor").first()
+    return {
+        "plan": plan,
+        "action": _("Undo: %(action)s") % {"action": action} if plan.undoes else action,
+        "details": _details(request, plan),
+        "people_get_items": any(by_person),
+        "groups": [
+            (
+                people.get(key) if key else None,
+                len(found),
+                [names[one] for one in found[:_SHOWN] if one in names],
+                len(found) > _SHOWN,
+            )
+            for key, found in by_person.items()
+        ],
+        "reasons": [(why, len(found), found[:_SHOWN], len(found) > _SHOWN) for why, found in reasons.items()],
+        "at_once": len(plan.items) <= plans.AT_ONCE,
+        "undone_by": undo,
+        "may_undo": not why_not_undone(plan),
+        "undo_days": UNDO_DAYS,
+        "back": reverse(back, args=[request.project.slug]),
+    }
+
+
+def _details(request: PageRequest, plan: AssignmentPlan) -> list[str]:
+    """Return what the change sets, as sentences; an undo restores what each item had."""
+    if plan.undoes is not None:
+        return []
+    asked, out = plan.parameters, []
+    if asked.get("priority") is not None:
+        out.append(_("Priority: %(priority)s.") % {"priority": Priority(asked["priority"]).label})
+    if asked.get("stage"):
+        title = stage_titles(request.project).get(asked["stage"], asked["stage"])
+        out.append(_("Stage: %(stage)s. Reviews of the current cycle are kept but set aside.") % {"stage": title})
+    if asked.get("tags"):
+        out.append(_("Tags: %(tags)s.") % {"tags": ", ".join(asked["tags"])})
+    if asked["reason"]:
+        out.append(_("Reason: %(reason)s") % {"reason": asked["reason"]})
+    return out
