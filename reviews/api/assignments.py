@@ -252,7 +252,7 @@ class PlanUndo(APIView):
 
     @extend_schema(request=None, responses={201: PlanSerializer, **REFUSALS}, operation_id="assignments_plan_undo")
     def post(self, request: Request, slug: str, public_id: str) -> Response:
-        project = _administered(request, slug)
+        project = administered_project(request, slug)
         plan = plans.make_undo(actor=actor(request), project=project, public_id=public_id)
         return Response(PlanSerializer(plan).data, status=status.HTTP_201_CREATED)
 
