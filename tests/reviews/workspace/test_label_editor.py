@@ -90,6 +90,15 @@ def test_spans_are_marked_and_removed_one_by_one(client: Client, slot: str) -> N
     assert (response.status_code, "within the text" in response.content.decode()) == (422, True)
 
 
+def test_a_browser_counts_one_character_for_a_line_break(client: Client, slot: str) -> None:
+    post(client, slot, "/tasks/t1/user_message", op="set", value="x")
+    draft = Draft.objects.get()
+    draft.content = draft.content.replace('"user_message":"x"', '"user_message":"Fly\\r\\nto Oslo"')
+    draft.save()
+    post(client, slot, "/tasks/t1/labels/evidence", type="span", of="user_message", start="4", end="6")
+    assert labels() == {"evidence": [{"start": 5, "end": 7, "text": "to"}]}
+
+
 def test_a_required_field_blocks_the_submission_until_it_is_answered(client: Client, team: Team, slot: str) -> None:
     def missing() -> list[str]:
         view = open_workbench(actor=team.annotator, slot_id=slot).view
