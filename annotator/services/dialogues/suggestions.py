@@ -217,10 +217,17 @@ def hold_suggestions(*, project: Project, batch: Job, given: Sequence[tuple[int,
     )
 
 
+def suggested_dialogues(*, batch: Job) -> list[int]:
+    """Return the keys of the visible dialogues that get suggestions of an import, in their order."""
+    held = StoredSuggestion.objects.filter(batch=batch, published=False, dialogue__published=True).order_by("dialogue")
+    return list(held.values_list("dialogue", flat=True).distinct())
+
+
 def publish_suggestions(*, batch: Job) -> None:
     """Make the suggestions of an import visible, in the caller's transaction.
 
-    They replace undecided ones of the same place and source; decided ones stay as they are.
+    A caller with locks of other dialogues has locked ``suggested_dialogues`` with smaller keys before them. The new
+    suggestions replace undecided ones of the same place and source; decided ones stay as they are.
     """
     held = StoredSuggestion.objects.filter(batch=batch, published=False)
     if not held.exists():
