@@ -129,5 +129,5 @@ def test_the_fields_of_a_case_are_beside_its_scenario_and_in_its_calls(client: C
     assert document["labels"] == {"quality": 2}
     assert document["reference_trajectory"][0]["calls"][0]["labels"] == {"use": "easy"}
     page = one_line(client.get(address))
-    assert "quality: 2" in page
-    assert "use: easy" in page
+    assert "Quality: 2" in page
+    assert "Is it of use?: Easy" in page
