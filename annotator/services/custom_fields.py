@@ -10,9 +10,13 @@ from annotator.core.fields import CustomField, read_fields, stored_fields
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads
 from annotator.errors import Conflict, Invalid
-from annotator.models import Project, User
+from annotator.models import Dialogue, Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
+from annotator.services.jobs.jobs import start_job
+
+#: The job that checks the dialogues with the new fields.
+CHECK_JOB = "field_checks"
 
 
 def fields_of(project: Project) -> tuple[CustomField, ...]:
@@ -28,7 +32,8 @@ def _read(stored: bytes) -> tuple[CustomField, ...]:
 def set_fields(*, actor: User | None, project: Project, fields: list[Any], seen: int) -> Project:
     """Replace a project's custom fields. ``seen`` is the version (``fields_version``) that the actor started from.
 
-    Labels of dialogues stay as they are: the checks report those without a field. A repeated request changes nothing.
+    Labels of dialogues stay as they are: the checks report those without a field, and a job repeats these checks for
+    all dialogues. A repeated request changes nothing.
     Raises Denied, Invalid with the place of each problem, or Conflict if somebody else changed them since ``seen``.
     """
     if actor is not None:
@@ -56,4 +61,6 @@ def set_fields(*, actor: User | None, project: Project, fields: list[Any], seen:
             before={"version": seen, "fields": before},
             after={"version": seen + 1, "fields": new},
         )
+        if Dialogue.objects.filter(project=project, published=True).exists():
+            start_job(actor=actor, project=project, kind=CHECK_JOB, parameters={})
     return project
