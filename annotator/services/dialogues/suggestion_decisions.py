@@ -15,10 +15,14 @@ from annotator.core.fields import CustomField, asked, value_problem
 from annotator.core.suggestion_content import current_value, is_taken, operation_of
 from annotator.core.suggestion_shape import PlaceKind
 from annotator.errors import Hidden
-from annotator.models import DecisionOutcome, Draft, Revision, StoredSuggestion, SuggestionDecision, User
+from annotator.models import DecisionOutcome, Draft, Project, Revision, StoredSuggestion, SuggestionDecision, User
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.drafts import Edited, edit_draft, load_draft
 from annotator.services.dialogues.suggestions import MAX_OF_DIALOGUE
+
+#: The key of no draft.
+_NO_DRAFT = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,17 @@ def ghosts_of(*, draft: Draft, document: dict[str, Any], fields: Sequence[Custom
     that the project (``fields``) does not ask there, or that are no answer to them any more. What others decided
     changes nothing.
     """
+    return _ghosts(list(_of_draft(draft.pk, draft.dialogue_id)), document, fields)
+
+
+def suggested_for(*, revision: Revision, project: Project) -> list[Ghost]:
+    """Return the suggestions for the content of a revision, as somebody sees them who has decided none of them."""
+    rows = list(_of_draft(_NO_DRAFT, revision.dialogue_id))
+    return _ghosts(rows, revision.document(), fields_of(project)) if rows else []
+
+
+def _ghosts(rows: Sequence[Any], document: dict[str, Any], fields: Sequence[CustomField]) -> list[Ghost]:
     ghosts = []
-    rows = list(_of_draft(draft.pk, draft.dialogue_id))
     labels = any(row[2] == PlaceKind.LABEL for row in rows)
     shown = {one.place: one.field for one in asked(fields, document) if one.shown} if labels else {}
     for public_id, place, kind, value, source, score, outcome in rows:

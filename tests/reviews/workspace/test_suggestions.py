@@ -234,6 +234,17 @@ def test_the_api_says_for_each_suggestion_what_happened(team: Team):
     assert ApiClient(team.administrator).send(path, {"suggestions": [good] * 1001}).status_code == 400
 
 
+def test_a_claim_over_http_has_the_suggestions_that_its_page_shows(team: Team):
+    path = f"/api/projects/{team.project.slug}/claims/"
+    suggest(team, (POLICY, "chat"), ("/language", "en"), (EDGE, "parameter"))
+    given = ApiClient(team.annotator).send(path).json()["suggestions"]
+    # The language is that already.
+    assert given == [
+        {"place": POLICY, "value": "chat", "source": "model-a", "score": 0.9},
+        {"place": EDGE, "value": "parameter", "source": "model-a", "score": 0.9},
+    ]
+
+
 def test_in_a_blind_stage_a_reviewer_learns_nothing_of_a_colleagues_decisions(team: Team):
     item = make_item(team, "cross_check", external_id="two")
     suggest(team, (POLICY, "chat"), (ANSWER, "It snows."), dialogue="two")
