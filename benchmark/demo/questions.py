@@ -3,9 +3,10 @@
 from copy import deepcopy
 from typing import Any
 
-from annotator.models import Dialogue
-from annotator.services.custom_fields import set_fields
+from annotator.models import Dialogue, Job
+from annotator.services.custom_fields import CHECK_JOB, set_fields
 from annotator.services.dialogues.suggestions import post_suggestions
+from annotator.services.jobs import jobs
 from benchmark.demo.reviewing import Scenario, review
 from reviews.models import Slot, SlotState
 
@@ -48,6 +49,7 @@ FIELDS: list[dict[str, Any]] = [
 def play(scenario: Scenario) -> None:
     """Define the fields, answer them for a few dialogues, and suggest answers for others."""
     project = set_fields(actor=scenario.administrator, project=scenario.project, fields=FIELDS, seen=0)
+    jobs.run(Job.objects.get(project=project, kind=CHECK_JOB).pk)
     slots = Slot.objects.filter(project=project, stage=OWN_CHECK, state=SlotState.OPEN).select_related("dialogue")
     for number, slot in enumerate(slots.order_by("pk")[:ANSWERED]):
         dialogue = slot.dialogue

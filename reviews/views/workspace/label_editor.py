@@ -113,11 +113,14 @@ def label_operation(
 
 
 def _spans(posted: QueryDict, anchor: str, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the spans with one more, or without the one at index ``remove``."""
+    """Return the spans with one more, or without the one at index ``drop``.
+
+    (A form with an input “remove” loses its method of this name, which htmx calls.)
+    """
     held = lookup(document, anchor)
     spans = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
-    if "remove" in posted:
-        index = _number(posted.get("remove", ""))
+    if "drop" in posted:
+        index = _number(posted.get("drop", ""))
         return [one for number, one in enumerate(spans) if number != index]
     part = lookup(document, anchor.rpartition("/labels/")[0], {})
     text = part.get(posted.get("of", "")) if isinstance(part, dict) else None

@@ -84,7 +84,7 @@ def test_spans_are_marked_and_removed_one_by_one(client: Client, slot: str) -> N
     first, second = {"start": 0, "end": 3, "text": "Fly"}, {"start": 10, "end": 14, "text": "Oslo"}
     assert labels() == {"evidence": [first, second]}
     assert '<q class="grow">Oslo</q>' in one_line(client.get(reverse("workspace", args=[slot]) + "?at=/tasks/t1"))
-    post(client, slot, place, type="span", remove="0")
+    post(client, slot, place, type="span", drop="0")
     assert labels() == {"evidence": [second]}
     response = post(client, slot, place, type="span", of="user_message", start="3", end="999")
     assert (response.status_code, "within the text" in response.content.decode()) == (422, True)
