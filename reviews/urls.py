@@ -42,6 +42,7 @@ urlpatterns = [
     path(_P + "statistics/revisions/", statistics.revisions, name="statistics-revisions"),
     path(_P + "statistics/samples/", samples.samples, name="statistics-samples"),
     path(_P + "statistics/agreement/", statistics.agreement, name="statistics-agreement"),
+    path(_P + "statistics/fields/", statistics.field_answers, name="statistics-fields"),
     path(_P + "statistics/suggestions/", statistics.suggestions, name="statistics-suggestions"),
     path(_P + "statistics/people/<str:public_id>/", statistics.person, name="statistics-person"),
     path(_P + "assignments/", assignments.assignment_list, name="assignment-list"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotator.core.comparison.anchors import Document, join, lookup, split
+from annotator.core.comparison.anchors import Document, join, label_key, lookup, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.placing import ABSENT
 from annotator.core.suggestion_shape import PlaceKind, Suggested
@@ -16,8 +16,8 @@ def current_value(document: Document, place: str) -> Any:
     edge = _edge(place)
     if edge is None:
         value = lookup(document, place, ABSENT)
-        # An argument that the call does not have yet has a place if its call has.
-        return None if value is ABSENT and _is_new_argument(document, place) else value
+        # An argument that the call does not have yet has a place if its call has, and a label if its part has.
+        return None if value is ABSENT and _is_new(document, place) else value
     step, needed = edge
     edges = lookup(document, f"{step}/depends_on", ABSENT)
     if edges is ABSENT or lookup(document, join([*split(step)[:-1], needed]), ABSENT) is ABSENT:
@@ -56,8 +56,10 @@ def _edge(place: str) -> tuple[str, str] | None:
     return None
 
 
-def _is_new_argument(document: Document, place: str) -> bool:
+def _is_new(document: Document, place: str) -> bool:
     parts = split(place)
+    if label_key(parts):
+        return isinstance(lookup(document, join(parts[:-2]), ABSENT), dict)
     if len(parts) < 6 or parts[4] != "arguments":
         return False
     return isinstance(lookup(document, join(parts[:-1]), ABSENT), dict)

@@ -30,6 +30,7 @@ class PlaceKind(StrEnum):
     ARGUMENT = "argument"
     OBSERVATION = "observation"
     DEPENDENCY = "dependency"
+    LABEL = "label"
 
 
 class SuggestionProblem(ValueError):

@@ -5,13 +5,25 @@ A place is an anchor (``/tasks/t1/policy``, ``/tasks/t1/steps/s2/arguments/city`
 the step depends on nothing. A suggestion is never part of the document: it has the value only when somebody accepts it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, lookup, position, split
+from annotator.core.comparison.anchors import (
+    AnchorMissing,
+    Document,
+    find,
+    join,
+    label_key,
+    lookup,
+    position,
+    split,
+)
 from annotator.core.comparison.placing import ABSENT
+from annotator.core.fields import CustomField, span_problem, value_problem
 from annotator.core.schema import canonical
 from annotator.core.schema.documents import AnswerType, DependencyKind, Information, Policy
+from annotator.core.schema.labels import label_value, labelled_parts
 from annotator.core.suggestion_shape import PlaceKind, Suggested, SuggestionProblem, listed
 
 #: The fields of each kind of document, by name: of the dialogue, of its tasks.
@@ -43,11 +55,23 @@ _VALUES: dict[str, Collection[str]] = {
 _MAX_CATEGORY = 80
 
 
-def kind_of(document: Document, one: Suggested, tools: Collection[str] | None = None) -> PlaceKind:
-    """Return the kind of a suggestion's place. ``tools``: the names of the tools that calls may have; None: any.
+def fitted(
+    document: Document, one: Suggested, tools: Collection[str] | None = None, fields: Sequence[CustomField] = ()
+) -> Suggested:
+    """Return a suggestion with the kind of its place, and with its value as a document would store it.
 
-    Raises SuggestionProblem if the document has no such place, or if the value is not allowed there.
+    ``tools``: the names of the tools that calls may have; None: any. ``fields``: the project's custom fields. Raises
+    SuggestionProblem if the document has no such place, or if the value is not allowed there.
     """
+    kind = kind_of(document, one, tools, fields)
+    # The members of a set are sorted; otherwise, an accepted suggestion would not look like the value that it gave.
+    return replace(one, kind=kind, value=label_value(one.value) if kind is PlaceKind.LABEL else one.value)
+
+
+def kind_of(
+    document: Document, one: Suggested, tools: Collection[str] | None = None, fields: Sequence[CustomField] = ()
+) -> PlaceKind:
+    """Return the kind of a suggestion's place; see ``fitted``. Raises SuggestionProblem."""
     try:
         parts = split(one.place)
     except AnchorMissing:
@@ -55,6 +79,8 @@ def kind_of(document: Document, one: Suggested, tools: Collection[str] | None = 
     of_dialogue = _OF_DIALOGUE.get(document["kind"])
     if of_dialogue is None:
         _refuse("place", "Suggestions are possible for dialogues of tasks and for single tasks only.")
+    if label_key(parts):
+        return _label(document, parts, one.value, fields)
     if len(parts) == 1 and parts[0] in of_dialogue:
         return _checked(of_dialogue[parts[0]], one.value)
     if len(parts) < 3 or parts[0] != "tasks":
@@ -113,6 +139,26 @@ def _argument(document: Document, parts: tuple[str, ...], value: Any) -> PlaceKi
     if not isinstance(holder, dict) and not (isinstance(holder, list) and position(parts[-1], len(holder)) >= 0):
         _refuse("place", f"The call has no {join(parts[4:])[:80]}. Suggest the value around it instead.")
     return PlaceKind.ARGUMENT
+
+
+def _label(document: Document, parts: tuple[str, ...], value: Any, fields: Sequence[CustomField]) -> PlaceKind:
+    *above, _, key = parts
+    anchor = join(above)
+    scope, part = next(((scope, part) for at, scope, part in labelled_parts(document) if at == anchor), ("", {}))
+    here = [field for field in fields if field.scope == scope]
+    field = next((one for one in here if one.key == key), None)
+    if not scope:
+        _refuse("place", f"The dialogue has no dialogue, task, call or answer at {anchor[:80]}.")
+    if field is None:
+        known = listed([one.key for one in here])
+        _refuse("place", f"The project has no custom field “{key[:40]}” for this {scope}. Its fields there: {known}.")
+    try:
+        value = label_value(value)
+    except ValueError as error:
+        _refuse("value", f"{error}.")
+    if problem := value_problem(field, value) or span_problem(field, value, part):
+        _refuse("value", f"“{field.title}”: {problem}")
+    return PlaceKind.LABEL
 
 
 def _checked(kind: PlaceKind, value: Any) -> PlaceKind:

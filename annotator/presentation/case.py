@@ -1,6 +1,6 @@
 """A constrained case for pages: its prompt with the constraints marked, its rounds, the state of constraints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from annotator.core.constraints.anchoring import find_spans
 from annotator.core.constraints.reading_case import replay_of
 from annotator.core.constraints.replay import Replay
 from annotator.core.constraints.taxonomy import find_category, proposed_text
+from annotator.core.fields import CustomField
 from annotator.presentation.components.labels import texts_of
 from annotator.presentation.dialogue import DialogueView, FindingView, Placing, label_words, pretty, worst
 
@@ -55,9 +56,12 @@ class PartView:
 class CallView(PartView):
     """A call of a round."""
 
+    #: The project's custom fields, whose titles its labels have.
+    custom_fields: Sequence[CustomField] = ()
+
     @property
     def labels(self) -> list[str]:
-        return label_words(self.data)
+        return label_words(self.data, self.custom_fields)
 
     @property
     def observation_text(self) -> str:

@@ -1,6 +1,6 @@
 """A dialogue of tasks for pages: tasks and steps with their findings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from annotator.core.comparison.anchors import covers
-from annotator.core.fields import value_words
+from annotator.core.fields import CustomField, value_words
 from annotator.core.graph import derive_topology
 from annotator.core.schema.indenting import indented
 from annotator.core.schema.native_notes import is_failed, is_refusal
@@ -54,9 +54,13 @@ class FindingView:
         return self.severity == "error" or (self.severity == "warning" and not self.waiver)
 
 
-def label_words(part: dict[str, Any]) -> list[str]:
-    """Return the labels of a part, the values of custom fields, as “key: value”."""
-    return [f"{key}: {value_words(value)}" for key, value in part.get("labels", {}).items()]
+def label_words(part: dict[str, Any], fields: Sequence[CustomField] = ()) -> list[str]:
+    """Return the labels of a part, the values of custom fields, as “title: value”; of unknown fields with their key."""
+    known = {field.key: field for field in fields}
+    return [
+        f"{known[key].title if key in known else key}: {value_words(value, known.get(key))}"
+        for key, value in part.get("labels", {}).items()
+    ]
 
 
 @dataclass
@@ -74,10 +78,12 @@ class StepView:
     is_current: bool = False
     #: What the model reads of a single task's call, when it was run; None if it was not.
     response: str | None = None
+    #: The project's custom fields, whose titles its labels have.
+    custom_fields: Sequence[CustomField] = ()
 
     @property
     def labels(self) -> list[str]:
-        return label_words(self.data)
+        return label_words(self.data, self.custom_fields)
 
     @property
     def arguments_text(self) -> str:
@@ -122,10 +128,12 @@ class TaskView:
     findings: list[FindingView] = field(default_factory=list)
     #: Whether it is the part being edited.
     is_current: bool = False
+    #: The project's custom fields, whose titles its labels have.
+    custom_fields: Sequence[CustomField] = ()
 
     @property
     def labels(self) -> list[str]:
-        return label_words(self.data)
+        return label_words(self.data, self.custom_fields)
 
     @property
     def has_calls(self) -> bool:
@@ -148,10 +156,12 @@ class DialogueView:
     findings: list[FindingView]
     #: Findings of the dialogue as a whole.
     general: list[FindingView]
+    #: The project's custom fields, whose titles its labels have.
+    custom_fields: Sequence[CustomField] = ()
 
     @property
     def labels(self) -> list[str]:
-        return label_words(self.data)
+        return label_words(self.data, self.custom_fields)
 
     @property
     def errors(self) -> list[FindingView]:

@@ -1,12 +1,14 @@
 """A document of either kind for pages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annotator.core.checks.label import derive_policy
 from annotator.core.comparison import describe, lookup
 from annotator.core.execution.running import Execution
-from annotator.presentation.case import present_case
+from annotator.core.fields import CustomField
+from annotator.core.fields.naming import titled
+from annotator.presentation.case import CaseView, present_case
 from annotator.presentation.dialogue import DialogueView, FindingView, present_tasks
 
 
@@ -16,23 +18,32 @@ def present(
     waivers: Mapping[tuple[str, str, str], str] | None = None,
     *,
     execution: Execution | None = None,
+    fields: Sequence[CustomField] = (),
 ) -> DialogueView:
     """Arrange a document for pages.
 
     ``findings``: stored or fresh; ``waivers``: {(check, anchor, value hash): reason}. ``execution``: what a single
-    task's calls came to, if it was run.
+    task's calls came to, if it was run. ``fields``: the project's custom fields, whose titles labels have.
     """
     waivers = waivers or {}
-    views = [_finding(f, waivers, document) for f in findings]
+    views = [_finding(f, waivers, document, fields) for f in findings]
     lay_out = present_case if document["kind"] == "constrained" else present_tasks
     view = lay_out(document, views)
+    calls = [call for each in view.rounds for call in each.calls] if isinstance(view, CaseView) else []
+    for part in (view, *view.tasks, *(step for task in view.tasks for step in task.steps), *calls):
+        part.custom_fields = fields
     if execution is not None:
         for step, outcome in zip(view.tasks[0].steps, execution.outcomes, strict=True):
             step.response = outcome.response
     return view
 
 
-def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document: dict[str, Any]) -> FindingView:
+def _finding(
+    finding: Any,
+    waivers: Mapping[tuple[str, str, str], str],
+    document: dict[str, Any],
+    fields: Sequence[CustomField],
+) -> FindingView:
     check = getattr(finding, "check_id", None) or finding.check
     key = (check, finding.anchor, finding.value_hash)
     return FindingView(
@@ -43,7 +54,7 @@ def _finding(finding: Any, waivers: Mapping[tuple[str, str, str], str], document
         value_hash=finding.value_hash,
         waiver=waivers.get(key, ""),
         fix=_derived_policy(document, finding.anchor) if check == "label.policy_steps" else "",
-        place=describe(document, finding.anchor) if finding.anchor else "",
+        place=titled(describe(document, finding.anchor), finding.anchor, fields) if finding.anchor else "",
     )
 
 

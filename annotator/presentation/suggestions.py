@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from annotator.core.comparison.anchors import covers, owner, split
+from annotator.core.comparison.anchors import covers, label_key, owner, split
+from annotator.core.fields import CustomField, value_words
 from annotator.core.suggestion_content import edge_of
 from annotator.core.suggestion_shape import PlaceKind
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, pretty
@@ -33,6 +34,7 @@ KIND_LABELS = {
     PlaceKind.ARGUMENT: gettext_noop("Argument"),
     PlaceKind.OBSERVATION: gettext_noop("Observation"),
     PlaceKind.DEPENDENCY: gettext_noop("Dependency"),
+    PlaceKind.LABEL: gettext_noop("Custom field"),
 }
 
 
@@ -56,17 +58,17 @@ class GhostView:
         return sentence % {"by": self.by, "value": value}
 
 
-def view_ghost(ghost: Any) -> GhostView:
-    """Return a ``Ghost`` in words."""
+def view_ghost(ghost: Any, fields: Sequence[CustomField] = ()) -> GhostView:
+    """Return a ``Ghost`` in words. ``fields``: the project's custom fields, which have titles for values."""
     by = ghost.source
     if ghost.score is not None:
         by = _("%(source)s, score %(score)s") % {"source": ghost.source, "score": f"{ghost.score:.2f}"}
     parts = split(ghost.place)
     detail = "/".join(parts[5:]) if len(parts) > 5 and parts[4] == "arguments" else ""
-    return GhostView(ghost.public_id, ghost.place, ghost.kind, _value(ghost, parts), detail, by, ghost.refused)
+    return GhostView(ghost.public_id, ghost.place, ghost.kind, _value(ghost, parts, fields), detail, by, ghost.refused)
 
 
-def _value(ghost: Any, parts: Sequence[str]) -> str:
+def _value(ghost: Any, parts: tuple[str, ...], fields: Sequence[CustomField]) -> str:
     words = _WORDS.get(ghost.kind)
     if words is not None:
         return _(words.get(ghost.value, ghost.value))
@@ -74,17 +76,23 @@ def _value(ghost: Any, parts: Sequence[str]) -> str:
         if len(parts) == 5:
             return _("depends on nothing")
         return _("depends on %(step)s: %(kind)s") % {"step": parts[5], "kind": kind_label(ghost.value)}
-    text = ghost.value if isinstance(ghost.value, str) else pretty(ghost.value)
+    if ghost.kind == PlaceKind.LABEL:
+        text = value_words(ghost.value, next((one for one in fields if one.key == label_key(parts)), None))
+    else:
+        text = ghost.value if isinstance(ghost.value, str) else pretty(ghost.value)
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
 def by_field(ghosts: Sequence[GhostView], anchor: str) -> Mapping[str, list[GhostView]]:
-    """Return the ghosts of the part at ``anchor`` (blank: of the dialogue itself), by the name of their field."""
+    """Return the ghosts of the part at ``anchor`` (blank: of the dialogue itself), by the name of their field, or by
+    their place if that is a label.
+    """
     depth = len(split(anchor))
     found: defaultdict[str, list[GhostView]] = defaultdict(list)
     for ghost in ghosts:
         if owner(ghost.place) == anchor and covers(anchor, ghost.place):
-            found[split(ghost.place)[depth]].append(ghost)
+            parts = split(ghost.place)
+            found[ghost.place if label_key(parts) else parts[depth]].append(ghost)
     return found
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.core.fields import MAX_FIELDS, stored_fields
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.services.access.permissions import require_administrator
-from annotator.services.custom_fields import fields_of, set_fields
+from annotator.services.custom_fields import count_waiting, fields_of, set_fields
 from annotator.views.field_form import SCOPES, TYPES, FieldForm, initial_of
 from annotator.views.pages import PageRequest, posted, project_page
 
@@ -62,12 +62,13 @@ def field_change(request: PageRequest, field: str) -> HttpResponse:
 
 
 def _edit(request: PageRequest, index: int | None) -> HttpResponse:
-    project, status, refused = request.project, 200, ""
+    project, status, refused, waiting = request.project, 200, "", 0
     current = fields_of(project)
     initial: dict[str, Any] = {"seen": project.fields_version}
     if index is not None:
         initial |= initial_of(current[index])
-    form = FieldForm(posted(request), initial=initial)
+    before = current if index is None else current[:index]
+    form = FieldForm(posted(request), initial=initial, before=before)
     if index is not None:
         form.fields["key"].disabled = True
     if form.is_bound:
@@ -77,17 +78,29 @@ def _edit(request: PageRequest, index: int | None) -> HttpResponse:
             fields[len(fields) if index is None else index : len(fields) if index is None else index + 1] = [
                 form.definition()
             ]
-            try:
-                set_fields(actor=request.user, project=project, fields=fields, seen=form.cleaned_data["seen"])
-            except Conflict as error:
-                refused, status = error.sentence, 409
-            except Invalid as error:
-                _show(form, error, len(current) if index is None else index)
+            if "confirmed" not in request.POST:
+                waiting = count_waiting(actor=request.user, project=project, fields=fields)
+            if waiting:
+                status = 200
+            elif not (refused := _save(request, form, fields, len(current) if index is None else index)):
+                if form.is_valid():
+                    messages.success(request, _("Field saved. It is asked from now on."))
+                    return redirect("field-list", slug=project.slug)
             else:
-                messages.success(request, _("Field saved. It is asked from now on."))
-                return redirect("field-list", slug=project.slug)
-    context = {"project": project, "form": form, "is_new": index is None, "refused": refused}
+                status = 409
+    context = {"project": project, "form": form, "is_new": index is None, "refused": refused, "waiting": waiting}
     return render(request, "annotator/field_edit.html", context, status=status)
+
+
+def _save(request: PageRequest, form: FieldForm, fields: list[dict[str, Any]], index: int) -> str:
+    """Save the fields. Return the sentence of a conflict; show problems in the form, whose field is at ``index``."""
+    try:
+        set_fields(actor=request.user, project=request.project, fields=fields, seen=form.cleaned_data["seen"])
+    except Conflict as error:
+        return error.sentence
+    except Invalid as error:
+        _show(form, error, index)
+    return ""
 
 
 def _show(form: FieldForm, error: Invalid, index: int) -> None:

@@ -1,6 +1,6 @@
 """The form of one custom field."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -62,20 +62,33 @@ class FieldForm(forms.Form):
         label=_("Text to mark"),
         help_text=_("For spans."),
     )
-    deciding = forms.CharField(
-        max_length=40,
+    condition = forms.MultipleChoiceField(
         required=False,
-        label=_("Only if the field with this key"),
-        help_text=_("If empty, the question is always asked. The other field must come before this one."),
-    )
-    values = TextField(
-        max_length=2000,
-        required=False,
-        label=_("has one of these values"),
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("One value a line."),
+        label=_("Only if"),
+        widget=forms.SelectMultiple(attrs={"size": 6}),
+        help_text=_(
+            "The question is asked only if one of these answers was given, all of one field that comes before this "
+            "one. If none is chosen, it is always asked."
+        ),
     )
     seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+
+    def __init__(self, *args: Any, before: Sequence[CustomField], **named: Any) -> None:
+        """``before``: the fields that come before this one."""
+        super().__init__(*args, **named)
+        self.fields["condition"].choices = [  # type: ignore[attr-defined]
+            (field.title, [(f"{field.key}={value}", title) for value, title in field.choices])
+            for field in before
+            if field.choices
+        ]
+
+    def clean_condition(self) -> dict[str, Any] | None:
+        """Return the condition as JSON values; None if there is none."""
+        pairs = [chosen.partition("=") for chosen in self.cleaned_data["condition"]]
+        keys = {key for key, _sign, _value in pairs}
+        if len(keys) > 1:
+            raise forms.ValidationError(_("Choose answers of one field only."))
+        return {"key": keys.pop(), "values": [value for _key, _sign, value in pairs]} if keys else None
 
     def definition(self) -> dict[str, Any]:
         """Return the field as JSON values, to be checked by ``read_fields``."""
@@ -89,15 +102,14 @@ class FieldForm(forms.Form):
             made["options"] = [
                 {"value": value.strip(), "title": title.strip() or value.strip()} for value, _sign, title in options
             ]
-        if data["deciding"] or data["values"]:
-            values = [line.strip() for line in data["values"].splitlines() if line.strip()]
-            made["shown_if"] = {"key": data["deciding"], "values": values}
+        if data["condition"]:
+            made["shown_if"] = data["condition"]
         return made
 
     def add_problem(self, path: str, message: str) -> None:
         """Show a problem beside the input that it is about."""
-        first, _sign, rest = path.partition("/")
-        name = {"shown_if": "values" if rest.startswith("values") else "deciding"}.get(first, first)
+        first = path.partition("/")[0]
+        name = "condition" if first == "shown_if" else first
         self.add_error(name if name in self.fields else None, message)
 
 
@@ -109,6 +121,5 @@ def initial_of(field: CustomField) -> Mapping[str, Any]:
         "type": field.type.value,
         "scope": field.scope.value,
         "options": "\n".join(f"{option.value} = {option.title}" for option in field.options),
-        "deciding": condition.key if condition else "",
-        "values": "\n".join(condition.values) if condition else "",
+        "condition": [f"{condition.key}={value}" for value in condition.values] if condition else [],
     }

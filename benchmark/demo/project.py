@@ -18,7 +18,15 @@ from annotator.errors import Conflict
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
 from annotator.services.jobs import jobs
-from benchmark.demo import constrained_cases, errata, scripted_endpoint, scripted_models, single_tasks, weeks
+from benchmark.demo import (
+    constrained_cases,
+    errata,
+    questions,
+    scripted_endpoint,
+    scripted_models,
+    single_tasks,
+    weeks,
+)
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
 from benchmark.models import Release
@@ -91,6 +99,8 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         jobs.run(release.job_id)
         log("Published release 0.1.")
         weeks.play_after_release(scenario)
+        questions.play(scenario)
+        log("Answered custom fields and suggested values.")
         constrained_cases.play(Project.objects.get(slug=HARBOUR), people, log=log, advance=clock.advance)
         single_tasks.play(desks, people, log=log, advance=clock.advance)
         releases = list(Release.objects.order_by("pk").select_related("project", "requester"))

@@ -85,12 +85,13 @@ def review(
     verdict: str,
     *,
     record: dict[str, Any] | None = None,
+    document: dict[str, Any] | None = None,
     reason: str = "",
     rulings: dict[str, Any] | None = None,
 ) -> None:
-    """Claim the dialogue's slot in a stage and submit a review."""
+    """Claim the dialogue's slot in a stage and submit a review, as ``submit`` does."""
     claim = claims.claim_slot(actor=person, slot=open_slot(dialogue, stage))
-    submit(scenario, claim, verdict, record=record, reason=reason, rulings=rulings)
+    submit(scenario, claim, verdict, record=record, document=document, reason=reason, rulings=rulings)
 
 
 def submit(

@@ -14,6 +14,7 @@ from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Role
 from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.core.archives.errata import ERRATA
@@ -122,7 +123,7 @@ def erratum_decide(request: PageRequest, public_id: str, report: str) -> HttpRes
         "report": found,
         "dialogue": found.item.dialogue,
         "revision": found.item.revision,
-        "view": present(found.item.revision.document(), []),
+        "view": present(found.item.revision.document(), [], fields=fields_of(request.project)),
         "record": erratum.record if erratum else None,
         "may_decide": is_admin and found.state == ReportState.OPEN,
         "form": form,

@@ -22,6 +22,7 @@ from annotator.models import User
 from annotator.services.access.blindness import is_blind
 from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.dialogues.changes_since import parts_changed_since
+from annotator.services.dialogues.suggestion_decisions import suggested_for
 from reviews.api import serializers as shapes
 from reviews.core.protocols import Stage, offered_verdicts
 from reviews.models import Claim, ClaimState, Review
@@ -254,6 +255,10 @@ def _claimed(claim: Claim) -> dict[str, Any]:
         "revision": {"public_id": revision.public_id, "content_hash": revision.content_hash},
         "document": stored_json(revision.content),
         "tools": stored_tools(revision.toolset_revision.content),
+        "suggestions": [
+            {"place": one.place, "value": one.value, "source": one.source, "score": one.score}
+            for one in suggested_for(revision=revision, project=claim.project)
+        ],
     }
 
 

@@ -145,6 +145,15 @@ class WorkRevisionSerializer(serializers.Serializer[Any]):
     content_hash = serializers.CharField()
 
 
+class ClaimSuggestionSerializer(serializers.Serializer[Any]):
+    """A value that a model or a script suggests. It is in no document; to take it, submit it as your own."""
+
+    place = serializers.CharField(help_text="An anchor, as in POST …/suggestions/.")
+    value = serializers.JSONField()
+    source = serializers.CharField()  # type: ignore[assignment]
+    score = serializers.FloatField(allow_null=True)
+
+
 class ClaimSerializer(serializers.Serializer[Any]):
     """A slot that is reserved for you until the claim expires, with everything you need to review it."""
 
@@ -156,6 +165,7 @@ class ClaimSerializer(serializers.Serializer[Any]):
     revision = WorkRevisionSerializer()
     document = DocumentField()
     tools = serializers.ListField(child=ObjectField())
+    suggestions = ClaimSuggestionSerializer(many=True, help_text="Those whose value the document does not have.")
 
 
 class HeartbeatSerializer(serializers.Serializer[Any]):

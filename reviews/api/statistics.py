@@ -22,6 +22,7 @@ from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement
+from reviews.services.statistics.field_answers import read_answers
 from reviews.services.statistics.suggestions import read_acceptance
 from reviews.services.statistics.throughput import (
     read_error_types,
@@ -217,6 +218,23 @@ class SuggestionFiguresSerializer(serializers.Serializer[Any]):
     acceptance = AcceptanceSerializer(source="rows", many=True)
 
 
+class AnswerCountSerializer(serializers.Serializer[Any]):
+    """One answer to a custom field."""
+
+    field = serializers.CharField(help_text="The key of the field.")  # type: ignore[assignment]
+    value = serializers.CharField(
+        help_text="As in documents, numbers as text; blank: all answers together that are no longer possible."
+    )
+    dialogues = serializers.IntegerField(help_text="Dialogues whose current revision has it.")
+    verified = serializers.IntegerField(help_text="Those among them that are verified.")
+
+
+class FieldAnswersSerializer(serializers.Serializer[Any]):
+    """Answers to choices, sets and scales. Those of a blind stage count when it has ended."""
+
+    answers = AnswerCountSerializer(many=True)
+
+
 class ProgressStatistics(APIView):
     """Reviews by day and week, time per item, error types, and the forecast."""
 
@@ -329,6 +347,23 @@ class SuggestionStatistics(APIView):
         who = actor(request)
         project = load_project(actor=who, slug=slug)
         return Response(SuggestionFiguresSerializer(read_acceptance(actor=who, project=project)).data)
+
+
+class FieldStatistics(APIView):
+    """How often each answer to a custom field was given: for senior reviewers and administrators."""
+
+    @extend_schema(
+        responses={
+            200: FieldAnswersSerializer,
+            403: OpenApiResponse(ErrorSerializer, "Your role does not allow this."),
+            404: NOT_FOUND,
+        },
+        operation_id="statistics_fields",
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        who = actor(request)
+        project = load_project(actor=who, slug=slug)
+        return Response(FieldAnswersSerializer({"answers": read_answers(actor=who, project=project)}).data)
 
 
 class PersonStatistics(APIView):

@@ -21,6 +21,7 @@ urlpatterns = [
     path(_P + "statistics/accuracy/", statistics.AccuracyStatistics.as_view(), name="api-statistics-accuracy"),
     path(_P + "statistics/revisions/", statistics.RevisionStatistics.as_view(), name="api-statistics-revisions"),
     path(_P + "statistics/agreement/", statistics.AgreementStatistics.as_view(), name="api-statistics-agreement"),
+    path(_P + "statistics/fields/", statistics.FieldStatistics.as_view(), name="api-statistics-fields"),
     path(_P + "statistics/suggestions/", statistics.SuggestionStatistics.as_view(), name="api-statistics-suggestions"),
     path(
         _P + "statistics/people/<str:public_id>/", statistics.PersonStatistics.as_view(), name="api-statistics-person"

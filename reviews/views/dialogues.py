@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
-from annotator.core.comparison import describe, describe_changes
+from annotator.core.comparison import describe
+from annotator.core.fields.naming import describe_changes_titled, titled
 from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
@@ -21,6 +22,7 @@ from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, T
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
@@ -167,7 +169,8 @@ def render_dialogue(
     findings = dialogue.findings.filter(revision=revision) if is_head else []
     waived = live_waivers(actor=request.user, dialogue=dialogue, blind=bool(blind))
     document = revision.document()
-    view = present(document, findings, waived, execution=execution_of_revision(revision, document))
+    fields, execution = fields_of(request.project), execution_of_revision(revision, document)
+    view = present(document, findings, waived, execution=execution, fields=fields)
     revisions = (
         Revision.objects.visible_to(request.user)
         .filter(dialogue=dialogue)
@@ -232,6 +235,11 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
     )
     if own:
         found = found.filter(person=request.user)
+    fields = fields_of(request.project)
+
+    def place(anchor: str) -> str:
+        return titled(describe(document, anchor), anchor, fields)
+
     answers = {
         review.pk: answer_rows(stage_of(review.slot), document, review.checklist, review.checklist_notes)
         for review in found
@@ -245,11 +253,11 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
             "session_decision": _session_decision(review),
             "stage": titles.get(review.slot.stage, review.slot.stage),
             "named_errors": [
-                (kinds.get(one.kind, one.kind), one.anchor and describe(document, one.anchor), one.note)
+                (kinds.get(one.kind, one.kind), one.anchor and place(one.anchor), one.note)
                 for one in review.errors.all()
             ],
             "rulings": [
-                (describe(document, line.anchor), _CHOICES[line.choice], kinds.get(line.reason_kind, ""), line.reason)
+                (place(line.anchor), _CHOICES[line.choice], kinds.get(line.reason_kind, ""), line.reason)
                 for line in review.rulings.all()
             ],
         }
@@ -293,7 +301,7 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
             "dialogue": dialogue,
             "revisions": [(one.public_id, _revision_title(one)) for one in revisions],
             "sides": [("a", _("From"), before.public_id), ("b", _("To"), after.public_id)],
-            "changes": describe_changes(before.document(), after.document()),
+            "changes": describe_changes_titled(before.document(), after.document(), fields_of(request.project)),
         },
     )
 

@@ -13,6 +13,7 @@ from annotator.errors import DomainError
 from annotator.presentation.dialogue import POLICY_LABELS, TaskView
 from annotator.presentation.document import present
 from annotator.services.access.permissions import load_dialogue, require_role
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Example
@@ -82,7 +83,7 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
         else:
             messages.success(request, _("Marked as an example. The workspace shows it next to similar work."))
             return redirect("example", slug=request.project.slug, public_id=one.public_id)
-    view = present(dialogue.head.document(), []) if dialogue.head else None
+    view = present(dialogue.head.document(), [], fields=fields_of(request.project)) if dialogue.head else None
     tasks = view.tasks if view else []
     context = {
         "dialogue": dialogue,

@@ -1,6 +1,6 @@
 """The gold item pages: rates, items and results for overseers, and people's own results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -11,12 +11,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotator.core.comparison import describe, describe_changes
+from annotator.core.comparison import describe
+from annotator.core.fields import CustomField
+from annotator.core.fields.naming import describe_changes_titled, titled
 from annotator.core.schema import load_text
 from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role
 from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.agreement import Figure
@@ -43,7 +46,12 @@ def gold_list(request: PageRequest) -> HttpResponse:
     if not request.roles & OVERSEERS:
         scores = results.own_results(actor=request.user, project=project)
         rows = [
-            {**_score_row(score), "item": score.item, "stage": titles.get(score.item.stage, "")} for score in scores
+            {
+                **_score_row(score, fields_of(request.project)),
+                "item": score.item,
+                "stage": titles.get(score.item.stage, ""),
+            }
+            for score in scores
         ]
         return render(request, "reviews/gold/own_results.html", {"rows": rows})
     return _overview(request)
@@ -186,8 +194,8 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),
-        "errors": describe_changes(shown, answer),
-        "scores": [_score_row(score, answer) for score in results.scores_of(item)],
+        "errors": describe_changes_titled(shown, answer, fields_of(request.project)),
+        "scores": [_score_row(score, fields_of(request.project), answer) for score in results.scores_of(item)],
         "others": [
             (claim.person, _WITHOUT_SCORE.get(claim.state, _("not submitted")))
             for slot in results.not_scored(item)
@@ -227,7 +235,9 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
     return {
         "source": origin.source,
         "name": name,
-        "errors": describe_changes(origin.run.entry_revision.document(), answer),
+        "errors": describe_changes_titled(
+            origin.run.entry_revision.document(), answer, fields_of(origin.source.project)
+        ),
         "document": given.get(name) or pretty(answer),
     }
 
@@ -271,13 +281,17 @@ def _percent(figure: Figure) -> str:
     return _("%(value)s %% (%(low)s to %(high)s %%)") % {name: f"{100 * one:.0f}" for name, one in shares.items()}
 
 
-def _score_row(score: GoldScore, answer: dict[str, Any] | None = None) -> dict[str, Any]:
+def _score_row(score: GoldScore, fields: Sequence[CustomField], answer: dict[str, Any] | None = None) -> dict[str, Any]:
     document = score.item.answer.document() if answer is None else answer
     return {
         "score": score,
         "review": score.review,
         "places": [
-            (describe(document, place["anchor"]), place["result"], _(RESULT_LABELS[place["result"]]))
+            (
+                titled(describe(document, place["anchor"]), place["anchor"], fields),
+                place["result"],
+                _(RESULT_LABELS[place["result"]]),
+            )
             for place in score.places
         ],
     }

@@ -5,6 +5,17 @@
 class SpanSelection extends HTMLElement {
   connectedCallback() {
     document.addEventListener("selectionchange", this.#update);
+    // Browsers move no cursor by keyboard in a readonly field. So while it has the focus, it is an ordinary one that
+    // refuses every change; some of an input method cannot be refused, and are undone.
+    this.addEventListener("focusin", ({target}) => {
+      if (target.matches("textarea")) target.readOnly = false;
+    });
+    this.addEventListener("beforeinput", (event) => {
+      if (event.target.matches("textarea")) event.preventDefault();
+    });
+    this.addEventListener("input", ({target}) => {
+      if (target.matches("textarea")) target.value = target.defaultValue;
+    });
   }
 
   disconnectedCallback() {

@@ -126,8 +126,10 @@ def _problems(fields: Sequence[CustomField]) -> Iterator[Problem]:
 
 def _type_problems(here: str, field: CustomField) -> Iterator[Problem]:
     values = [option.value for option in field.options]
-    if any("|" in value for value in values):
-        yield Problem(f"{here}/options", "The value of an option may not contain “|”. Choose another sign.")
+    if any("|" in value or "=" in value for value in values):
+        yield Problem(f"{here}/options", "The value of an option may not contain “|” or “=”. Choose another sign.")
+    if not all(text.isprintable() for option in field.options for text in (option.value, option.title)):
+        yield Problem(f"{here}/options", "An option is one line of printable characters. Remove other characters.")
     if field.type is FieldType.MULTI and sum(len(value.encode()) + 1 for value in values) > MAX_SET:
         sentence = f"Together, the values of a set may have {MAX_SET} bytes. Shorten them; titles may be longer."
         yield Problem(f"{here}/options", sentence)

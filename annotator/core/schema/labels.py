@@ -20,7 +20,7 @@ MAX_NUMBER = 1_000_000
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
-def _value(value: Any) -> Any:
+def label_value(value: Any) -> Any:
     """Return a value as it is stored: sets sorted, each member once. Raises ValueError."""
     if isinstance(value, str):
         if not value.strip() or len(value) > MAX_TEXT:
@@ -65,7 +65,7 @@ _SCHEMA: dict[str, Any] = {
         {"type": "array", "items": _SPAN, "minItems": 1, "maxItems": MAX_SPANS},
     ]
 }
-Value = Annotated[Any, PlainValidator(_value), WithJsonSchema(_SCHEMA)]
+Value = Annotated[Any, PlainValidator(label_value), WithJsonSchema(_SCHEMA)]
 
 
 def _in_order(labels: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotator.core.checks import CheckSettings, CleanMarks, Stage, run_checks
+from annotator.core.checks import CheckSettings, CleanMarks, Stage, all_checks, run_checks
 from annotator.core.checks import Finding as CheckFinding
 from annotator.core.checks.of_runs import OF_RUNS
 from annotator.core.checks.settings import LongRangeRule
@@ -220,19 +220,27 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
     Finding.objects.filter(dialogue=dialogue).exclude(revision=revision).delete()
     if not Finding.objects.filter(revision=revision).exists():
         Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
-    marks = CleanMarks(check_settings(dialogue.project))
-    mark = marks.mark_if_clean(document, findings, revision.content_hash, revision.toolset_revision.content_hash)
-    if mark != revision.clean_mark:
-        revision.clean_mark = mark
-        revision.save(update_fields=["clean_mark"])
+    _mark(revision, document, findings, dialogue.project)
     remember_members(dialogue, document)
     check_composites_of(dialogue)
 
 
-def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
-    """Update the findings about what a head's code came to when it ran, and about a composite's single tasks.
+def _mark(revision: Revision, document: dict[str, Any], findings: list[CheckFinding], project: Project) -> None:
+    marks = CleanMarks(check_settings(project))
+    mark = marks.mark_if_clean(document, findings, revision.content_hash, revision.toolset_revision.content_hash)
+    if mark != revision.clean_mark:
+        revision.clean_mark = mark
+        revision.save(update_fields=["clean_mark"])
 
-    In the caller's transaction.
+
+def _is_of_runs(check: str) -> bool:
+    return check in OF_RUNS
+
+
+def refresh_findings(*, revision: Revision, stage: Stage = "save", only: Callable[[str], bool] = _is_of_runs) -> None:
+    """Update a head's findings of the checks for which ``only`` is true, and its mark, in the caller's transaction.
+
+    Without ``only``: those about what its code came to when it ran, and about a composite's single tasks.
     """
     dialogue = lock_dialogue(revision.dialogue_id)
     if dialogue.head_id != revision.pk:
@@ -241,8 +249,9 @@ def refresh_findings(*, revision: Revision, stage: Stage = "save") -> None:
     remember_members(dialogue, document)
     found = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
     stored = Finding.objects.filter(revision=revision)
-    stored.filter(check_id__in=OF_RUNS).delete()
-    Finding.objects.bulk_create(finding_rows(dialogue, revision, [one for one in found if one.check in OF_RUNS]))
+    stored.filter(check_id__in=[check.id for check in all_checks() if only(check.id)]).delete()
+    Finding.objects.bulk_create(finding_rows(dialogue, revision, [one for one in found if only(one.check)]))
+    _mark(revision, document, found, dialogue.project)
     severities = list(stored.values_list("severity", flat=True))
     dialogue.error_count, dialogue.warning_count = severities.count("error"), severities.count("warning")
     dialogue.save(update_fields=["error_count", "warning_count"])

@@ -1,5 +1,6 @@
 """What people decide about suggestions, each in their own draft, which only they see."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,18 @@ from django.utils.translation import gettext as _
 
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.placing import ABSENT
+from annotator.core.fields import CustomField, asked, value_problem
 from annotator.core.suggestion_content import current_value, is_taken, operation_of
+from annotator.core.suggestion_shape import PlaceKind
 from annotator.errors import Hidden
-from annotator.models import DecisionOutcome, Draft, Revision, StoredSuggestion, SuggestionDecision, User
+from annotator.models import DecisionOutcome, Draft, Project, Revision, StoredSuggestion, SuggestionDecision, User
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.drafts import Edited, edit_draft, load_draft
 from annotator.services.dialogues.suggestions import MAX_OF_DIALOGUE
+
+#: The key of no draft.
+_NO_DRAFT = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +38,29 @@ class Ghost:
     refused: bool
 
 
-def ghosts_of(*, draft: Draft, document: dict[str, Any]) -> list[Ghost]:
+def ghosts_of(*, draft: Draft, document: dict[str, Any], fields: Sequence[CustomField] = ()) -> list[Ghost]:
     """Return the suggestions that the draft's author can decide, by place and source.
 
-    Those whose place is gone, and those whose value the draft already has, are left out. What others decided changes
-    nothing.
+    Those whose place is gone, and those whose value the draft already has, are left out. So are values of custom fields
+    that the project (``fields``) does not ask there, or that are no answer to them any more. What others decided
+    changes nothing.
     """
+    return _ghosts(list(_of_draft(draft.pk, draft.dialogue_id)), document, fields)
+
+
+def suggested_for(*, revision: Revision, project: Project) -> list[Ghost]:
+    """Return the suggestions for the content of a revision, as somebody sees them who has decided none of them."""
+    rows = list(_of_draft(_NO_DRAFT, revision.dialogue_id))
+    return _ghosts(rows, revision.document(), fields_of(project)) if rows else []
+
+
+def _ghosts(rows: Sequence[Any], document: dict[str, Any], fields: Sequence[CustomField]) -> list[Ghost]:
     ghosts = []
-    for public_id, place, kind, value, source, score, outcome in _of_draft(draft.pk, draft.dialogue_id):
+    labels = any(row[2] == PlaceKind.LABEL for row in rows)
+    shown = {one.place: one.field for one in asked(fields, document) if one.shown} if labels else {}
+    for public_id, place, kind, value, source, score, outcome in rows:
+        if kind == PlaceKind.LABEL and (place not in shown or value_problem(shown[place], value)):
+            continue
         now = current_value(document, place)
         if now is not ABSENT and not same_value(now, value):
             refused = outcome == DecisionOutcome.REFUSED

@@ -14,9 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotator.core.comparison.changes import same_value
+from annotator.core.fields import CustomField
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.suggestion_shape import Suggested, SuggestionProblem, read_suggestion
-from annotator.core.suggestions import kind_of
+from annotator.core.suggestions import fitted
 from annotator.errors import Invalid
 from annotator.models import (
     Dialogue,
@@ -28,9 +29,10 @@ from annotator.models import (
     User,
 )
 from annotator.models.content import GoldRole
-from annotator.models.keys import new_public_ids
+from annotator.models.keys import new_public_id, new_public_ids
 from annotator.services.access.blindness import blind_to
 from annotator.services.access.permissions import require_administrator
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.bulk_insert import as_json, insert_rows
 from annotator.services.dialogues.revisions import lock_dialogues
 from annotator.services.history.events import append_event
@@ -110,7 +112,7 @@ def _store_posted(actor: User, project: Project, wanted: dict[str, list[tuple[Po
             sentence = _("You review %(id)s in a blind stage. Post its suggestions when the stage has ended.")
             refusal = "dialogue", sentence % {"id": name[:80]}
         else:
-            allowed = _allowed(head, given)
+            allowed = _allowed(head, given, fields_of(project))
             _write(dialogue, allowed)
             for copy in copies.get(name, ()):
                 changed = [one for posted, one in allowed if posted.result in (STORED, REPLACED)]
@@ -129,18 +131,18 @@ def _copies(project: Project, names: Iterable[str]) -> dict[str, list[Dialogue]]
     return found
 
 
-def _allowed(head_id: int, given: list[tuple[Posted, Suggested]]) -> list[tuple[Posted, Suggested]]:
+def _allowed(
+    head_id: int, given: list[tuple[Posted, Suggested]], fields: Sequence[CustomField]
+) -> list[tuple[Posted, Suggested]]:
     """Return the suggestions whose place this revision has, with the kind of their place."""
     head = Revision.objects.select_related("toolset_revision").get(pk=head_id)
     document, tools = head.document(), CompiledToolset.of(head.toolset_revision.content).tools
     out = []
     for posted, one in given:
         try:
-            kind = kind_of(document, one, tools)
+            out.append((posted, fitted(document, one, tools, fields)))
         except SuggestionProblem as problem:
             _refuse(posted, problem.field, problem.message)
-        else:
-            out.append((posted, Suggested(one.place, one.value, one.source, one.score, kind)))
     return out
 
 
@@ -169,9 +171,10 @@ def _write(dialogue: Dialogue, given: Sequence[tuple[Posted, Suggested]]) -> Non
             posted.message = _("Somebody has decided this suggestion, so it was not replaced.")
         else:
             posted.result = REPLACED
-            before.value, before.score = one.value, one.score
+            # With a new id, a page that shows the replaced value cannot accept another one.
+            before.value, before.score, before.public_id = one.value, one.score, new_public_id()
             if before.pk is not None:
-                before.save(update_fields=["value", "score"])
+                before.save(update_fields=["value", "score", "public_id"])
     StoredSuggestion.objects.bulk_create(new)
 
 
@@ -214,10 +217,17 @@ def hold_suggestions(*, project: Project, batch: Job, given: Sequence[tuple[int,
     )
 
 
+def suggested_dialogues(*, batch: Job) -> list[int]:
+    """Return the keys of the visible dialogues that get suggestions of an import, in their order."""
+    held = StoredSuggestion.objects.filter(batch=batch, published=False, dialogue__published=True).order_by("dialogue")
+    return list(held.values_list("dialogue", flat=True).distinct())
+
+
 def publish_suggestions(*, batch: Job) -> None:
     """Make the suggestions of an import visible, in the caller's transaction.
 
-    They replace undecided ones of the same place and source; decided ones stay as they are.
+    A caller with locks of other dialogues has locked ``suggested_dialogues`` with smaller keys before them. The new
+    suggestions replace undecided ones of the same place and source; decided ones stay as they are.
     """
     held = StoredSuggestion.objects.filter(batch=batch, published=False)
     if not held.exists():

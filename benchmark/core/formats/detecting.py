@@ -1,12 +1,13 @@
 """Recognise what a file has: its format, which field is what, and how its first records become dialogues."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO
 
+from annotator.core.fields import CustomField
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.exact_json import dumps
 from benchmark.core.files.reading import RawRecord, RecordError, parse_line, read_lines
@@ -102,9 +103,12 @@ def sample(
     format_name: str,
     mapping: Mapping[str, str],
     *,
+    fields: Sequence[CustomField] = (),
     patience: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Sample:
-    """Read the first records of a file. ``patience``: limits the time for each."""
+    """Read the first records of a file. ``fields``: the project's custom fields. ``patience``: limits the time for
+    each record.
+    """
     out, left = Sample(), _BYTES
     reader = FORMATS[format_name]
     for found in _items(stream, filename, format_name):
@@ -122,7 +126,7 @@ def sample(
         try:
             with patience():
                 read = reader.read(apply_mapping(found.data, mapping, format_name))
-                suggested, left_out = read_suggestions(given, read)
+                suggested, left_out = read_suggestions(given, read, fields)
         except SchemaProblem as problem:
             out.refused += 1
             first = problem.problems[0]

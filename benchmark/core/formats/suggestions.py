@@ -6,10 +6,11 @@ They are taken out of the record before it is read, so that they are neither con
 from collections.abc import Sequence
 from typing import Any
 
+from annotator.core.fields import CustomField
 from annotator.core.schema import Problem
 from annotator.core.suggestion_content import take_dependencies
 from annotator.core.suggestion_shape import Suggested, SuggestionProblem, read_suggestion
-from annotator.core.suggestions import kind_of
+from annotator.core.suggestions import fitted
 from benchmark.core.formats.interface import ReadDialogue
 
 FIELD = "suggestions"
@@ -34,8 +35,12 @@ def taken_suggestions(record: dict[str, Any], native_format: str) -> Any:
     return record.pop(FIELD)
 
 
-def read_suggestions(given: Any, dialogues: Sequence[ReadDialogue]) -> tuple[list[list[Suggested]], list[Problem]]:
+def read_suggestions(
+    given: Any, dialogues: Sequence[ReadDialogue], fields: Sequence[CustomField] = ()
+) -> tuple[list[list[Suggested]], list[Problem]]:
     """Return the suggestions of each dialogue of a record, and a problem for each that fits none of them.
+
+    ``fields``: the project's custom fields.
 
     A record with a dialogue in several languages has them for each that has the place.
     """
@@ -58,33 +63,33 @@ def read_suggestions(given: Any, dialogues: Sequence[ReadDialogue]) -> tuple[lis
             field = f"/{problem.field}" if problem.field else ""
             problems.append(Problem(where + field, f"{problem.message} The suggestion was left out."))
             continue
-        kinds, refused = _kinds(dialogues, tools, one)
-        if refused is not None and not any(kinds):
+        fitting, refused = _fitting(dialogues, tools, one, fields)
+        if refused is not None and not any(fitting):
             problems.append(Problem(f"{where}/{refused.field}", f"{refused.message} The suggestion was left out."))
         elif (one.place, one.source) in seen:
             sentence = f"{one.source} suggests two values for {one.place[:80]}. The second one was left out."
             problems.append(Problem(where, sentence))
         else:
             seen.add((one.place, one.source))
-            for kind, own in zip(kinds, found, strict=True):
-                if kind:
-                    own.append(Suggested(one.place, one.value, one.source, one.score, kind))
+            for fit, own in zip(fitting, found, strict=True):
+                if fit is not None:
+                    own.append(fit)
     return found, problems
 
 
-def _kinds(
-    dialogues: Sequence[ReadDialogue], tools: Sequence[set[str] | None], one: Suggested
-) -> tuple[list[str], SuggestionProblem | None]:
-    """Return the kind of a suggestion's place in each dialogue, blank where it does not fit, and the last reason."""
-    kinds: list[str] = []
+def _fitting(
+    dialogues: Sequence[ReadDialogue], tools: Sequence[set[str] | None], one: Suggested, fields: Sequence[CustomField]
+) -> tuple[list[Suggested | None], SuggestionProblem | None]:
+    """Return a suggestion as each dialogue has it, None where it does not fit, and the last reason."""
+    fitting: list[Suggested | None] = []
     refused = None
     for dialogue, names in zip(dialogues, tools, strict=True):
         try:
-            kinds.append(kind_of(dialogue.document, one, names))
+            fitting.append(fitted(dialogue.document, one, names, fields))
         except SuggestionProblem as problem:
-            kinds.append("")
+            fitting.append(None)
             refused = problem
-    return kinds, refused
+    return fitting, refused
 
 
 def suggest_dependencies(dialogue: ReadDialogue) -> list[Suggested]:

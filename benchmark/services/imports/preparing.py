@@ -148,7 +148,7 @@ class Preparer:
                 read = self._reader.read(apply_mapping(item.data, self._mapping, self._format))
                 dependencies = [suggest_dependencies(one) if self._suggests else [] for one in read]
                 dialogues = [self.describe(dialogue, toolsets) for dialogue in read]
-                found, record.suggestion_problems = read_suggestions(given, read)
+                found, record.suggestion_problems = read_suggestions(given, read, self._settings.fields)
                 for dialogue, own, edges in zip(dialogues, found, dependencies, strict=True):
                     dialogue.suggestions = merged_suggestions(own, edges)
                 # One record may have a dialogue in several languages; its layout is kept once.

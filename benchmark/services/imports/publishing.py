@@ -1,5 +1,6 @@
 """The end of an import: everything it has written becomes visible in one transaction."""
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from django.db import transaction
@@ -9,8 +10,8 @@ from annotator.core.text import message
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Revision, ToolsetRevision
 from annotator.services.database import bulk_insert
-from annotator.services.dialogues.revisions import move_head, unseal
-from annotator.services.dialogues.suggestions import publish_suggestions
+from annotator.services.dialogues.revisions import lock_dialogues, move_head, unseal
+from annotator.services.dialogues.suggestions import publish_suggestions, suggested_dialogues
 from annotator.services.history.event_chain import in_portions
 from annotator.services.history.events import append_event
 from benchmark.models import ImportBatch
@@ -58,9 +59,15 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     reviewed = current_version(batch.project) is not None
     # Locks are taken in the order of the dialogues' keys, as everywhere.
     held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
+    suggested, done = suggested_dialogues(batch=job), 0
     for keys in in_portions(list(held.values_list("pk", flat=True)), READ_AT_ONCE):
         for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
             name = ""
+            # Those that only get suggestions have their turn, too. A refusal must not release the lock of any of them.
+            reached = bisect_right(suggested, revision.dialogue_id)
+            for portion in in_portions(suggested[done:reached], READ_AT_ONCE):
+                lock_dialogues(Dialogue.objects.filter(pk__in=portion))
+            done = reached
             try:
                 # A savepoint for each: a refusal rolls back none of the others and releases its lock, so that nobody
                 # who works on this dialogue waits for the rest of the import.

@@ -16,6 +16,7 @@ from annotator.core.text import gettext_noop, message
 from annotator.errors import Conflict, Invalid
 from annotator.models import Job, Project, User
 from annotator.services.access.permissions import require_administrator
+from annotator.services.custom_fields import fields_of
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.formats import ReadDialogue
 from benchmark.core.formats.detecting import Detection, Sample, detect, sample
@@ -67,7 +68,8 @@ def run_preview(running: Running) -> dict[str, Any]:
         _require_records(found)
         read = Sample(problems=found.problems)
         if found.format:
-            read = sample(file, batch.filename, found.format, found.mapping, patience=partial(_patience, file))
+            asked, patience = fields_of(batch.project), partial(_patience, file)
+            read = sample(file, batch.filename, found.format, found.mapping, fields=asked, patience=patience)
     return {
         "format": found.format,
         "guess": found.guess,

@@ -13,6 +13,7 @@ from annotator.models.content import DialogueStatus
 from annotator.presentation.dialogue import POLICY_LABELS, DialogueView
 from annotator.presentation.document import present
 from annotator.services.access.permissions import require_role
+from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 from reviews.models import Cycle, CycleState, Example
@@ -175,7 +176,7 @@ def fitting_examples(
 
 def view_example(example: Example) -> DialogueView:
     """Return the example's content: of an example of a task only this task, with the dialogue's own fields."""
-    view = present(example.revision.document(), [])
+    view = present(example.revision.document(), [], fields=fields_of(example.dialogue.project))
     if example.task:
         view.tasks = [task for task in view.tasks if task.id == example.task]
     return view

@@ -24,11 +24,12 @@ from annotator.core.comparison import (
     with_remainder_of,
     with_values,
 )
-from annotator.core.comparison.anchors import AnchorIndex, label_key, split
+from annotator.core.comparison.anchors import AnchorIndex, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import differences
 from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.fields import CustomField
+from annotator.core.fields.naming import field_at, titled
 from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.errors import Invalid
 from annotator.models import Revision
@@ -97,8 +98,7 @@ class Dispute:
 
     def field_at(self, anchor: str) -> CustomField | None:
         """Return the custom field whose value is at a place; None for any other place."""
-        key = label_key(split(anchor))
-        return next((field for field in self.fields if field.key == key), None) if key else None
+        return field_at(anchor, self.fields)
 
     @cached_property
     def aligned(self) -> dict[str, Any]:
@@ -138,8 +138,7 @@ class Dispute:
     def words(self, anchor: str) -> str:
         """Return the label of a disputed place."""
         holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None
-        words, field = describe(holder or self.aligned, anchor), self.field_at(anchor)
-        return words.replace(f"label {field.key}", f"“{field.title}”") if field is not None else words
+        return titled(describe(holder or self.aligned, anchor), anchor, self.fields)
 
 
 def load_dispute(slot: Slot) -> Dispute | None:

@@ -13,6 +13,7 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation.dialogue import DialogueView
 from annotator.presentation.document import present
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.drafts import open_draft
 from annotator.services.dialogues.executions import execution_of
@@ -48,7 +49,13 @@ class Workbench:
         project = self.work.slot.project
         findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
         waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
-        return present(self.document, findings, waived, execution=execution_of(self.document, self.toolset))
+        return present(
+            self.document,
+            findings,
+            waived,
+            execution=execution_of(self.document, self.toolset),
+            fields=fields_of(self.work.slot.project),
+        )
 
     @cached_property
     def kept(self) -> ReviewDraft:

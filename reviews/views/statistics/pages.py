@@ -26,6 +26,7 @@ from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
 from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
+from reviews.services.statistics.field_answers import read_answers
 from reviews.services.statistics.round_errors import read_round_errors
 from reviews.services.statistics.suggestions import has_suggestions, read_acceptance
 from reviews.services.statistics.throughput import (
@@ -216,6 +217,16 @@ def suggestions(request: PageRequest) -> HttpResponse:
 @project_page
 @require_safe
 @takes("csv")
+def field_answers(request: PageRequest) -> HttpResponse:
+    """Show how often each answer to a custom field was given, to those who oversee the project."""
+    found = read_answers(actor=request.user, project=request.project)
+    tables = {"answers": made.answers_table(found)} if found else {}
+    return answer(request, "reviews/statistics/fields.html", tables, {})
+
+
+@project_page
+@require_safe
+@takes("csv")
 def person(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one person's work: people see their own, overseers see everyone's."""
     project = request.project
@@ -307,6 +318,8 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     revised = reverse("statistics-revisions", args=[project.slug])
     drawn_from = reverse("statistics-samples", args=[project.slug])
     suggested = reverse("statistics-suggestions", args=[project.slug])
+    answered = reverse("statistics-fields", args=[project.slug])
+    has_answers = answered == here or (oversees(request.roles) and bool(project.custom_fields))
     has_rates = suggested == here or (oversees(request.roles) and has_suggestions(project))
     pages = [
         (reverse("statistics", args=[project.slug]), _("Progress")),
@@ -315,6 +328,7 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
         *([(revised, _("Revisions"))] if revised == here or repeating_stages(project) else []),
         (reverse("statistics-agreement", args=[project.slug]), _("Agreement")),
         *([(suggested, _("Suggestions"))] if has_rates else []),
+        *([(answered, _("Custom fields"))] if has_answers else []),
         (reverse("statistics-person", args=[project.slug, request.user.public_id]), _("Your work")),
     ]
     return [(url, label, url == here) for url, label in pages]

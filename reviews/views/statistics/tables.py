@@ -14,12 +14,15 @@ from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts, RatedField
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
+from reviews.services.statistics.field_answers import AnswerCount
 from reviews.services.statistics.round_errors import RoundErrors
 from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
 from reviews.views.statistics.layout import Column, Table, bounds, duration, figure_columns
 
 #: The place of a row with all suggestions of a source.
 _ALL = gettext_noop("All places")
+#: Answers that the field no longer has.
+_OTHERS = gettext_noop("No longer an option")
 
 
 def label_names(fields: Mapping[str, RatedField]) -> dict[str, str]:
@@ -400,5 +403,23 @@ def acceptance_table(rows: Sequence[Acceptance]) -> Table:
             Column("refused", _("Refused"), "count"),
             Column("changed", _("Accepted, then changed"), "count"),
             *figure_columns("share", "rate"),
+        ],
+    )
+
+
+# --- custom fields ----------------------------------------------------------------------------------------------------
+
+
+def answers_table(rows: Sequence[AnswerCount]) -> Table:
+    """Return in how many dialogues each answer to a custom field is."""
+    return Table.listing(
+        rows,
+        key="answers",
+        caption=_("Answers to custom fields"),
+        columns=[
+            Column("field", _("Field"), of="field_title"),
+            Column("answer", _("Answer"), "words", lambda one: one.title or _OTHERS),
+            Column("dialogues", _("Dialogues"), "count"),
+            Column("verified", _("Of these verified"), "count"),
         ],
     )

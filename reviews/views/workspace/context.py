@@ -20,6 +20,7 @@ from annotator.presentation.components.labels import words_of
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
 from annotator.presentation.graph import Pair
 from annotator.services.access.blindness import veil
+from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.composites import COMPOSITE
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
@@ -155,7 +156,7 @@ def workbench_context(
         "redoable": redoable,
         "revisions": _revisions(request, bench) if panel == "revisions" else [],
     }
-    ghosts = ghosts_of(draft=bench.draft, document=bench.document)
+    ghosts = ghosts_of(draft=bench.draft, document=bench.document, fields=fields_of(request.project))
     context |= suggested_context(bench, ghosts, anchor if selected else "", work_url)
     if isinstance(selected, StepView):
         task = next(task for task in bench.view.tasks if selected in task.steps)
@@ -177,7 +178,7 @@ def workbench_context(
     if context["panel"] == "edit":
         # The fields of a case as a whole are beside its scenario.
         whole = selected is None or getattr(selected, "type", "") == "scenario"
-        context |= label_editor(bench, "" if whole else anchor)
+        context |= label_editor(bench, "" if whole else anchor, context["suggested"])
     if context["panel"] == "examples":
         context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:

@@ -1,5 +1,6 @@
 """The editor of the labels of one part: its rows, and the operations of its forms."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from annotator.core.comparison.anchors import label_key
 from annotator.core.fields import Asked, CustomField, FieldType, asked, unknown_labels, value_problem, value_words
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
+from annotator.presentation.suggestions import GhostView
 from annotator.services.custom_fields import fields_of
 from reviews.services.submission.workbench import Workbench
 
@@ -36,6 +38,8 @@ class LabelRow:
     odd: str
     #: What spans are marked in; None if the part has no such text.
     source: str | None
+    #: Suggestions of models and scripts for it.
+    ghosts: Sequence[GhostView] = ()
 
     @property
     def decides(self) -> bool:
@@ -43,8 +47,11 @@ class LabelRow:
         return self.field.type is not FieldType.TEXT
 
 
-def label_editor(bench: Workbench, anchor: str) -> dict[str, Any]:
-    """Return the context of the fields of the part at ``anchor``, and of its labels that no field asks for."""
+def label_editor(bench: Workbench, anchor: str, suggested: Mapping[str, Sequence[GhostView]]) -> dict[str, Any]:
+    """Return the context of the fields of the part at ``anchor``, and of its labels that no field asks for.
+
+    ``suggested``: the suggestions for the part, by their place.
+    """
     fields, document = fields_of(bench.work.slot.project), bench.document
     rows = [one for one in asked(fields, document) if one.anchor == anchor] if fields else []
     hidden = [(one.place, one.field.title, value_words(one.value, one.field)) for one in rows if _is_stray(one)]
@@ -53,14 +60,15 @@ def label_editor(bench: Workbench, anchor: str) -> dict[str, Any]:
         for place, value in unknown_labels(fields, document)
         if place.rpartition("/labels/")[0] == anchor
     ]
-    return {"label_rows": [_row(one) for one in rows if one.shown], "stray_labels": hidden + unknown}
+    shown = [_row(one, suggested.get(one.place, ())) for one in rows if one.shown]
+    return {"label_rows": shown, "stray_labels": hidden + unknown}
 
 
 def _is_stray(one: Asked) -> bool:
     return not one.shown and one.value is not None
 
 
-def _row(one: Asked) -> LabelRow:
+def _row(one: Asked, ghosts: Sequence[GhostView]) -> LabelRow:
     field, value = one.field, one.value
     given = [str(item) for item in value] if isinstance(value, list) else [] if value is None else [str(value)]
     fits = value is None or _fits(field, value)
@@ -72,7 +80,8 @@ def _row(one: Asked) -> LabelRow:
         Tile(item, title, str(number) if number < 10 else "", fits and item in given)
         for number, (item, title) in enumerate(options, 1)
     ]
-    return LabelRow(field, one.place, value, tiles, "" if fits else value_words(value), one.part.get(field.of or ""))
+    odd = "" if fits else value_words(value)
+    return LabelRow(field, one.place, value, tiles, odd, one.part.get(field.of or ""), ghosts)
 
 
 def _fits(field: CustomField, value: Any) -> bool:
@@ -104,18 +113,28 @@ def label_operation(
 
 
 def _spans(posted: QueryDict, anchor: str, document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the spans with one more, or without the one at index ``remove``."""
+    """Return the spans with one more, or without the one at index ``drop``.
+
+    (A form with an input “remove” loses its method of this name, which htmx calls.)
+    """
     held = lookup(document, anchor)
     spans = [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
-    if "remove" in posted:
-        index = _number(posted.get("remove", ""))
+    if "drop" in posted:
+        index = _number(posted.get("drop", ""))
         return [one for number, one in enumerate(spans) if number != index]
     part = lookup(document, anchor.rpartition("/labels/")[0], {})
     text = part.get(posted.get("of", "")) if isinstance(part, dict) else None
     start, end = _number(posted.get("start", "")), _number(posted.get("end", ""))
-    if not isinstance(text, str) or not 0 <= start < end <= len(text):
+    places = _places_in_browser(text) if isinstance(text, str) else []
+    if not isinstance(text, str) or not 0 <= start < end < len(places):
         raise Invalid(_("Mark at least one character: the end comes after the start, and within the text."))
+    start, end = places[start], places[end]
     return [*spans, {"start": start, "end": end, "text": text[start:end]}]
+
+
+def _places_in_browser(text: str) -> list[int]:
+    """Return the place of each character that a browser counts, and of the end: it has one for every line break."""
+    return [place for place in range(len(text) + 1) if text[place - 1 : place + 1] != "\r\n"]
 
 
 def _number(text: str) -> int:

@@ -13,9 +13,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.core.comparison import describe, describe_changes, value_text
+from annotator.core.comparison import describe, value_text
+from annotator.core.fields.naming import describe_changes_titled, titled
 from annotator.errors import Conflict, DomainError
 from annotator.presentation.document import present
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, takes
@@ -103,7 +105,9 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "verdict": verdict,
         "disputed": question,
         "refused": refusal_words(refused, bench, seen) if refused else "",
-        "changes": describe_changes(bench.work.slot.revision.document(), bench.document),
+        "changes": describe_changes_titled(
+            bench.work.slot.revision.document(), bench.document, fields_of(bench.work.slot.project)
+        ),
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
         "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
         "reason_label": reason_label(bench, verdict),
@@ -143,6 +147,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
             return redirect("workspace", slot=slot)
     else:
         conflicts = drafts.preview_rebase(draft=bench.draft, onto=onto)
+    fields = fields_of(bench.work.slot.project)
     context = workbench_context(request, bench)
     context |= {
         "onto": onto,
@@ -150,7 +155,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
         "conflicts": [
             {
                 "anchor": c.anchor,
-                "place": describe(bench.document, c.anchor),
+                "place": titled(describe(bench.document, c.anchor), c.anchor, fields),
                 "reason": c.reason,
                 "mine": value_text(c.mine),
                 "theirs": value_text(c.theirs),
@@ -161,8 +166,8 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
         # The form carries the choices of the earlier pages.
         "decided": orjson.dumps(choices).decode(),
         "more": max(0, len(conflicts) - CONFLICTS),
-        "theirs": describe_changes(bench.draft.base.document(), onto.document()),
-        "mine": describe_changes(bench.draft.base.document(), bench.document),
+        "theirs": describe_changes_titled(bench.draft.base.document(), onto.document(), fields),
+        "mine": describe_changes_titled(bench.draft.base.document(), bench.document, fields),
     }
     return render(request, "reviews/workspace/merge.html", context, status=409 if request.method == "POST" else 200)
 

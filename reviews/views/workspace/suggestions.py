@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from annotator.presentation.suggestions import by_field, open_elsewhere, proposals_of, view_ghost
+from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.suggestion_decisions import Ghost
 from reviews.services.submission.workbench import Workbench
 
@@ -13,7 +14,8 @@ __all__ = ["proposals_of", "suggested_context"]
 
 def suggested_context(bench: Workbench, ghosts: Sequence[Ghost], anchor: str, work_url: str) -> dict[str, Any]:
     """Return the suggestions for the part at ``anchor`` (blank: the dialogue's own) by field, and a link to others."""
-    views = [view_ghost(ghost) for ghost in ghosts]
+    fields = fields_of(bench.work.slot.project) if ghosts else ()
+    views = [view_ghost(ghost, fields) for ghost in ghosts]
     order = [""]
     for task in bench.document.get("tasks", ()) if ghosts else ():
         order.append(f"/tasks/{task['id']}")

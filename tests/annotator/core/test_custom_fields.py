@@ -148,6 +148,9 @@ def test_definitions_are_read_back_as_they_were_stored() -> None:
         ((2, {"high": 40}), "/2/low"),
         ((2, {"of": "user_message"}), "/2/of"),
         ((3, {"of": "text"}), "/3/of"),
+        # The form of a field writes “value = Title” in one line.
+        ((0, {"options": [{"value": "a=b", "title": "A"}]}), "/0/options"),
+        ((0, {"options": [{"value": "a", "title": "A\nb"}]}), "/0/options"),
         ((3, {"scope": "call"}), "/3/scope"),
     ],
 )

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from annotator.core.editing import apply
+from annotator.core.fields import read_fields
 from annotator.core.suggestion_content import current_value, is_taken, operation_of, take_dependencies
 from annotator.core.suggestion_shape import Suggested, SuggestionProblem, read_suggestion
-from annotator.core.suggestions import kind_of
+from annotator.core.suggestions import fitted, kind_of
+from tests.annotator.core.test_custom_fields import FIELDS
 from tests.factories import make_document
 from tests.journeys.graph_tasks import coast
 
@@ -95,3 +97,37 @@ def test_the_dependencies_of_a_dialogue_become_suggestions_that_make_it_again() 
     wanted = {step["id"]: step["depends_on"] for task in document["tasks"] for step in task["steps"]}
     made = {step["id"]: step["depends_on"] for task in again["tasks"] for step in task["steps"]}
     assert made == wanted
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "stored"),
+    [
+        ("/labels/quality", 4, 4),
+        ("/tasks/t1/labels/difficulty", "hard", "hard"),
+        # The members of a set are stored in order, each once.
+        (f"{STEPS}/s0/labels/why", ["vague", "long", "vague"], ["long", "vague"]),
+    ],
+)
+def test_an_answer_to_a_custom_field_can_be_suggested(place: str, value: Any, stored: Any) -> None:
+    document = make_document()
+    one = fitted(document, Suggested(place, value, "model"), fields=read_fields(FIELDS))
+    assert (one.kind, one.value, current_value(document, place)) == ("label", stored, None)
+    changed, _ = apply(document, operation_of(place, one.value))
+    assert is_taken(changed, place, one.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "field", "words"),
+    [
+        ("/labels/difficulty", "hard", "place", "Its fields there: quality"),
+        ("/tasks/t1/labels/difficulty", "medium", "value", "is not among the options"),
+        ("/tasks/t1/labels/difficulty", 1.5, "value", "must be a text"),
+        ("/labels/quality", 9, "value", "not on the scale"),
+        ("/tasks/t9/labels/difficulty", "hard", "place", "no dialogue, task, call or answer"),
+        ("/tasks/t1/labels/evidence", [{"start": 0, "end": 1, "text": "ß"}], "value", "mark it again"),
+    ],
+)
+def test_what_does_not_answer_a_custom_field_is_refused(place: str, value: Any, field: str, words: str) -> None:
+    with pytest.raises(SuggestionProblem) as refusal:
+        kind_of(make_document(), Suggested(place, value, "model"), fields=read_fields(FIELDS))
+    assert (refusal.value.field, words in refusal.value.message) == (field, True)

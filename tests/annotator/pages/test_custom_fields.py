@@ -6,9 +6,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotator.models import Project
+from annotator.models import Dialogue, Project
 from annotator.services.custom_fields import fields_of
-from tests.factories import Team
+from tests.annotator.core.test_custom_fields import labelled
+from tests.factories import Team, make_dialogue, make_document
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
@@ -43,8 +44,8 @@ def test_a_field_is_added_shown_changed_moved_and_removed(pages: Client, team: T
     page = one_line(create(pages, team))
     assert "Very hard" in page
     create(
-        pages, team, key="why", title="Why?", type="multi", options="long", required="", deciding="difficulty",
-        values="hard", seen="1",
+        pages, team, key="why", title="Why?", type="multi", options="long", required="",
+        condition="difficulty=hard", seen="1",
     )  # fmt: skip
     assert stored()[1] == {
         "key": "why",
@@ -87,3 +88,39 @@ def test_programs_read_and_replace_the_fields(pages: Client, team: Team) -> None
     response = pages.post(address, wrong, content_type="application/json")
     assert response.status_code == 422
     assert response.json()["details"]["problems"][0]["pointer"] == "/0/low"
+
+
+def test_the_condition_is_chosen_among_the_answers_of_one_earlier_field(pages: Client, team: Team) -> None:
+    create(pages, team)
+    page = one_line(create(pages, team, key="quality", type="scale", options="", low="1", high="3", seen="1"))
+    page = one_line(pages.get(reverse("field-create", args=[team.project.slug])))
+    assert '<optgroup label="How hard is it?">' in page
+    assert '<option value="difficulty=hard">Very hard</option>' in page
+    both = ["difficulty=hard", "quality=3"]
+    response = pages.post(
+        reverse("field-create", args=[team.project.slug]), CHOICE | {"key": "why", "condition": both, "seen": "2"}
+    )
+    assert (response.status_code, "answers of one field only" in response.content.decode()) == (422, True)
+    # The first field has none before it.
+    page = one_line(pages.get(reverse("field-change", args=[team.project.slug, "difficulty"])))
+    assert "<optgroup" not in page
+
+
+def test_a_new_requirement_says_how_many_verified_dialogues_wait_and_is_saved_when_confirmed(
+    pages: Client, team: Team
+) -> None:
+    hard, easy = labelled({"difficulty": "hard"}, make_document()), labelled({"difficulty": "easy"}, make_document())
+    for document in (hard, hard, easy):
+        make_dialogue(team.project, document)
+    make_dialogue(team.project, hard)
+    Dialogue.objects.exclude(pk=Dialogue.objects.latest("pk").pk).update(status="verified")
+    # Nobody knows whether all tasks are answered.
+    page = one_line(create(pages, team))
+    assert "Up to 3 verified dialogues lack an answer." in page
+    assert stored() == []
+    create(pages, team, confirmed="1")
+    why = {"key": "why", "condition": "difficulty=hard", "seen": "1"}
+    assert "Up to 2 verified dialogues" in one_line(create(pages, team, **why))
+    # A change that requires nothing more asks nothing.
+    create(pages, team, required="", **why)
+    assert [field["key"] for field in stored()] == ["difficulty", "why"]

@@ -3,13 +3,14 @@
 import pytest
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, Project
+from annotator.models import Dialogue, Event, Job, Project
 from annotator.services.custom_fields import fields_of, set_fields
 from annotator.services.database.filters import UnknownFilter
 from annotator.services.dialogues.listing import Filters, list_dialogues
 from annotator.services.dialogues.revisions import check_settings
-from tests.annotator.core.test_custom_fields import labelled
-from tests.factories import Team, make_dialogue
+from annotator.services.jobs import jobs
+from tests.annotator.core.test_custom_fields import FIELDS, labelled
+from tests.factories import Team, make_dialogue, make_document
 from tests.racing import overlap
 
 pytestmark = pytest.mark.django_db
@@ -79,3 +80,27 @@ def test_dialogues_are_filtered_by_an_answer(team: Team) -> None:
     assert [matching(one) for one in ("difficulty=hard", "difficulty=easy", "quality=4", "quality=5")] == [1, 1, 1, 0]
     with pytest.raises(UnknownFilter):
         matching("difficulty=medium")
+
+
+def test_a_change_of_the_fields_brings_findings_counts_and_marks_up_to_date(team: Team) -> None:
+    clean, hard = (
+        make_dialogue(team.project, labelled(labels, make_document())) for labels in ({}, {"difficulty": "hard"})
+    )
+    required = FIELDS[0] | {"scope": "task"}
+    set_fields(actor=team.administrator, project=team.project, fields=[required], seen=0)
+    job = Job.objects.get(kind="field_checks")
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.result) == ("done", {"dialogues": 2})
+
+    def found(dialogue: Dialogue) -> list[tuple[str, str]]:
+        return list(dialogue.findings.filter(check_id__startswith="field.").values_list("check_id", "anchor"))
+
+    assert (found(clean), found(hard)) == ([("field.missing", "/tasks/t1/labels/difficulty")], [])
+    assert [one.pk for one in Dialogue.objects.exclude(head__clean_mark=None)] == [hard.pk]
+    mark = Dialogue.objects.get(pk=hard.pk).head.clean_mark
+    set_fields(actor=team.administrator, project=team.project, fields=[required | {"required": False}], seen=1)
+    jobs.run(Job.objects.get(kind="field_checks", state="queued").pk)
+    assert found(clean) == found(hard) == []
+    assert not Dialogue.objects.filter(head__clean_mark=None).exists()
+    assert Dialogue.objects.get(pk=hard.pk).head.clean_mark != mark

@@ -7,12 +7,15 @@ import pytest
 
 from annotator.errors import Invalid
 from annotator.models import DecisionOutcome, Dialogue, Draft, StoredSuggestion, SuggestionDecision
-from annotator.services.dialogues.suggestions import copy_suggestions
+from annotator.services.custom_fields import set_fields
+from annotator.services.dialogues.suggestions import copy_suggestions, post_suggestions
 from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch, NativeLine
+from benchmark.services.imports import publishing
 from benchmark.services.imports.recognising import confirm_preview
 from tests.benchmark.conftest import as_lines, begin_import, candidate, counters, fresh, report_of
 from tests.factories import Team, changed, make_document
+from tests.racing import begin_meanwhile
 
 pytestmark = pytest.mark.django_db
 
@@ -133,6 +136,10 @@ def test_the_preview_counts_suggestions(team: Team, run_import: RunImport) -> No
     batch = run_import([candidate("a", suggestions=[suggestion(), suggestion(value="sing")])], preview=True)
     assert batch.job.result["suggestions"] == 1
     assert any("Use one of" in sentence for sentence, _ in batch.job.result["warnings"])
+    quality = {"key": "quality", "title": "Quality", "type": "scale", "scope": "dialogue", "low": 1, "high": 5}
+    set_fields(actor=team.administrator, project=team.project, fields=[quality], seen=0)
+    batch = run_import([candidate("a", suggestions=[suggestion("/labels/quality", 5)])], preview=True)
+    assert (batch.job.result["suggestions"], batch.job.result["warnings"]) == (1, [])
     started = confirm_preview(
         actor=team.administrator, batch=batch, native_format="neutral", mapping={}, suggest_dependencies=True
     )
@@ -145,3 +152,30 @@ def test_a_copy_has_the_same_suggestions(team: Team, run_import: RunImport) -> N
     copy_suggestions(source=source, copy=copy)
     assert {row[1:] for row in stored()} == {(POLICY, "chat", "model-a", 0.5)}
     assert len(stored()) == 2
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_an_import_and_a_bulk_post_never_wait_for_one_another(
+    team: Team, run_import: RunImport, monkeypatch: Any
+) -> None:
+    run_import([candidate("a"), candidate("b")])
+    posted = []
+
+    def post() -> Any:
+        items = [suggestion(value="clarify", dialogue=name) for name in ("a", "b")]
+        return post_suggestions(actor=team.administrator, project=team.project, items=items)
+
+    def revise_while_others_post(*args: Any, **named: Any) -> None:
+        # The import holds the second dialogue now, and has suggestions for the first.
+        posted.append(begin_meanwhile(post))
+        revise(*args, **named)
+
+    revise = publishing._revise
+    monkeypatch.setattr(publishing, "_revise", revise_while_others_post)
+    batch = run_import(
+        [candidate("a", suggestions=[suggestion()]), candidate("b", document=changed(make_document("b")))], revise=True
+    )
+    assert (batch.job.state, batch.suggestions, counters(batch)[2]) == ("done", 1, 1)
+    assert [one.result for one in posted[0].result()] == ["replaced", "stored"]
+    assert {row[:3] for row in stored()} == {("a", POLICY, "clarify"), ("b", POLICY, "clarify")}

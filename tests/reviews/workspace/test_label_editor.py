@@ -84,10 +84,19 @@ def test_spans_are_marked_and_removed_one_by_one(client: Client, slot: str) -> N
     first, second = {"start": 0, "end": 3, "text": "Fly"}, {"start": 10, "end": 14, "text": "Oslo"}
     assert labels() == {"evidence": [first, second]}
     assert '<q class="grow">Oslo</q>' in one_line(client.get(reverse("workspace", args=[slot]) + "?at=/tasks/t1"))
-    post(client, slot, place, type="span", remove="0")
+    post(client, slot, place, type="span", drop="0")
     assert labels() == {"evidence": [second]}
     response = post(client, slot, place, type="span", of="user_message", start="3", end="999")
     assert (response.status_code, "within the text" in response.content.decode()) == (422, True)
+
+
+def test_a_browser_counts_one_character_for_a_line_break(client: Client, slot: str) -> None:
+    post(client, slot, "/tasks/t1/user_message", op="set", value="x")
+    draft = Draft.objects.get()
+    draft.content = draft.content.replace('"user_message":"x"', '"user_message":"Fly\\r\\nto Oslo"')
+    draft.save()
+    post(client, slot, "/tasks/t1/labels/evidence", type="span", of="user_message", start="4", end="6")
+    assert labels() == {"evidence": [{"start": 5, "end": 7, "text": "to"}]}
 
 
 def test_a_required_field_blocks_the_submission_until_it_is_answered(client: Client, team: Team, slot: str) -> None:
@@ -120,5 +129,5 @@ def test_the_fields_of_a_case_are_beside_its_scenario_and_in_its_calls(client: C
     assert document["labels"] == {"quality": 2}
     assert document["reference_trajectory"][0]["calls"][0]["labels"] == {"use": "easy"}
     page = one_line(client.get(address))
-    assert "quality: 2" in page
-    assert "use: easy" in page
+    assert "Quality: 2" in page
+    assert "Is it of use?: Easy" in page

@@ -7,12 +7,14 @@ import pytest
 from django.test import Client
 
 from annotator.models import Draft, StoredSuggestion, SuggestionDecision
+from annotator.services.custom_fields import set_fields
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.suggestions import Posted, post_suggestions
 from reviews.models import Review
 from reviews.services.queue.claims import claim_slot
 from reviews.services.statistics.suggestions import read_acceptance
 from reviews.services.submission.submit import submit_review
+from tests.annotator.core.test_custom_fields import FIELDS
 from tests.api_client import ApiClient, refusal
 from tests.factories import (
     Team,
@@ -190,6 +192,33 @@ def test_posting_again_replaces_only_undecided_suggestions(team: Team, desk: Des
     assert list(values) == ["B", "C"]
 
 
+def test_a_page_that_shows_a_replaced_suggestion_accepts_nothing(team: Team, desk: Desk):
+    suggest(team, (ANSWER, "A"))
+    shown = StoredSuggestion.objects.get().public_id
+    suggest(team, (ANSWER, "B"))
+    before = desk.draft()
+    answer = desk.post(f"{desk.work}suggestions/{shown}/accept/", {"seen": before.version})
+    assert answer.status_code == 404
+    assert "was replaced" in one_line(answer)
+    assert desk.draft().content == before.content
+    assert not SuggestionDecision.objects.exists()
+
+
+def test_an_answer_to_a_custom_field_is_suggested_while_the_field_asks_for_it(team: Team, desk: Desk):
+    why = FIELDS[1] | {"scope": "task", "required": False}
+    team.project = set_fields(actor=team.administrator, project=team.project, fields=[FIELDS[0], why], seen=0)
+    place, dependent = "/tasks/t1/labels/difficulty", "/tasks/t1/labels/why"
+    given = suggest(team, (place, "hard"), (dependent, ["vague", "long"]), ("/tasks/t1/labels/gone", "hard"))
+    assert [one.result for one in given] == ["stored", "stored", "refused"]
+    # The second field is not asked yet.
+    assert [words for words, _ in ghosts(desk.show())] == ["Suggested by model-a, score 0.90: Hard"]
+    assert desk.decide(place, "accept").status_code == 200
+    assert [words for words, _ in ghosts(desk.show())] == ["Suggested by model-a, score 0.90: Long, Vague"]
+    assert desk.decide(dependent, "accept").status_code == 200
+    assert ghosts(desk.show()) == []
+    assert desk.draft().document()["tasks"][0]["labels"] == {"difficulty": "hard", "why": ["long", "vague"]}
+
+
 def test_the_api_says_for_each_suggestion_what_happened(team: Team):
     path = f"/api/projects/{team.project.slug}/suggestions/"
     good = {"dialogue": "one", "place": POLICY, "value": "chat", "source": "model-a"}
@@ -203,6 +232,17 @@ def test_the_api_says_for_each_suggestion_what_happened(team: Team):
     assert refusal(ApiClient(team.outsider).send(path, {"suggestions": [good]})) == (404, "not_found")
     assert ApiClient(team.administrator).send(path, {"suggestions": []}).status_code == 422
     assert ApiClient(team.administrator).send(path, {"suggestions": [good] * 1001}).status_code == 400
+
+
+def test_a_claim_over_http_has_the_suggestions_that_its_page_shows(team: Team):
+    path = f"/api/projects/{team.project.slug}/claims/"
+    suggest(team, (POLICY, "chat"), ("/language", "en"), (EDGE, "parameter"))
+    given = ApiClient(team.annotator).send(path).json()["suggestions"]
+    # The language is that already.
+    assert given == [
+        {"place": POLICY, "value": "chat", "source": "model-a", "score": 0.9},
+        {"place": EDGE, "value": "parameter", "source": "model-a", "score": 0.9},
+    ]
 
 
 def test_in_a_blind_stage_a_reviewer_learns_nothing_of_a_colleagues_decisions(team: Team):
