@@ -183,19 +183,15 @@ def test_history_checks_notice_a_log_that_was_changed_all_the_same(team, release
     assert "line 1 was changed" in next(reports.errata_problems(team.project))
 
 
-@pytest.mark.any_database
-def test_a_line_that_was_deleted_on_sqlite_is_found(team, report):
-    erratum = confirm(team, report)
-    Erratum.objects.filter(pk=erratum.pk).delete()
-    (problem,) = reports.errata_problems(team.project)
-    assert "has 0 of 1 lines" in problem
-
-
-@pytest.mark.postgres
-def test_postgresql_refuses_to_delete_a_line_of_the_log(team, report):
-    erratum = confirm(team, report)
-    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
-        Erratum.objects.filter(pk=erratum.pk).delete()
+def test_postgresql_refuses_to_delete_a_line_of_the_log_and_checks_find_it_on_sqlite(team, report):
+    rows = Erratum.objects.filter(pk=confirm(team, report).pk)
+    if connection.vendor == "postgresql":
+        with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+            rows.delete()
+    else:
+        rows.delete()
+        (problem,) = reports.errata_problems(team.project)
+        assert "has 0 of 1 lines" in problem
 
 
 @pytest.mark.postgres
