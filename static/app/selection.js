@@ -51,6 +51,6 @@ document.addEventListener("click", ({target, shiftKey}) => {
 });
 
 // A browser that goes back to a page keeps what was ticked there.
-window.addEventListener("pageshow", () => {
+globalThis.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-selection]")) if (rowsOf(form.id).length) show(form.id);
 });

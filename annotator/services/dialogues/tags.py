@@ -36,7 +36,7 @@ def parse_tags(names: Iterable[str]) -> list[str]:
 
 
 def read_tags(dialogues: Sequence[int]) -> dict[int, list[str]]:
-    """Return the tags, by name, of those dialogues (by key) that have any; whoever asks may see them."""
+    """Return the tags, by name, of those dialogues (by key) that have any. The caller checks who may see them."""
     out: dict[int, list[str]] = {}
     for portion in in_portions(list(dialogues)):
         rows = DialogueTag.objects.filter(dialogue__in=portion).order_by("dialogue", "name")

@@ -164,7 +164,7 @@ def test_the_list_asks_the_same_number_of_questions_at_any_length(django_assert_
     make_dialogues(team.project, 40, owner=team.annotator)
     client = ApiClient(team.annotator)
     client.get("/api/projects/")
-    with django_assert_num_queries(4):  # type: ignore[operator]
+    with django_assert_num_queries(5):  # type: ignore[operator]
         assert len(client.get(f"/api/projects/{team.project.slug}/dialogues/").json()["results"]) == 40
 
 

@@ -107,7 +107,7 @@ def test_what_has_changed_since_is_not_undone_and_says_why(team: Team) -> None:
     assert open_slot(moved).reserved_for == team.annotators[2]
 
 
-def test_it_returns_to_nobody_who_has_left(team: Team) -> None:
+def test_an_item_does_not_return_to_somebody_who_has_left(team: Team) -> None:
     item = make_item(team, "self_check_single")
     change(team, "reassign", [item], to=[team.annotators[1].public_id])
     made = change(team, "reassign", [item], to=[team.annotators[2].public_id])
