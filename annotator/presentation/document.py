@@ -8,8 +8,8 @@ from annotator.core.comparison import describe, lookup
 from annotator.core.execution.running import Execution
 from annotator.core.fields import CustomField
 from annotator.core.fields.naming import titled
-from annotator.presentation.case import CaseView, present_case
-from annotator.presentation.dialogue import DialogueView, FindingView, present_tasks
+from annotator.presentation.case import CallView, CaseView, present_case
+from annotator.presentation.dialogue import DialogueView, FindingView, StepView, TaskView, present_tasks
 
 
 def present(
@@ -30,7 +30,9 @@ def present(
     lay_out = present_case if document["kind"] == "constrained" else present_tasks
     view = lay_out(document, views)
     calls = [call for each in view.rounds for call in each.calls] if isinstance(view, CaseView) else []
-    for part in (view, *view.tasks, *(step for task in view.tasks for step in task.steps), *calls):
+    steps = [step for task in view.tasks for step in task.steps]
+    labelled: list[DialogueView | TaskView | StepView | CallView] = [view, *view.tasks, *steps, *calls]
+    for part in labelled:
         part.custom_fields = fields
     if execution is not None:
         for step, outcome in zip(view.tasks[0].steps, execution.outcomes, strict=True):

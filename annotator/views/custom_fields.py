@@ -1,5 +1,6 @@
 """Pages on which administrators define a project's custom fields."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -8,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotator.core.fields import MAX_FIELDS, stored_fields
+from annotator.core.fields import MAX_FIELDS, CustomField, stored_fields
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.services.access.permissions import require_administrator
 from annotator.services.custom_fields import count_waiting, fields_of, set_fields
@@ -34,12 +35,21 @@ def field_list(request: PageRequest) -> HttpResponse:
         return redirect("field-list", slug=project.slug)
     context = {
         "project": project,
-        "custom_fields": fields_of(project),
+        "custom_fields": [(field, _condition(field, fields_of(project))) for field in fields_of(project)],
         "types": dict(TYPES),
         "scopes": dict(SCOPES),
         "full": len(project.custom_fields) >= MAX_FIELDS,
     }
     return render(request, "annotator/field_list.html", context)
+
+
+def _condition(field: CustomField, fields: Sequence[CustomField]) -> str:
+    """Return when a field is asked, with titles; blank if always."""
+    if field.shown_if is None:
+        return ""
+    deciding = next(one for one in fields if one.key == field.shown_if.key)
+    titles = dict(deciding.choices)
+    return f"{deciding.title}: {', '.join(titles.get(value, value) for value in field.shown_if.values)}"
 
 
 @project_page

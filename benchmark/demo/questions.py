@@ -88,10 +88,10 @@ def _answered(dialogue: Dialogue, harder: int) -> dict[str, Any]:
 
 
 def _suggestions(project: int) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for dialogue in Dialogue.objects.filter(project=project, external_id__in=SUGGESTED).select_related("head"):
         assert dialogue.head is not None  # noqa: S101 - it is imported
-        common = {"dialogue": dialogue.external_id}
+        common: dict[str, Any] = {"dialogue": dialogue.external_id}
         found.append(common | {"place": "/labels/natural", "value": 5, "source": "judge-small", "score": 0.71})
         for task in dialogue.head.document()["tasks"]:
             place = f"/tasks/{task['id']}"

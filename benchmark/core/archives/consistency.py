@@ -13,7 +13,7 @@ from typing import Any
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.exact_json import dumps, load_stored, same
 from benchmark.core.archives.message_copies import as_messages
-from benchmark.core.archives.table import label_columns
+from benchmark.core.archives.table import answers_of, label_columns
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY, ReadDialogue
 
@@ -164,6 +164,13 @@ def rows(variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
     """Expect the rows of the default table, with the values of JSON texts."""
     for row, one in zip(old_rows(variants), variants, strict=True):
         yield row | label_columns(one.document)
+
+
+def answer_rows(variants: Sequence[ReadDialogue]) -> Iterator[dict[str, Any]]:
+    """Expect the rows of the table of labels, with the values of JSON texts."""
+    for one in variants:
+        for answer in answers_of(one.document):
+            yield {"id": one.external_id, "language": one.language} | answer
 
 
 def _differences(due: Any, found: Any, pointer: str) -> Iterator[tuple[str, str]]:

@@ -1,14 +1,14 @@
 """croissant.json of a release: the tables for loaders, in Croissant 1.1 and its vocabulary for responsible AI (RAI)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmark.core.archives.archive import WrittenFile
 from benchmark.core.archives.description import LICENCES, ORCID_URL, OWN_LICENCE, Author, Description
 from benchmark.core.archives.manifest import dump
-from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, NUMBER, TEXTS, Table, columns_of
+from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, LABELS, NUMBER, TEXTS, Table, columns_of
 
 CROISSANT = "croissant.json"
 _CONFORMS = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -55,8 +55,12 @@ def write_croissant(
     root: str,
     *,
     layout: int,
+    fields: Sequence[Mapping[str, Any]] = (),
 ) -> bytes:
-    """Return the file. ``tables``: the written file of each; their paths begin with the folder ``root``."""
+    """Return the file. ``tables``: the written file of each; their paths begin with the folder ``root``.
+
+    ``fields``: the custom fields, as JSON values.
+    """
     settings = description.settings
     # An archive of an earlier layout must be built again with the same bytes.
     where = "an errata log beside it, which has hashes of its own" if layout > 2 else "errata.jsonl of later releases"
@@ -86,7 +90,7 @@ def write_croissant(
             f"A release never changes. Errors that are found later are listed in {where}."
         ),
         "distribution": [_file(table, file, root) for table, file in tables.items()],
-        "recordSet": [_records(table) for table in tables],
+        "recordSet": [_records(table, fields) for table in tables],
     }
     return dump({key: value for key, value in content.items() if value not in ([], "")})
 
@@ -134,12 +138,16 @@ def _file(table: Table, file: WrittenFile, root: str) -> dict[str, Any]:
     }
 
 
-def _records(table: Table) -> dict[str, Any]:
+def _records(table: Table, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     name = _name(table)
     # Entries have the same id in every language.
     keys = [f"{name}/{column}" for column in (("id", "language") if table.config in _WHAT else ("id",))]
     described = _ENTRY_COLUMNS if table.config in _WHAT else _COLUMNS
+    if table.config == LABELS:
+        keys = [f"{name}/{column}" for column in ("id", "place", "field")]
+        described = _COLUMNS | _LABEL_COLUMNS | {"field": f"The key of the custom field. {_questions(fields)}".strip()}
     what = "The verified dialogues" if name == DEFAULT else f"Their native records in the format {name}"
+    what = "The answers to the project’s custom fields, one in a row" if name == LABELS else what
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -161,6 +169,18 @@ def _records(table: Table) -> dict[str, Any]:
     }
 
 
+def _questions(fields: Sequence[Mapping[str, Any]]) -> str:
+    """Return the custom fields with their questions and possible answers."""
+    return " ".join(f"{one['key']}: {one['title']}{_possible(one)}" for one in fields)
+
+
+def _possible(field: Mapping[str, Any]) -> str:
+    if "low" in field:
+        return f" ({field['low']} to {field['high']})"
+    options = ", ".join(f"{option['value']}: {option['title']}" for option in field.get("options", ()))
+    return f" ({options})" if options else ""
+
+
 _WHAT = {
     ENTRIES: "Their entries, each a dialogue up to and including one of its tasks",
     CHALLENGES: "Entries with their messages, tools and reference",
@@ -179,6 +199,14 @@ _COLUMNS = {
     "tools": "The list of tools, as JSON.",
     "record": "The native record, as JSON.",
     "canary": "The marker by which models trained on the data can be found.",
+}
+_LABEL_COLUMNS = {
+    "place": "The part that the answer is about, as an anchor; blank for the whole dialogue.",
+    "scope": "What the part is: dialogue, task, call or answer.",
+    "text": "The option of a choice, or the text; null for other types.",
+    "number": "The number of a scale; null for other types.",
+    "values": "The options of a set; null for other types.",
+    "spans": "The marked passages as JSON: start, end and text; null for other types.",
 }
 _ENTRY_COLUMNS = _COLUMNS | {
     "id": "The entry’s id: in the table of entries as in scores, else followed by the name of the set.",

@@ -18,10 +18,11 @@ from benchmark.core.files.safe_paths import is_safe_path
 MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
 SUMS = "SHA256SUMS"
-#: Version of the layout of an archive, which a release keeps: 1 had ``table.jsonl`` instead of Parquet, 2 no entries.
-VERSION = 3
+#: Version of the layout of an archive, which a release keeps: 1 had ``table.jsonl`` instead of Parquet, 2 no entries, 3
+#: no table of labels.
+VERSION = 4
 #: The layouts that are still written.
-WRITTEN = (2, VERSION)
+WRITTEN = (2, 3, VERSION)
 
 _Model = TypeVar("_Model", bound=BaseModel)
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, NamedTuple
 
 from annotator.core.schema.exact_json import loads
+from annotator.core.schema.labels import labelled_parts
 from annotator.core.search import describe_document
 from benchmark.core.archives.archive import DeterministicZip, WrittenFile
 from benchmark.core.files.limits import MIB, Limits, SourceError
@@ -42,8 +43,15 @@ CHALLENGE_COLUMNS = {
     "id": TEXT, "entry": TEXT, "dialogue": TEXT, "item": TEXT, "task": NUMBER, "language": TEXT, "challenge": TEXT,
     "history": TEXT, **_LABELS, "messages": TEXT, "tools": TEXT, "reference": TEXT, CANARY: TEXT,
 }  # fmt: skip
+#: The table of labels, the answers to custom fields, and the first layout with it.
+LABELS, LABELS_SINCE = "labels", 4
+#: Column → type, of this table: one row for an answer, whose value is in the column of its type.
+LABEL_COLUMNS = {
+    "id": TEXT, "language": TEXT, "place": TEXT, "scope": TEXT, "field": TEXT, "text": TEXT, "number": NUMBER,
+    "values": TEXTS, "spans": TEXT, CANARY: TEXT,
+}  # fmt: skip
 #: Columns with JSON texts.
-JSON_COLUMNS = ("document", "tools", "record", "messages", "reference")
+JSON_COLUMNS = ("document", "tools", "record", "messages", "reference", "spans")
 #: A row group ends at this many bytes of text, or rows.
 GROUP_BYTES = 8 * MIB
 GROUP_ROWS = 1_000
@@ -68,7 +76,7 @@ def table_path(config: str, split: str = SPLIT) -> str:
 
 def columns_of(config: str) -> dict[str, str]:
     """Return the columns of a table with their types."""
-    known = {DEFAULT: COLUMNS, ENTRIES: ENTRY_COLUMNS, CHALLENGES: CHALLENGE_COLUMNS}
+    known = {DEFAULT: COLUMNS, ENTRIES: ENTRY_COLUMNS, CHALLENGES: CHALLENGE_COLUMNS, LABELS: LABEL_COLUMNS}
     return known.get(config, RECORD_COLUMNS)
 
 
@@ -83,6 +91,22 @@ def label_columns(document: Mapping[str, Any]) -> dict[str, Any]:
         "topologies": labels.topologies,
         "information": labels.information,
     }
+
+
+def answers_of(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a document in the table of labels, without its id and language; spans are a list."""
+    for place, scope, part in labelled_parts(document):
+        for field, value in part.get("labels", {}).items():
+            spans = isinstance(value, list) and isinstance(value[0], dict)
+            yield {
+                "place": place,
+                "scope": scope,
+                "field": field,
+                "text": value if isinstance(value, str) else None,
+                "number": value if isinstance(value, int) else None,
+                "values": value if isinstance(value, list) and not spans else None,
+                "spans": value if spans else None,
+            }
 
 
 class TableWriter:

@@ -15,6 +15,7 @@ from benchmark.core.archives.consistency import (
     Due,
     Follower,
     Lines,
+    answer_rows,
     hold_against,
     message_records,
     native_records,
@@ -35,7 +36,7 @@ from benchmark.core.archives.manifest import (
 )
 from benchmark.core.archives.message_copies import COPY, MESSAGES
 from benchmark.core.archives.row_lines import parsed_lines, row_lines
-from benchmark.core.archives.table import DEFAULT, OLD_TABLE, read_table, table_path
+from benchmark.core.archives.table import DEFAULT, LABELS, LABELS_SINCE, OLD_TABLE, read_table, table_path
 from benchmark.core.files.cctu_check_files import MAX_FILE, CheckFiles, is_check_file
 from benchmark.core.files.limits import Budget, Limits, SourceError
 from benchmark.core.files.packing import Readable
@@ -346,6 +347,10 @@ class _Verification:
                     held.append(Follower(OLD_TABLE, parsed_lines(lines(OLD_TABLE)), old_rows))
                 if table_path(DEFAULT) in files:
                     held.append(Follower(table_path(DEFAULT), table(table_path(DEFAULT), DEFAULT), rows, "row"))
+                if table_path(LABELS) in files:
+                    held.append(Follower(table_path(LABELS), table(table_path(LABELS), LABELS), answer_rows, "row"))
+                elif type(layout := manifest.schema_versions.get("release")) is int and layout >= LABELS_SINCE:
+                    held.append(Follower(table_path(LABELS), iter(()), answer_rows, "row", missing=True))
                 entries = EntryCheck(manifest, lambda name: self.items[name].tools if name in self.items else "")
                 held += entries.followers(files, lines, lambda one: table(one.path, one.config))
                 records = (record for path in documents for _, record in lines(path) if record is not None)

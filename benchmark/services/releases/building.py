@@ -29,7 +29,7 @@ from benchmark.core.archives.entry_rows import EntryRows
 from benchmark.core.archives.errata import ERRATA
 from benchmark.core.archives.manifest import ITEMS, MANIFEST, SUMS, WRITTEN, build_manifest, sum_lines
 from benchmark.core.archives.message_copies import COPY, MESSAGES, as_messages
-from benchmark.core.archives.table import DEFAULT, Table, TableMember
+from benchmark.core.archives.table import DEFAULT, LABELS, LABELS_SINCE, Table, TableMember
 from benchmark.core.files.limits import Limits
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY
@@ -137,6 +137,7 @@ class _Building:
         copied = 0
         neutral, lines = archive.begin(f"{self.root}/{DIALOGUES}"), archive.begin(f"{self.root}/{ITEMS}")
         default = TableMember(archive, self.root, Table(DEFAULT))
+        labels: TableMember | None = None
         toolsets: dict[str, str] = {}
         if self.release.frozen["layout"] >= SINCE:
             self.entries = EntryFiles(archive, self.root, EntryRows(form, toolsets.__getitem__), canary)
@@ -153,6 +154,10 @@ class _Building:
                 line |= ({NOT_NATIVE: places} if places else {}) | {CANARY: canary}
                 lines.write(_line(line))
                 default.add(item.row(canary))
+                for row in item.answers(canary) if self.release.frozen["layout"] >= LABELS_SINCE else ():
+                    # Without answers, there is no such table.
+                    labels = labels or TableMember(archive, self.root, Table(LABELS))
+                    labels.add(row)
                 messages = None if copy is None else as_messages(item, canary)
                 if copy is not None and messages is not None:
                     copy.write(_line(messages))
@@ -173,6 +178,8 @@ class _Building:
             self.formats[COPY] = MESSAGES
             archive.end(copy)
         tables = {Table(DEFAULT): default.end()} | tables
+        if labels is not None:
+            tables[Table(LABELS)] = labels.end()
         if self.entries is not None:
             tables |= self.entries.end()
         return tables, None if copy is None else copied
@@ -188,7 +195,15 @@ class _Building:
         languages = languages_of(self.release)
         archive.add(
             f"{self.root}/{CROISSANT}",
-            write_croissant(description, languages, tables, made, self.root, layout=self.release.frozen["layout"]),
+            write_croissant(
+                description,
+                languages,
+                tables,
+                made,
+                self.root,
+                layout=self.release.frozen["layout"],
+                fields=self.release.frozen.get("custom_fields", ()),
+            ),
         )
         archive.add(f"{self.root}/{CITATION}", write_citation(description).encode())
         entries = self.entries.rows.summary() if self.entries else None

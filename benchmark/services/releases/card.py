@@ -15,7 +15,7 @@ from benchmark.core.archives.entry_rows import NOT_SCORED, OTHER_KIND
 from benchmark.core.archives.errata import ERRATA
 from benchmark.core.archives.message_copies import COPY
 from benchmark.core.archives.quoting import markdown_code, markdown_paragraphs, markdown_text, yaml_text
-from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, SPLIT, Table, table_path
+from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, LABELS, SPLIT, Table, table_path
 from benchmark.core.scoring.challenges import FIRST_TASK, NOT_MULTI_TOOL, TOO_MANY_TASKS
 from benchmark.models import Release
 from benchmark.services.releases.items import NOT_NATIVE
@@ -266,6 +266,8 @@ def _given(config: str, split: str) -> str:
         return "a row for each entry."
     if config == CHALLENGES:
         return f"the entries of {split} with their messages; `messages`, `tools` and `reference` are JSON texts."
+    if config == LABELS:
+        return "the answers to the project’s own questions, one in a row."
     return f"the records in the format {config}: each row has an `id` and the `record` as a JSON text."
 
 
@@ -283,6 +285,11 @@ def _described(name: str, release: Release) -> str:
     form = release.native_format
     if name == table_path(form):
         return f"the records in the format {form}, one per row: `id`, and the `record` as a JSON text"
+    if name == table_path(LABELS):
+        return (
+            "the answers to the project’s own questions, one in a row: `text`, `number` or `values` by their type; "
+            "`spans` is a JSON text"
+        )
     if name.startswith(f"{CHALLENGES}/"):
         return "these entries, each with the messages that a model answers, the tools, and the reference apart"
     if name.startswith(f"data/{CHALLENGES}/"):

@@ -1,6 +1,6 @@
 """Released dialogues, as writers take them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from annotator.core.schema import SchemaProblem, content_hash, load_text
 from annotator.core.schema.exact_json import dumps, escape, load_stored, loads, same
 from annotator.core.schema.layout import lay_out
 from annotator.models import Dialogue, Revision
-from benchmark.core.archives.table import label_columns
+from benchmark.core.archives.table import answers_of, label_columns
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.formats import FORMATS, ReadDialogue
 from benchmark.core.formats.cctu_writing import LOOSE, numbered
@@ -80,6 +80,12 @@ class Item(ReadDialogue):
         record = _NEUTRAL.write([self], canary=canary)
         record |= {"document": orjson.Fragment(self.text), "tools": orjson.Fragment(self.tools_text)}
         return dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+    def answers(self, canary: str) -> Iterator[dict[str, Any]]:
+        """Yield the dialogue's rows in the table of labels."""
+        for row in answers_of(self.document):
+            spans = None if row["spans"] is None else dumps(row["spans"]).decode()
+            yield {"id": self.external_id, "language": self.language, **row, "spans": spans, CANARY: canary}
 
     def row(self, canary: str) -> dict[str, Any]:
         """Return the dialogue as a row of the default table."""

@@ -19,6 +19,7 @@ from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
+from reviews.core.agreement.custom_fields import PREFIX
 from reviews.core.charts import Drawing
 from reviews.services.gold.results import count_own_results
 from reviews.services.protocols.versions import stage_titles
@@ -147,6 +148,7 @@ def agreement(request: PageRequest) -> HttpResponse:
         (label, summarise(label, counts[label], pair=pair is not None, field=fields.get(label))) for label in chosen
     ]
     words = {value: _(label.text) for kind in RATED for value, label in LABELS[kind].items()}
+    options = {f"{PREFIX}{field.key}": dict(field.choices) for field in fields_of(project)}
     label_names = made.label_names(fields)
     sections: list[dict[str, Any]] = [
         {
@@ -154,7 +156,7 @@ def agreement(request: PageRequest) -> HttpResponse:
             "name": label_names[label],
             "chart": drawn(made.agreement_chart(label, found, label_names[label])),
             "table": made.label_table(label, found, label_names[label]),
-            "patterns": made.pattern_table(label, counts[label], words),
+            "patterns": made.pattern_table(label, counts[label], options.get(label, words)),
             "overlapping": label in OVERLAPPING,
         }
         for label, found in figures

@@ -13,6 +13,7 @@ from annotator.core.text import gettext_noop
 from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts, RatedField
+from reviews.core.agreement.custom_fields import BETWEEN, PREFIX
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.field_answers import AnswerCount
 from reviews.services.statistics.round_errors import RoundErrors
@@ -216,12 +217,16 @@ def pattern_table(label: str, counts: PatternCounts, words: Mapping[str, str]) -
     if label in OVERLAPPING:
         heads[0] = Column("said", _("Matching + first reviewer + second reviewer"))
 
+    def named(value: str) -> str:
+        members = value.split(BETWEEN) if label.startswith(PREFIX) else [value]
+        return ", ".join(words.get(one, one) for one in members)
+
     def said(pattern: Pattern) -> str:
         if label in OVERLAPPING and len(pattern) > 3:
             *sums, reviewers = pattern
             sentence = _("%(sums)s, all pairs of %(reviewers)s reviewers")
             return sentence % {"sums": " + ".join(map(str, sums)), "reviewers": reviewers}
-        return " + ".join(_("no rating") if value is None else words.get(str(value), str(value)) for value in pattern)
+        return " + ".join(_("no rating") if value is None else named(str(value)) for value in pattern)
 
     rows = [[said(pattern), count] for pattern, count in counts.checked()]
     return Table(f"patterns-{label}", _("Combinations of ratings"), heads, sorted(rows, key=lambda row: -row[1]))

@@ -98,7 +98,7 @@ def test_a_release_has_its_entries_as_lines_and_as_tables(release: Release, tmp_
     assert manifest["entries"]["challenges"]["challenge_2"] == {
         "history": "answers", "entries": 2, "dialogues": 1, "excluded": {"first_task": 2},
     }  # fmt: skip
-    assert manifest["schema_versions"]["release"] == 3
+    assert manifest["schema_versions"]["release"] == 4
     croissant = json.loads(files["croissant.json"])
     assert [one["name"] for one in croissant["recordSet"]][2:] == [
         "entries", "challenge_1", "challenge_2", "challenge_3",
