@@ -156,7 +156,7 @@ def test_a_preview_reveals_no_tag_of_a_dialogue_reviewed_blind(team: Team) -> No
         )
         assert made.items == []
         assert len({why for _, why in made.refused}) == 1
-    # A colleague's change would say that the dialogue has the tag.
+    # A change from before the claim would say whether the dialogue has the tag.
     with pytest.raises(Hidden):
         load_plan(actor=blind, project=team.project, public_id=others.public_id)
     assert load_plan(actor=team.administrator, project=team.project, public_id=others.public_id) == others
