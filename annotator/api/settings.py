@@ -12,7 +12,7 @@ from annotator.core.scopes import Scope
 from annotator.models import Project
 from annotator.services.projects import SEVERITIES, change_project, settings_of
 
-_RULES = Project._meta.get_field("long_range_rule").choices
+_RULES = list(Project._meta.get_field("long_range_rule").choices or ())
 _CHECKS = "Id of a check → its severity, for the checks whose severity differs from the built-in one."
 
 

@@ -29,8 +29,12 @@ _REFUSED = {
     "annotator_job": f"NEW.kind NOT IN ({_quoted(_JOBS)})",
 }
 _ARCHIVED = "SELECT 1 FROM annotator_archivedproject WHERE project_id = NEW.project_id"
+#: A job waits while its project is being archived, which waits for jobs. Others do not: so many people would lock the
+#: row of one project that they would slow each other down.
 _FUNCTION = (
     "CREATE FUNCTION annotator_refuse_in_archive() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    "IF TG_TABLE_NAME = 'annotator_job' THEN "
+    "PERFORM 1 FROM annotator_project WHERE id = NEW.project_id FOR KEY SHARE; END IF; "
     f"IF EXISTS ({_ARCHIVED}) THEN RAISE EXCEPTION 'the project is archived' "
     "USING ERRCODE = 'integrity_constraint_violation'; END IF; RETURN NEW; END $$"
 )

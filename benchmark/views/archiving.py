@@ -68,22 +68,22 @@ def project_archive(request: PageRequest) -> HttpResponse:
 
 def _carry_out(request: PageRequest) -> str:
     """Do what was asked for; return a sentence that says so."""
-    project, asked = request.project, {"actor": request.user, "project": request.project}
+    actor, project = request.user, request.project
     match request.POST.get("do", ""):
         case "export":
-            start_export(**asked)
+            start_export(actor=actor, project=project)
             return _("The export has started.")
         case "archive":
-            archiving.archive_project(**asked)
+            archiving.archive_project(actor=actor, project=project)
             return _("Archived %(project)s.") % {"project": project.name}
         case "restore":
-            archiving.restore_project(**asked)
+            archiving.restore_project(actor=actor, project=project)
             return _("Restored %(project)s.") % {"project": project.name}
         case "delete":
-            plan_deletion(**asked, name=request.POST.get("name", ""))
+            plan_deletion(actor=actor, project=project, name=request.POST.get("name", ""))
             return _("The deletion is planned. It can be cancelled until it starts.")
         case "keep":
-            cancel_deletion(**asked)
+            cancel_deletion(actor=actor, project=project)
             return _("The deletion was cancelled.")
     raise Invalid(_("Choose what to do with the project."))
 

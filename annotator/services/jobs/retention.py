@@ -1,7 +1,8 @@
 """Removal of data that is no longer needed, after the times in the settings.
 
 Only steps of closed drafts, ended sessions, expired tokens and invitations, and files of mails and imports are removed.
-Content, reviews, events, reports and releases are kept forever.
+Content, reviews, events, reports and releases are kept until somebody deletes the whole project
+(``benchmark.services.project_data.deletion``).
 """
 
 import logging

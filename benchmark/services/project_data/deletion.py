@@ -13,6 +13,7 @@ import shutil
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -114,8 +115,9 @@ def refuse_if_planned(project: Project) -> None:
 
 def open_links(project: Project) -> list[str]:
     """Return the versions of the project's releases that have a public link."""
-    shared = [model.objects.filter(release__project=project).values("release") for model in (SharedBoard, ErrataLink)]
-    releases = Release.objects.filter(pk__in=shared[0]) | Release.objects.filter(pk__in=shared[1])
+    boards = SharedBoard.objects.filter(release__project=project).values("release")
+    errata = ErrataLink.objects.filter(release__project=project).values("release")
+    releases = Release.objects.filter(Q(pk__in=boards) | Q(pk__in=errata))
     return list(releases.order_by("pk").values_list("version", flat=True))
 
 

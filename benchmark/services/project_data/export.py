@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from django.db import transaction
-from django.db.models import ForeignKey
+from django.db.models import ForeignKey, JSONField, TextField
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -32,8 +33,10 @@ from benchmark.services.stored_files import full_path, sha256_of
 KIND = "project_export"
 #: The version of the layout.
 LAYOUT = 1
-#: Rows and bytes in memory at a time.
-_ROWS, _PIECE = 50, 1 << 20
+#: Rows in memory at a time; rows with texts or JSON, which may be whole dialogues; bytes of a file.
+_ROWS, _LARGE_ROWS, _PIECE = 1000, 25, 1 << 20
+#: Seconds between two updates of the job.
+_PAUSE = 2.0
 #: Table → columns that are left out: secrets, and what is made from the others.
 LEFT_OUT: dict[str, frozenset[str]] = {
     "annotator.invitation": frozenset({"secret_hash"}),
@@ -116,6 +119,7 @@ class _Export:
         self.archive = archive
         self.project = running.job.project
         self.done = 0
+        self.told_at = 0.0
         #: Keys of everyone whom a row names.
         self.people: set[int] = set()
 
@@ -141,8 +145,9 @@ class _Export:
         fields = [field for field in table.model._meta.concrete_fields if field.name not in left_out]
         names = [field.attname for field in fields]
         people = [n for n, f in enumerate(fields) if isinstance(f, ForeignKey) and f.related_model is User]
+        size = _LARGE_ROWS if any(isinstance(field, TextField | JSONField) for field in fields) else _ROWS
         key, after, count = names.index(table.model._meta.pk.attname), 0, 0
-        while rows := list(table.rows(self.project.pk).filter(pk__gt=after).values_list(*names)[:_ROWS]):
+        while rows := list(table.rows(self.project.pk).filter(pk__gt=after).values_list(*names)[:size]):
             for row in rows:
                 out.write(dumps({name: _plain(value) for name, value in zip(names, row, strict=True)}) + b"\n")
             self.people.update(row[n] for row in rows for n in people if row[n] is not None)
@@ -165,10 +170,13 @@ class _Export:
                 self._advance(0)
 
     def _advance(self, count: int) -> None:
-        require_room(_PIECE)
         self.done += count
+        if monotonic() - self.told_at < _PAUSE:
+            return
+        require_room(_PIECE)
         with self.running.chunk() as chunk:
             chunk.advance(done=self.done)
+        self.told_at = monotonic()
 
     def _manifest(self) -> dict[str, Any]:
         return {

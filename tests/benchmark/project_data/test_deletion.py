@@ -187,7 +187,7 @@ def test_the_guards_let_only_a_started_deletion_pass() -> None:
     try_to_delete(one)
     with pytest.raises(IntegrityError, match="append-only"):
         try_to_delete(two)
-    with pytest.raises(IntegrityError, match="append-only"):
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
         Event.objects.filter(project=two.project).update(kind="test.changed")
     assert not Erratum.objects.exists()
 
