@@ -221,7 +221,7 @@ class SuggestionFiguresSerializer(serializers.Serializer[Any]):
 class AnswerCountSerializer(serializers.Serializer[Any]):
     """One answer to a custom field."""
 
-    field = serializers.CharField(help_text="The key of the field.")  # type: ignore[assignment]
+    field = serializers.CharField(help_text="The key of the field.")
     value = serializers.CharField(
         help_text="As in documents, numbers as text; blank: all answers together that are no longer possible."
     )
