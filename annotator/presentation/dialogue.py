@@ -58,7 +58,7 @@ def label_words(part: dict[str, Any], fields: Sequence[CustomField] = ()) -> lis
     """Return the labels of a part, the values of custom fields, as “title: value”; of unknown fields with their key."""
     known = {field.key: field for field in fields}
     return [
-        f"{known[key].title if key in known else key}: {value_words(value, known.get(key))}"
+        f"{known[key].lead if key in known else f'{key}:'} {value_words(value, known.get(key))}"
         for key, value in part.get("labels", {}).items()
     ]
 

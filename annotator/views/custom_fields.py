@@ -49,7 +49,7 @@ def _condition(field: CustomField, fields: Sequence[CustomField]) -> str:
         return ""
     deciding = next(one for one in fields if one.key == field.shown_if.key)
     titles = dict(deciding.choices)
-    return f"{deciding.title}: {', '.join(titles.get(value, value) for value in field.shown_if.values)}"
+    return f"{deciding.lead} {', '.join(titles.get(value, value) for value in field.shown_if.values)}"
 
 
 @project_page

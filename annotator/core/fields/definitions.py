@@ -91,6 +91,11 @@ class CustomField(_Definition):
             return [(str(number), str(number)) for number in range(self.low, self.high + 1)]
         return [(option.value, option.title) for option in self.options]
 
+    @property
+    def lead(self) -> str:
+        """The title as it comes before an answer: with a colon, if it is no sentence."""
+        return self.title if self.title.endswith(("?", ".", "!", ":")) else f"{self.title}:"
+
 
 _LIST = TypeAdapter(Annotated[tuple[CustomField, ...], Field(max_length=MAX_FIELDS)])
 

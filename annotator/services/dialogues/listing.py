@@ -94,7 +94,7 @@ NAMES = tuple("q" if one.name == "text" else one.name for one in fields(Filters)
 def field_values(project: Project) -> list[tuple[str, str]]:
     """Return (key=value, words) of every answer to a custom field by which dialogues can be filtered."""
     return [
-        (f"{field.key}={value}", f"{field.title}: {title}")
+        (f"{field.key}={value}", f"{field.lead} {title}")
         for field in fields_of(project)
         for value, title in field.choices
     ]

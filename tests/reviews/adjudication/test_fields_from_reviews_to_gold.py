@@ -50,6 +50,12 @@ def page(person: User, dialogue: Dialogue) -> str:
     return one_line(client.get(f"/p/{dialogue.project.slug}/dialogues/{dialogue.public_id}/"))
 
 
+def combinations(team: Team) -> str:
+    client = Client()
+    client.force_login(team.administrator)
+    return one_line(client.get(f"/p/{team.project.slug}/statistics/agreement/?stage={STAGE}"))
+
+
 def test_answers_are_hidden_while_blind_then_disputed_settled_counted_and_scored(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,7 +66,7 @@ def test_answers_are_hidden_while_blind_then_disputed_settled_counted_and_scored
     # The second reviewer sees nothing of it, neither do lists, filters and figures of anybody.
     for person in (second, team.senior, team.administrator):
         assert [listed(team, person, one) for one in ("difficulty=hard", "quality=4")] == [[], []]
-        assert "How hard is it?: Hard" not in page(person, item)
+        assert "How hard is it? Hard" not in page(person, item)
     claim_and_submit(second, item, "fix", document=answered(current(item), "easy", 4))
 
     item.refresh_from_db()
@@ -77,7 +83,7 @@ def test_answers_are_hidden_while_blind_then_disputed_settled_counted_and_scored
     assert (item.status, current(item)["tasks"][0]["labels"], current(item)["labels"]) == (
         "verified", {"difficulty": "hard"}, {"quality": 4},
     )  # fmt: skip
-    assert "How hard is it?: Hard" in page(second, item)
+    assert "How hard is it? Hard" in page(second, item)
     assert listed(team, second, "difficulty=hard") == listed(team, second, "quality=4") == ["one"]
 
     while AGREEMENT.fold():
@@ -87,6 +93,7 @@ def test_answers_are_hidden_while_blind_then_disputed_settled_counted_and_scored
         for label in ("field:difficulty", "field:quality")
     }
     assert patterns == {"field:difficulty": {("easy", "hard"): 1}, "field:quality": {(4, 4): 1}}
+    assert "Easy + Hard" in combinations(team)
 
     # A gold item shows the wrong answer; only its list of places says what the right one is.
     gold = make_gold(team, item, document=answered(current(item), "easy", 4))

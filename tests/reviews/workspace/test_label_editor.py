@@ -130,4 +130,4 @@ def test_the_fields_of_a_case_are_beside_its_scenario_and_in_its_calls(client: C
     assert document["reference_trajectory"][0]["calls"][0]["labels"] == {"use": "easy"}
     page = one_line(client.get(address))
     assert "Quality: 2" in page
-    assert "Is it of use?: Easy" in page
+    assert "Is it of use? Easy" in page
