@@ -5,9 +5,9 @@ from typing import Any
 
 from annotator.core.checks.label import derive_policy
 from annotator.core.comparison import describe, lookup
+from annotator.core.comparison.field_titles import titled
 from annotator.core.execution.running import Execution
 from annotator.core.fields import CustomField
-from annotator.core.fields.naming import titled
 from annotator.presentation.case import CallView, CaseView, present_case
 from annotator.presentation.dialogue import DialogueView, FindingView, StepView, TaskView, present_tasks
 

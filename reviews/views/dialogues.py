@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
 from annotator.core.comparison import describe
-from annotator.core.fields.naming import describe_changes_titled, titled
+from annotator.core.comparison.field_titles import describe_changes_titled, titled
 from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.core.comparison import describe
+from annotator.core.comparison.field_titles import describe_changes_titled, titled
 from annotator.core.fields import CustomField
-from annotator.core.fields.naming import describe_changes_titled, titled
 from annotator.core.schema import load_text
 from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role

@@ -29,6 +29,7 @@ PARTS = (
         "fields",
         "findings.py",
         "graph",
+        "metadata.py",
         "provenance",
         "sandbox",
         "schema",

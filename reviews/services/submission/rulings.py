@@ -27,9 +27,9 @@ from annotator.core.comparison import (
 from annotator.core.comparison.anchors import AnchorIndex, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import differences
+from annotator.core.comparison.field_titles import field_at, titled
 from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.fields import CustomField
-from annotator.core.fields.naming import field_at, titled
 from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.errors import Invalid
 from annotator.models import Revision

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.core.comparison import describe
-from annotator.core.fields.naming import describe_changes_titled
+from annotator.core.comparison.field_titles import describe_changes_titled
 from annotator.errors import Conflict, DomainError
 from annotator.views.pages import PageRequest, takes
 from reviews.models import ReviewSession, Slot, Verdict

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.core.comparison import describe, value_text
-from annotator.core.fields.naming import describe_changes_titled, titled
+from annotator.core.comparison.field_titles import describe_changes_titled, titled
 from annotator.errors import Conflict, DomainError
 from annotator.presentation.document import present
 from annotator.services.custom_fields import fields_of
