@@ -13,6 +13,7 @@ api-assignment-list                   401 404 404 403 403 403 200   401 405 405 
 api-assignment-plan                   401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 403 403 403 201
 api-assignment-plan-undo              401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-assignment-rules                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
 api-compose                           401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -71,6 +72,7 @@ api-release-archive                   401 404 404 200 200 200 200   401 405 405 
 api-release-diff                      401 404 404 400 400 400 400   401 405 405 405 405 405 405
 api-release-left-out                  401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
+api-release-settings                  401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-replay-list                       401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-review-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -429,6 +431,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-toolset": {"tools": [], "seen": 2},
     "api-toolset-preview": {"tools": []},
     "api-pause-list": {"stage": "cross_check"},
+    "api-release-settings": {"seen": 0, "licence": "CC-BY-4.0"},
     "api-release-list": {"version": "2.0", "format": "wild"},
     "api-webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "api-work-heartbeat": {"token": "$claim"},

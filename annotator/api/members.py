@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeyPagination, KeysetPagination
+from annotator.api.pagination import KeysetPagination
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.errors import Hidden
@@ -75,10 +75,16 @@ class InvitationWithLinkSerializer(InvitationSerializer):
         return absolute_url(reverse("invitation", args=[self.context["secret"]]))
 
 
+class MemberPagination(KeysetPagination):
+    """Pages of people, those with the oldest accounts first."""
+
+    by = ("date_joined", "public_id")
+
+
 class MemberList(APIView):
     """The members of the project."""
 
-    pagination_class = KeyPagination
+    pagination_class = MemberPagination
     since_meaning = "Members: those who got or lost a role since."
 
     @extend_schema(responses={200: MemberSerializer(many=True), 404: NOT_FOUND}, operation_id="members_list")

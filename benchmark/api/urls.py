@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import errata, exports, project_data, release_differences, runs, views
+from benchmark.api import errata, exports, project_data, release_differences, release_settings, runs, views
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
@@ -24,6 +24,11 @@ urlpatterns = [
     path("projects/<slug:slug>/deletion/", project_data.Deletion.as_view(), name="api-project-deletion"),
     path("projects/<slug:slug>/composites/", views.Compose.as_view(), name="api-compose"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
+    path(
+        "projects/<slug:slug>/releases/settings/",
+        release_settings.ReleaseSettings.as_view(),
+        name="api-release-settings",
+    ),
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),
     path(_RELEASE + "left-out/", views.ReleaseLeftOut.as_view(), name="api-release-left-out"),
     path(_RELEASE + "diff/", release_differences.ReleaseDiff.as_view(), name="api-release-diff"),

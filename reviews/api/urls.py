@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from reviews.api import assignments, dialogues, gold, protocols, reviews, statistics, toolsets
+from reviews.api import assignment_rules, assignments, dialogues, gold, protocols, reviews, statistics, toolsets
 
 _WORK = "work/<str:slot>/"
 _P = "projects/<slug:slug>/"
@@ -28,6 +28,7 @@ urlpatterns = [
     ),
     path(_P + "dialogues/<str:public_id>/reviews/", reviews.DialogueReviews.as_view(), name="api-review-list"),
     path(_P + "assignments/", assignments.Assignments.as_view(), name="api-assignment-list"),
+    path(_P + "assignments/rules/", assignment_rules.Rules.as_view(), name="api-assignment-rules"),
     path(_P + "assignments/plans/", assignments.Plans.as_view(), name="api-assignment-plan-list"),
     path(_P + "assignments/plans/<str:public_id>/", assignments.PlanDetail.as_view(), name="api-assignment-plan"),
     path(

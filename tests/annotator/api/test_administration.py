@@ -122,6 +122,23 @@ def test_a_guideline_is_published_and_read_by_version(team: Team, api: ApiClient
     assert Guideline.objects.count() == 2
 
 
+def test_rules_of_assignments_and_texts_of_releases_are_read_and_changed(team: Team, api: ApiClient) -> None:
+    rules = at(team, "assignments/rules/")
+    assert change(api, rules, {"most_held": 3}).json() == {"most_held": 3, "absent_days": None}
+    assert (
+        change(api, rules, {"absent_days": 14}).json() == api.get(rules).json() == {"most_held": 3, "absent_days": 14}
+    )
+    assert change(api, rules, {"most_held": None}).json() == {"most_held": None, "absent_days": 14}
+    assert refusal(change(api, rules, {"most_held": 0}))[0] == 400
+    texts = at(team, "releases/settings/")
+    sent = api.get(texts).json() | {"licence": "CC-BY-4.0", "authors": "Curie, Marie"}
+    assert api.send(texts, sent).json() == sent | {"seen": 1}
+    assert refusal(api.send(texts, sent | {"limits": "None"})) == (409, "conflict")
+    assert refusal(api.send(texts, {"seen": 1, "licence": "own"})) == (422, "invalid")
+    for path in (rules, texts):
+        assert refusal(ApiClient(team.senior).get(path)) == (403, "denied")
+
+
 def test_nothing_of_another_project_is_read_or_changed(team: Team) -> None:
     other = make_team("other")
     stranger = ApiClient(other.administrator)
