@@ -75,16 +75,10 @@ class InvitationWithLinkSerializer(InvitationSerializer):
         return absolute_url(reverse("invitation", args=[self.context["secret"]]))
 
 
-class MemberPagination(KeysetPagination):
-    """Pages of people, those with the oldest accounts first."""
-
-    by = ("date_joined", "public_id")
-
-
 class MemberList(APIView):
-    """The members of the project."""
+    """The members of the project, those with the oldest accounts first."""
 
-    pagination_class = MemberPagination
+    pagination_class = KeysetPagination
     since_meaning = "Members: those who got or lost a role since."
 
     @extend_schema(responses={200: MemberSerializer(many=True), 404: NOT_FOUND}, operation_id="members_list")

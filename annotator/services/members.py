@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import F, Prefetch, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -37,11 +37,13 @@ def load_person(*, project: Project, public_id: str) -> User:
 
 
 def list_members(*, project: Project) -> QuerySet[User]:
-    """Return the members, each with ``live_roles``: their live memberships, by role."""
+    """Return the members, each with ``live_roles``: their live memberships, by role.
+
+    ``created_at`` is when their account was made, as in other rows that have pages.
+    """
     live = Membership.objects.live().filter(project=project)
-    return User.objects.filter(pk__in=live.values("user")).prefetch_related(
-        Prefetch("memberships", live.order_by("role"), to_attr="live_roles")
-    )
+    people = User.objects.filter(pk__in=live.values("user")).annotate(created_at=F("date_joined"))
+    return people.prefetch_related(Prefetch("memberships", live.order_by("role"), to_attr="live_roles"))
 
 
 def members_changed_since(project: Project) -> Callable[[QuerySet[User], datetime], QuerySet[User]]:

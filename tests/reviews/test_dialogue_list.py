@@ -73,12 +73,12 @@ def test_a_view_is_saved_opened_renamed_and_deleted(client, team):
 
 def test_an_old_view_opens_without_what_no_longer_exists_and_says_so(client, team):
     view = SavedView.objects.create(
-        project=team.project, person=team.annotator, name="Old", query="stage=gone&tag=blue&status=verified&sort=size"
+        project=team.project, person=team.annotator, name="Old", query="stage=gone&hue=blue&status=verified&sort=size"
     )
     opened = client.get(reverse("saved-view", args=[team.project.slug, view.public_id]), follow=True)
     assert (opened.status_code, opened.request["QUERY_STRING"]) == (200, "status=verified")
     text = unescape(opened.content.decode())
-    for sentence in ("Unknown filter: “tag”", "“stage” can’t be “gone”", "“sort” can’t be “size”"):
+    for sentence in ("Unknown filter: “hue”", "“stage” can’t be “gone”", "“sort” can’t be “size”"):
         assert f"A part of the view “Old” no longer exists and is left out. {sentence}" in text
 
 
