@@ -19,6 +19,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.models import Dialogue, User, Waiver
+from annotator.services.dialogues.sorting import VALUES
 from annotator.services.projects import publish_guideline
 from benchmark.models import Release
 from benchmark.services.releases.runner import hand_out
@@ -174,6 +175,23 @@ def test_every_filter_has_the_gold_item_where_it_has_ordinary_ones(scene: Scene)
             for name in ("dialogue-list", "api-dialogue-list"):
                 text = "\n".join(read(scene, person, name, query))
                 assert {one in text for one in scene.waiting} in ({True}, {False}), query
+
+
+@pytest.mark.parametrize("sort", VALUES)
+def test_every_order_has_the_gold_item_where_its_values_belong(scene: Scene, sort: str) -> None:
+    """Equal values are in the order of import; the time of the last change is that of entering the stage."""
+    fields = {"id": "external_id", "errors": "error_count", "warnings": "warning_count", "tasks": "task_count",
+              "calls": "call_count", "imported": "created_at", "changed": "updated_at"}  # fmt: skip
+    name, down = sort.removeprefix("-"), sort.startswith("-")
+    for person in scene.readers:
+        (page,) = read(scene, person, "api-dialogue-list", f"?sort={sort}")
+        rows = json.loads(page)["results"]
+        field = fields.get(name, name)
+        assert rows == sorted(rows, key=lambda row: (row[field], row["created_at"], row["public_id"]), reverse=down)
+        waiting = [row["public_id"] for row in rows if row["public_id"] in scene.waiting]
+        if name in ("changed", "imported", "id"):
+            assert waiting == (scene.waiting[::-1] if down else scene.waiting)
+        assert len(waiting) == len(scene.waiting)
 
 
 def test_what_is_counted_is_what_is_listed(scene: Scene) -> None:

@@ -28,6 +28,7 @@ COLUMNS = {
     "status": TEXT, "stage": TEXT, "policies": TEXTS, "topologies": TEXTS, "information": TEXTS, "tasks": NUMBER,
     "calls": NUMBER, "errors": NUMBER, "warnings": NUMBER, "owner": TEXT, "owner_id": TEXT, "labels": TEXTS,
     "created_at": TEXT, "updated_at": TEXT, "metadata": TEXT,
+    "tags": TEXTS,
 }  # fmt: skip
 #: Further columns of Parquet, with JSON texts.
 _CONTENT = {"document": TEXT, "tools": TEXT}
@@ -53,7 +54,7 @@ def export_dialogues(
 
 
 def _pages(rows: Any, actor: User, order: Order) -> Iterator[list[Dialogue]]:
-    """Yield the dialogues in pages, with the owners that the actor may know."""
+    """Yield the dialogues in pages, with the owners and tags that the actor may know."""
     after: str | None = None
     while True:
         page = read_page(rows, size=_PAGE, after=after, by=order.by, newest_first=order.newest_first)
@@ -140,6 +141,7 @@ def _row(row: Dialogue, metadata: dict[str, list[str]]) -> dict[str, Any]:
         "created_at": row.created_at.isoformat(),
         "updated_at": row.updated_at.isoformat(),
         "metadata": dumps(single).decode() if single else None,
+        "tags": list(row.tag_names),
     }
 
 

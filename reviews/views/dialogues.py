@@ -112,6 +112,9 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "previous": _link(request, before=page.before),
         "following": _link(request, after=page.after),
         "filters": filters,
+        # A shared view may have them; others find nothing with them (``shown_dialogues``).
+        "filters_for_overseers": not oversees
+        and bool(filters.tag or filters.owner not in ("", request.user.public_id)),
         "change": change_form(request.project, filters) if Role.ADMINISTRATOR in request.roles else None,
         "choices": [
             ("status", _("Status"), DialogueStatus.choices, filters.status),

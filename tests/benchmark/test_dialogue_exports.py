@@ -8,14 +8,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core.roles import Role
 from annotator.models import Dialogue
 from annotator.services.dialogues.listing import Filters
 from annotator.services.dialogues.sorting import order_of
+from annotator.services.dialogues.tags import change_tags
 from benchmark.core.formats import FORMATS
 from benchmark.services import exports
 from benchmark.services.exports import COLUMNS, export_dialogues
 from reviews.services.queue.claims import claim_slot
-from tests.factories import make_dialogue, make_dialogues, make_document, make_item, make_team, open_slot
+from tests.factories import give_role, make_dialogue, make_dialogues, make_document, make_item, make_team, open_slot
 
 pytestmark = pytest.mark.django_db
 
@@ -92,6 +94,21 @@ def test_answers_of_gold_items_and_owners_in_a_blind_stage_stay_hidden(team):
     row = next(row for row in table(export(team, "csv", actor=person)) if row["id"] == "blind-one")
     assert row["owner_id"].startswith("colleague-")
     assert owner.public_id.encode() not in export(team, "csv", actor=person)
+
+
+def test_tables_have_the_tags_that_the_reader_sees(team):
+    plain = make_dialogue(team.project, external_id="plain")
+    item = make_item(team, "cross_check", external_id="blind-one")
+    for row in (plain, item):
+        change_tags(actor=team.administrator, dialogue=row, add=["hard", "again"])
+    assert [row["tags"] for row in table(export(team, "csv", actor=team.senior))] == ['["again","hard"]'] * 2
+    assert {row["tags"] for row in table(export(team, "csv"))} == {""}
+    blind = give_role(team.project, team.annotators[1], Role.SENIOR_REVIEWER)
+    claim_slot(actor=blind, slot=open_slot(item))
+    assert {row["id"]: row["tags"] for row in table(export(team, "csv", actor=blind))} == {
+        "plain": '["again","hard"]',
+        "blind-one": "",
+    }
 
 
 def test_the_page_and_the_api_stream_the_same_file_to_members_only(team):

@@ -103,6 +103,20 @@ def what_changed(action: str, item: Item) -> str:
     return _("Its assignee, priority or owner has changed.")
 
 
+def blind_items(actor: User, action: str, items: Sequence[Item]) -> set[int]:
+    """Return the keys of items whose tags an action would change, but which the actor reviews blind."""
+    out: set[int] = set()
+    if action in (PlanAction.TAG, PlanAction.UNTAG):
+        for portion in in_portions([item.key for item in items]):
+            out |= blind_to(actor=actor, dialogues=list(portion))
+    return out
+
+
+def why_blind() -> str:
+    """Return why the tags of such an item are not changed, as a sentence."""
+    return _("You review it in a blind stage, so its tags are hidden from you until the stage ends.")
+
+
 def plan_items(action: PlanAction, items: Sequence[Item], asked: Request) -> _Plan:
     """Return the lines of the plan, and the items that can't be changed."""
     if action in ON_DIALOGUES:
@@ -221,9 +235,7 @@ def _sending_back(action: PlanAction, chosen: Sequence[Item], asked: Request) ->
 
 def _tagging(action: PlanAction, chosen: Sequence[Item], asked: Request) -> _Plan:
     facts = read_facts(action, chosen)
-    blind: set[int] = set()
-    for portion in in_portions([item.dialogue.pk for item in chosen]):
-        blind |= blind_to(actor=asked.actor, dialogues=list(portion))
+    blind = blind_items(asked.actor, action, chosen)
     items: list[Seen] = []
     refused: Refused = []
     for item in chosen:
@@ -231,7 +243,7 @@ def _tagging(action: PlanAction, chosen: Sequence[Item], asked: Request) -> _Pla
         has = set(asked.tags) & set(facts.tags.get(key, ()))
         if key in blind:
             # Before anything that would tell which tags it has.
-            why = _("You review it in a blind stage, so its tags are hidden from you until the stage ends.")
+            why = why_blind()
         elif action == PlanAction.TAG and len(has) == len(asked.tags):
             why = _("It already has these tags.")
         elif action == PlanAction.UNTAG and not has:

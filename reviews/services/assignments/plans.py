@@ -27,7 +27,16 @@ from annotator.services.jobs.jobs import Running, job_kind, start_job
 from reviews.models import AssignmentPlan, PlanAction, PlanChange, Priority
 from reviews.services.assignments import changes, undo
 from reviews.services.assignments.plan_items import Item, items_in_project, read_items, read_people
-from reviews.services.assignments.planning import Request, Seen, look, plan_items, read_facts, what_changed
+from reviews.services.assignments.planning import (
+    Request,
+    Seen,
+    blind_items,
+    look,
+    plan_items,
+    read_facts,
+    what_changed,
+    why_blind,
+)
 from reviews.services.cycles.start import no_stage_message, supersede_cycle
 from reviews.services.protocols.versions import parse, require_version
 from reviews.services.queue.claims import lock_slot
@@ -184,7 +193,7 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
             plan.undoes = AssignmentPlan.objects.select_for_update(of=("self",)).get(pk=plan.undoes_id)
             if why := undo.why_not_undone(plan.undoes):
                 raise Conflict(why)
-        changed = _changed(plan)
+        changed = _changed(actor, plan)
         if changed:
             raise _moved(changed)
         plan.confirmed_at = timezone.now()
@@ -266,6 +275,9 @@ def _act(actor: User, plan: AssignmentPlan, item: Item, seen: Seen, given: Mappi
     """Carry out one line of a plan, in the caller's transaction. Raises a DomainError if it has changed."""
     # Compared under the locks of the change: a simultaneous claim comes before or after.
     item = _locked(plan, item)
+    if blind_items(actor, plan.action, [item]):
+        # Before anything that would tell which tags it has.
+        raise Conflict(why_blind())
     tell = given.get(seen[1], 0) <= MAX_SINGLE_NOTICES
     if plan.undoes is not None:
         undo.restore(actor=actor, plan=plan.undoes, item=item, tell=tell)
@@ -319,7 +331,7 @@ def _many(given: Mapping[int, int]) -> dict[int, int]:
     return {person: count for person, count in given.items() if count > MAX_SINGLE_NOTICES}
 
 
-def _changed(plan: AssignmentPlan) -> list[str]:
+def _changed(actor: User, plan: AssignmentPlan) -> list[str]:
     seen = seen_of(plan)
     items = read_items(plan.action, seen)
     if plan.undoes is not None:
@@ -334,6 +346,8 @@ def _changed(plan: AssignmentPlan) -> list[str]:
             item: "" if look(plan.action, item, facts, tags) == seen[item.key][2] else what_changed(plan.action, item)
             for item in items
         }
+    blind = blind_items(actor, plan.action, items)
+    why |= {item: why_blind() for item in items if item.key in blind}
     return [f"{item.dialogue.external_id}: {sentence}" for item, sentence in why.items() if sentence]
 
 

@@ -20,7 +20,7 @@ from annotator.services.history.event_chain import in_portions
 from reviews.models import AssignmentPlan, Claim, PlanAction, PlanChange, Priority, Slot, SlotState
 from reviews.services.assignments import changes
 from reviews.services.assignments.plan_items import Item, People, Refused, read_items
-from reviews.services.assignments.planning import Request, Seen, plan_reassigning, what_changed
+from reviews.services.assignments.planning import Request, Seen, blind_items, plan_reassigning, what_changed, why_blind
 
 #: How long after its confirmation a plan can be undone.
 UNDO_DAYS = 7
@@ -91,11 +91,13 @@ def plan_undo(*, actor: User, plan: AssignmentPlan) -> tuple[list[Seen], Refused
     """Return the lines of an undo of the plan, and the items that are not undone, with why."""
     recorded = {change.item: change for change in plan.changes.all()}
     items = read_items(plan.action, recorded)
-    states = read_states(plan, items)
+    states, blind = read_states(plan, items), blind_items(actor, plan.action, items)
     undone: list[Item] = []
     refused: Refused = []
     for item in items:
-        why = why_item_not_undone(plan, item, recorded[item.key], states[item.key])
+        # Blindness first: what has changed would say something about the tags.
+        why = why_blind() if item.key in blind else ""
+        why = why or why_item_not_undone(plan, item, recorded[item.key], states[item.key])
         if why:
             refused.append([item.dialogue.external_id, why])
         else:

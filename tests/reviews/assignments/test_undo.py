@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from annotator.core.roles import Role
 from annotator.errors import Conflict, Denied
 from annotator.models import Dialogue, Membership
 from annotator.services.dialogues.tags import change_tags, read_tags
@@ -15,10 +16,11 @@ from annotator.services.jobs import jobs
 from reviews.models import AssignmentPlan, PlanChange, Priority, Slot
 from reviews.services.assignments import plans
 from reviews.services.assignments.changes import prioritise
+from reviews.services.assignments.planning import why_blind
 from reviews.services.assignments.plans import confirm_plan, make_plan, make_undo
 from reviews.services.queue.claims import claim_slot, release
 from tests.consistency import assert_consistent
-from tests.factories import Team, claim_and_submit, make_dialogue, make_item, open_slot
+from tests.factories import Team, claim_and_submit, give_role, make_dialogue, make_item, open_slot
 from tests.pages import one_line
 from tests.racing import lost, overlap, race, won
 
@@ -250,3 +252,20 @@ def test_tags_added_at_once_are_all_kept(team: Team) -> None:
     assert lost(results) == []
     assert read_tags([item.pk]) == {item.pk: names}
     assert broken_links(item) == []
+
+
+def test_tags_of_a_dialogue_that_is_reviewed_blind_stay_and_the_others_are_undone(team: Team) -> None:
+    blind, changed, seen = make_item(team, "cross_check"), make_item(team, "cross_check"), make_dialogue(team.project)
+    person = give_role(team.project, team.annotators[1], Role.ADMINISTRATOR)
+    keys = [blind.pk, changed.pk, seen.pk]
+    made = make_plan(actor=person, project=team.project, action="tag", dialogues=keys, tags=["x"])
+    confirm_plan(actor=person, project=team.project, public_id=made.public_id)
+    for item in (blind, changed):
+        claim_slot(actor=person, slot=open_slot(item))
+    change_tags(actor=team.senior, dialogue=changed, remove=["x"])
+    back = make_undo(actor=person, project=team.project, public_id=made.public_id)
+    # The same sentence for both: another one would say what a colleague has changed.
+    assert len(back.refused) == 2
+    assert {why for _, why in back.refused} == {why_blind()}
+    confirm_plan(actor=person, project=team.project, public_id=back.public_id)
+    assert read_tags(keys) == {blind.pk: ["x"]}
