@@ -88,8 +88,8 @@ class Project:
         Pages are requested when they are needed.
 
         Filters: q (words or an id), status, stage, policy, topology, information, language, owner, problems, check,
-        outdated, field and meta (“key=value”), tag. ``sort``: imported, changed, id, title, status, tasks, calls, errors
-        or warnings; with “-” downwards.
+        outdated, field and meta (“key=value”), tag. ``sort``: imported, changed, id, title, status, tasks, calls,
+        errors or warnings; with “-” downwards.
         """
         return self._http.pages(f"{self._path}dialogues/", updated_since=updated_since, **filters)
 
