@@ -2,6 +2,7 @@
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from annotator.errors import Invalid
@@ -51,7 +52,12 @@ def dialogue_plan(request: PageRequest) -> HttpResponse:
             reason=posted.get("reason", ""),
         )
     except Invalid as error:
-        context = {"change": change_form(project, filters, posted), "refused": error.sentence, "selected": ticked}
+        context = {
+            "change": change_form(project, filters, posted),
+            "refused": error.sentence,
+            "selected": ticked,
+            "query": urlencode(filters.active),
+        }
         return render(request, "reviews/dialogues/change_refused.html", context, status=422)
     return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
 

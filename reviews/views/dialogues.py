@@ -52,7 +52,15 @@ from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
 from reviews.views.change_form import change_form
 from reviews.views.comment_context import comment_context
-from reviews.views.list_parts import SAVED, address_of, column_values, columns_of, headings, sort_choices
+from reviews.views.list_parts import (
+    MAX_COLUMNS,
+    SAVED,
+    address_of,
+    column_values,
+    columns_of,
+    headings,
+    sort_choices,
+)
 from reviews.views.workspace.revision_pages import revision_name
 
 _CHOICES = {
@@ -128,6 +136,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "sorts": headings(request.path, request.GET, sort),
         "sort_choices": sort_choices(),
         "columns": columns,
+        "most_columns": MAX_COLUMNS,
         "known_columns": [(key, key in columns) for key in dict.fromkeys([*columns, *known])],
         "total": count_dialogues(actor=request.user, project=request.project, filters=filters) if counted else None,
         "count_url": address_of(request.path, request.GET, count="1"),

@@ -35,3 +35,13 @@ def test_an_annotator_reads_why_a_shared_view_with_a_tag_is_empty(team: Team, cl
     assert why not in client.get(f"{path}?owner={team.annotator.public_id}").content.decode()
     client.force_login(team.administrator)
     assert why not in client.get(f"{path}?tag=other").content.decode()
+
+
+def test_a_refused_change_leads_back_to_the_filtered_list(team: Team, client: Client) -> None:
+    make_dialogue(team.project)
+    client.force_login(team.administrator)
+    asked = {"action": "tag", "all": "yes", "tags": "!", "problems": "clean", "meta": "a=b&c"}
+    response = client.post(reverse("dialogue-plan", args=[team.project.slug]), asked)
+    assert response.status_code == 422
+    path = reverse("dialogue-list", args=[team.project.slug])
+    assert f'href="{path}?problems=clean&amp;meta=a%3Db%26c"' in response.content.decode()

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
+from annotator.core.tags import MAX_TAGS
 from annotator.models import Project, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.blindness import blind_to
@@ -248,6 +249,9 @@ def _tagging(action: PlanAction, chosen: Sequence[Item], asked: Request) -> _Pla
             why = _("It already has these tags.")
         elif action == PlanAction.UNTAG and not has:
             why = _("It has none of these tags.")
+        elif action == PlanAction.TAG and (count := len({*asked.tags, *facts.tags.get(key, ())})) > MAX_TAGS:
+            sentence = _("It would have %(count)s tags. A dialogue may have at most %(most)s.")
+            why = sentence % {"count": count, "most": MAX_TAGS}
         else:
             items.append([key, None, look(action, item, facts, asked.tags)])
             continue

@@ -83,10 +83,13 @@ class Project:
     # --- dialogues ----------------------------------------------------------------------------------------------------
 
     def dialogues(self, *, updated_since: str | datetime | None = None, **filters: str) -> Iterator[Row]:
-        """Yield the dialogues, oldest first, without their content; pages are requested when they are needed.
+        """Yield the dialogues without their content, oldest first or as ``sort`` says.
+
+        Pages are requested when they are needed.
 
         Filters: q (words or an id), status, stage, policy, topology, information, language, owner, problems, check,
-        outdated, field (“key=value”).
+        outdated, field and meta (“key=value”), tag. ``sort``: imported, changed, id, title, status, tasks, calls,
+        errors or warnings; with “-” downwards.
         """
         return self._http.pages(f"{self._path}dialogues/", updated_since=updated_since, **filters)
 

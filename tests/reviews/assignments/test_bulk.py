@@ -135,12 +135,24 @@ def test_tags_are_added_and_removed_in_bulk(team: Team) -> None:
     change_tags(actor=team.senior, dialogue=one, remove=["x"])
     with pytest.raises(Conflict, match="Its tags have changed"):
         confirm(team, removal)
+    change_tags(actor=team.senior, dialogue=full, remove=["t0"])
+    addition = plan(team, "tag", [two, full], tags=["more"])
+    change_tags(actor=team.senior, dialogue=full, add=["t0"])
     with pytest.raises(Conflict, match="would have 21 tags"):
-        confirm(team, plan(team, "tag", [two, full], tags=["more"]))
+        confirm(team, addition)
     # Nothing of a change that fails is kept.
     assert read_tags([two.pk]) == {two.pk: ["hard"]}
     with pytest.raises(Invalid, match="at least one tag"):
         plan(team, "tag", [one])
+
+
+def test_a_preview_leaves_out_what_would_have_too_many_tags(team: Team) -> None:
+    full, free = make_dialogue(team.project), make_dialogue(team.project)
+    change_tags(actor=team.administrator, dialogue=full, add=[f"t{n}" for n in range(19)])
+    made = plan(team, "tag", [full, free], tags=["t0", "a", "b"])
+    assert made.refused == [[full.external_id, "It would have 21 tags. A dialogue may have at most 20."]]
+    confirm(team, made)
+    assert read_tags([free.pk]) == {free.pk: ["a", "b", "t0"]}
 
 
 def test_a_preview_reveals_no_tag_of_a_dialogue_reviewed_blind(team: Team) -> None:
