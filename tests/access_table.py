@@ -42,6 +42,7 @@ api-import-list                       401 404 404 403 403 403 200   401 404 404 
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-invitation-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-invitation-revoke                 401 405 405 405 405 405 405   401 404 404 403 403 403 204
+api-list-export                       401 400 400 400 400 400 400   401 405 405 405 405 405 405
 api-member                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-role                       401 405 405 405 405 405 405   401 405 405 405 405 405 405
@@ -275,6 +276,7 @@ SECRET_LINKS = frozenset(("shared-badge", "shared-errata", "shared-scores", "sha
 #: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
 OPEN_TO_ALL = {
     "api-docs",
+    "api-list-export",
     "api-project-list",
     "api-schema",
     "healthz",

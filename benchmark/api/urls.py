@@ -3,7 +3,16 @@
 from django.urls import path
 
 from annotator.views.uploads import takes_files
-from benchmark.api import errata, exports, project_data, release_differences, release_settings, runs, views
+from benchmark.api import (
+    errata,
+    exports,
+    list_exports,
+    project_data,
+    release_differences,
+    release_settings,
+    runs,
+    views,
+)
 
 _IMPORT = "projects/<slug:slug>/imports/<str:public_id>/"
 _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
@@ -11,6 +20,7 @@ _PREDICTIONS = "projects/<slug:slug>/predictions/<str:public_id>/"
 _RUN = "projects/<slug:slug>/runs/<str:public_id>/"
 
 urlpatterns = [
+    path("export/", list_exports.ListExport.as_view(), name="api-list-export"),
     path("projects/<slug:slug>/dialogues/export/", exports.DialogueExport.as_view(), name="api-dialogue-export"),
     path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
     path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),

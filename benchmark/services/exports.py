@@ -67,20 +67,20 @@ def _pages(rows: Any, actor: User, order: Order) -> Iterator[list[Dialogue]]:
 def _csv(rows: Any, actor: User, order: Order, columns: Sequence[str]) -> Iterator[bytes]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([_cell(name) for name in (*COLUMNS, *(f"metadata.{key}" for key in columns))])
+    writer.writerow([as_cell(name) for name in (*COLUMNS, *(f"metadata.{key}" for key in columns))])
     for page in _pages(rows, actor, order):
         found = metadata_of([row.pk for row in page])
         for row in page:
             values = found.get(row.pk, {})
             chosen = (values.get(key, []) for key in columns)
             cells = [*_row(row, values).values(), *(one[0] if len(one) == 1 else one for one in chosen)]
-            writer.writerow([_cell(value) for value in cells])
+            writer.writerow([as_cell(value) for value in cells])
         yield out.getvalue().encode()
         out.seek(0)
         out.truncate()
 
 
-def _cell(value: Any) -> str:
+def as_cell(value: Any) -> str:
     """Return a cell: a list as JSON, nothing for an empty one, and no text that a spreadsheet runs as a formula."""
     if value is None or value == []:
         return ""

@@ -112,7 +112,7 @@ def answers_of(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 class TableWriter:
     """Writes a table. ``write`` receives its bytes, piece by piece; only one row group is in memory.
 
-    ``columns``: the config of a table of releases, or the types of any columns, one of which is “id”.
+    ``columns``: the config of a table of releases, or the types of any columns.
     """
 
     def __init__(self, columns: str | Mapping[str, str], write: Callable[[bytes], None]) -> None:
@@ -127,7 +127,7 @@ class TableWriter:
             self._sink, self._schema, compression="zstd", use_dictionary=False, write_statistics=False,
             store_schema=False, version="2.6",
         )  # fmt: skip
-        self._bytes = 0
+        self._bytes = self._rows = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Add a row with a value for each column."""
@@ -135,12 +135,13 @@ class TableWriter:
             value = row[name]
             values.append(value)
             self._bytes += len(value) if type(value) is str else 8
-        if self._bytes >= GROUP_BYTES or len(self._columns["id"]) == GROUP_ROWS:
+        self._rows += 1
+        if self._bytes >= GROUP_BYTES or self._rows == GROUP_ROWS:
             self._flush()
 
     def close(self) -> None:
         """Write what is left."""
-        if self._columns["id"]:
+        if self._rows:
             self._flush()
         self._writer.close()
 
@@ -154,7 +155,7 @@ class TableWriter:
         self._writer.write_table(pyarrow.Table.from_arrays(arrays, schema=self._schema), row_group_size=GROUP_ROWS)
         for values in self._columns.values():
             values.clear()
-        self._bytes = 0
+        self._bytes = self._rows = 0
 
 
 class TableMember:
