@@ -152,12 +152,12 @@ def _check_sending_back(project: Project, stage: str, reason: str) -> None:
 def load_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPlan:
     """Return a plan of the project. Raises Denied, Hidden.
 
-    A change of tags is hidden from somebody who now reviews one of its dialogues blind.
+    A colleague's change of tags is hidden from somebody who now reviews one of its dialogues blind.
     """
     require_administrator(actor=actor, project=project)
     rows = AssignmentPlan.objects.filter(project=project, public_id=public_id)
     plan = rows.select_related("actor", "job", "project", "undoes").first()
-    if plan is not None and plan.action in (PlanAction.TAG, PlanAction.UNTAG):
+    if plan is not None and plan.actor_id != actor.pk and plan.action in (PlanAction.TAG, PlanAction.UNTAG):
         keys = [line[0] for line in plan.items]
         portions = (keys[at : at + MAX_LISTED] for at in range(0, len(keys), MAX_LISTED))
         if any(blind_to(actor=actor, dialogues=portion) for portion in portions):
