@@ -69,7 +69,15 @@ def test_a_file_is_for_those_who_may_read_the_list(access: AccessProject) -> Non
 
 def test_what_is_no_list_and_what_a_list_refuses_gets_a_sentence(access: AccessProject) -> None:
     client = signed_in(access.team.administrator)
-    for wrong in ("", "x", "/projects/", "https://example.org/api/projects/", "/api/export/", "/api/none/", "/api/%00/"):
+    for wrong in (
+        "",
+        "x",
+        "/projects/",
+        "https://example.org/api/projects/",
+        "/api/export/",
+        "/api/none/",
+        "/api/%00/",
+    ):
         refused = export(client, wrong)
         assert refused.status_code == 400, wrong
         assert "must be the address of a list" in refused.content.decode()
