@@ -16,6 +16,7 @@ from annotator.core.schema import canonical, content_hash
 from annotator.core.text import Message
 from annotator.models import (
     Dialogue,
+    GuidelineChange,
     Job,
     JobState,
     Notice,
@@ -50,8 +51,9 @@ from benchmark.models import (
     SharedBoard,
 )
 from benchmark.services.inference.options import Options
-from reviews.models import Claim, Cycle, Example, Feedback, GoldItem, ProtocolVersion, StageRun
+from reviews.models import Claim, Cycle, Draw, Example, Feedback, GoldItem, ProtocolVersion, StageRun
 from reviews.services.assignments.plans import make_plan
+from reviews.services.cycles.outdated import mark_outdated, read_scope
 from reviews.services.feedback.comments import comment_on
 from reviews.services.queue.claims import claim_next
 from reviews.services.queue.pauses import pause
@@ -163,6 +165,8 @@ def make_access_project() -> AccessProject:
         "comment": comment.public_id,
         "task": "t1",
         "example": _example(team, done).public_id,
+        "draw": _draw(team).public_id,
+        "outdated": _outdated(team).public_id,
         "replay": _replay(held, annotator).public_id,
         "suggestion": _suggestion(held).public_id,
         "trial": _trial(held, annotator).public_id,
@@ -218,6 +222,18 @@ def _example(team: Team, dialogue: Dialogue) -> Example:
         comment="Every value has its source.",
         author=team.senior,
     )
+
+
+def _draw(team: Team) -> Draw:
+    return Draw.objects.create(
+        project=team.project, stage="expert", number=1, fraction=0.1, seed="00", population_hash="00",
+        population_size=0, sample_size=0, actor=team.administrator, carried_out_at=timezone.now(),
+    )  # fmt: skip
+
+
+def _outdated(team: Team) -> GuidelineChange:
+    scope = read_scope(project=team.project, number=1, policies=[], error_types=[])
+    return mark_outdated(actor=team.administrator, project=team.project, scope=scope, reason="Dates have a year.")
 
 
 def _suggestion(dialogue: Dialogue) -> StoredSuggestion:

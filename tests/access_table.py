@@ -15,6 +15,9 @@ api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 
 api-assignment-plan-undo              401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-assignment-rules                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
+api-comment-list                      401 404 404 200 200 200 200   401 404 404 201 201 201 201
+api-comment-reopen                    401 405 405 405 405 405 405   401 404 404 200 200 200 200
+api-comment-resolve                   401 405 405 405 405 405 405   401 404 404 200 200 200 200
 api-compose                           401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-count                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -22,11 +25,19 @@ api-dialogue-export                   401 404 404 200 200 200 200   401 405 405 
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-tags                     401 405 405 405 405 405 405   401 404 404 403 403 200 200
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-draw                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-draw-check                        401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-draw-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 204
+api-draw-pools                        401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-draw-population                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-errata-log                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-erratum-confirm                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-erratum-decline                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-erratum-report                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-erratum-report-list               401 404 404 403 403 200 200   401 404 404 422 422 422 422
+api-example                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-example-list                      401 404 404 200 200 200 200   401 404 404 403 403 409 409
+api-example-withdraw                  401 405 405 405 405 405 405   401 404 404 403 403 200 200
 api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
 api-gold                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-gold-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 409
@@ -35,6 +46,9 @@ api-gold-retire                       401 405 405 405 405 405 405   401 404 404 
 api-guideline                         401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-guideline-version                 401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-guideline-version-list            401 404 404 200 200 200 200   401 404 404 403 403 403 201
+api-history-check                     401 404 404 403 403 403 404   401 404 404 403 403 403 202
+api-history-file                      401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-history-list                      401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-import                            401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
@@ -42,6 +56,9 @@ api-import-list                       401 404 404 403 403 403 200   401 404 404 
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-invitation-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-invitation-revoke                 401 405 405 405 405 405 405   401 404 404 403 403 403 204
+api-job                               401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-job-cancel                        401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-job-list                          401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-list-export                       401 400 400 400 400 400 400   401 405 405 405 405 405 405
 api-member                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -50,6 +67,11 @@ api-model-run                         401 404 404 403 403 200 200   401 405 405 
 api-model-run-entry                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-model-run-entry-list              401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-model-run-list                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-outdated                          401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-outdated-list                     401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-outdated-preview                  401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-outdated-send-back                401 405 405 405 405 405 405   401 404 404 403 403 403 202
+api-outdated-withdraw                 401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-prediction                        401 404 404 403 403 403 200   401 405 405 405 405 405 405
@@ -77,11 +99,17 @@ api-release-settings                  401 404 404 403 403 403 200   401 404 404 
 api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-replay-list                       401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-review-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-review-session                    401 404 404 403 403 200 200   401 404 404 403 403 200 200
+api-review-session-claim              401 405 405 405 405 405 405   401 404 404 403 403 409 409
+api-review-session-list               401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-revision                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision-diff                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-revision-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-run                               401 404 404 404 404 404 404   401 404 404 422 422 422 422
+api-saved-view                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-saved-view-list                   401 404 404 200 200 200 200   401 404 404 403 403 403 201
 api-schema                            200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-session-decision-list             401 404 404 403 403 200 200   401 404 404 403 403 409 409
 api-statistics-accuracy               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 405 405 405 405
 api-statistics-person                 401 404 404 404 200 200 200   401 405 405 405 405 405 405
@@ -96,6 +124,7 @@ api-toolset-preview                   401 405 405 405 405 405 405   401 404 404 
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
+api-variant-list                      401 404 404 200 200 200 200   401 404 404 403 403 400 400
 api-webhook                           401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-webhook-again                     401 405 405 405 405 405 405   401 404 404 403 403 403 202
 api-webhook-delivery                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
@@ -298,13 +327,21 @@ OPEN_TO_ALL = {
 PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan": {"public_id": "plan"},
     "api-assignment-plan-undo": {"public_id": "plan"},
+    "api-comment-list": {"public_id": "dialogue"},
+    "api-comment-reopen": {"public_id": "dialogue"},
+    "api-comment-resolve": {"public_id": "dialogue"},
     "api-dialogue-tags": {"public_id": "dialogue"},
     "api-dialogue": {"public_id": "dialogue"},
+    "api-draw": {"public_id": "draw"},
+    "api-draw-check": {"public_id": "draw"},
+    "api-draw-population": {"public_id": "draw"},
     "api-errata-log": {"public_id": "release"},
     "api-erratum-confirm": {"public_id": "release", "report": "erratum_report"},
     "api-erratum-decline": {"public_id": "release", "report": "erratum_report"},
     "api-erratum-report": {"public_id": "release", "report": "erratum_report"},
     "api-erratum-report-list": {"public_id": "release"},
+    "api-example": {"public_id": "example"},
+    "api-example-withdraw": {"public_id": "example"},
     "api-gold": {"public_id": "gold"},
     "api-gold-retire": {"public_id": "gold"},
     "api-guideline-version": {"number": "version"},
@@ -313,12 +350,17 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-import-confirm": {"public_id": "import_preview"},
     "api-import-report": {"public_id": "import"},
     "api-invitation-revoke": {"public_id": "invitation"},
+    "api-job": {"public_id": "job"},
+    "api-job-cancel": {"public_id": "job"},
     "api-member": {"public_id": "person"},
     "api-member-role": {"public_id": "person"},
     "api-model-run": {"public_id": "run"},
     "api-model-run-entry": {"public_id": "run", "key": "score"},
     "api-model-run-entry-list": {"public_id": "run"},
     "api-model-run-list": {"public_id": "release"},
+    "api-outdated": {"public_id": "outdated"},
+    "api-outdated-send-back": {"public_id": "outdated"},
+    "api-outdated-withdraw": {"public_id": "outdated"},
     "api-pause-end": {"public_id": "pause"},
     "api-prediction": {"public_id": "predictions"},
     "api-prediction-list": {"public_id": "release"},
@@ -334,11 +376,13 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-revision": {"public_id": "dialogue", "revision_id": "revision"},
     "api-revision-diff": {"public_id": "dialogue", "revision_id": "revision", "other_id": "other_revision"},
     "api-revision-list": {"public_id": "dialogue"},
+    "api-saved-view": {"public_id": "view"},
     "api-toolset": {"public_id": "toolset"},
     "api-toolset-preview": {"public_id": "toolset"},
     "api-trial": {"public_id": "dialogue"},
     "api-trial-list": {"public_id": "dialogue"},
     "api-validator": {"public_id": "dialogue", "constraint": "task"},
+    "api-variant-list": {"public_id": "dialogue"},
     "api-webhook": {"public_id": "webhook"},
     "api-webhook-again": {"public_id": "webhook"},
     "api-webhook-delivery": {"public_id": "webhook"},
@@ -417,24 +461,33 @@ PARAMETERS: dict[str, dict[str, str]] = {
 #: What is posted, so that only permission decides; ``$name`` means an id of the project.
 BODIES: dict[str, dict[str, Any]] = {
     "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
+    "api-comment-list": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "api-erratum-confirm": {"severity": "minor", "reason": "The city is wrong."},
     "api-erratum-decline": {"reason": "The city is right."},
     "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
     "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
+    "api-example-list": {"dialogue": "$dialogue", "comment": "Every value has its source."},
     "api-gold-list": {"dialogue": "$dialogue", "stage": "cross_check"},
     "api-gold-rates": {"stage": "cross_check", "rate": 0.05},
     "api-guideline-version-list": {"text": "Be careful.", "seen": 1},
     "api-invitation-list": {"roles": ["annotator"]},
+    "api-outdated-list": {"number": 1, "reason": "Dates are ISO 8601 now."},
+    "api-outdated-preview": {"number": 1},
     "api-project-list": {"name": "Another one"},
     "api-project-deletion": {"name": "Spine"},
     "api-protocol-check": {"definition": {}},
     "api-protocol-move": {"number": 1},
     "api-protocol-version-list": {"definition": {}, "seen": 1},
+    "api-review-session": {"people": ["$person"]},
+    "api-review-session-claim": {"dialogue": "$dialogue"},
+    "api-saved-view-list": {"name": "Mine", "query": "problems=errors", "shared": True},
+    "api-session-decision-list": {"slot": "$slot", "token": "$claim", "verdict": "approve"},
     "api-toolset": {"tools": [], "seen": 2},
     "api-toolset-preview": {"tools": []},
     "api-pause-list": {"stage": "cross_check"},
     "api-release-settings": {"seen": 0, "licence": "CC-BY-4.0"},
     "api-release-list": {"version": "2.0", "format": "wild"},
+    "api-variant-list": {"variant": "none", "revision": "$revision", "variant_revision": "none"},
     "api-webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},

@@ -19,11 +19,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 #: Every list of the API: a GET with pages.
 LISTS = [
-    "api-assignment-list", "api-dialogue-list", "api-erratum-report-list", "api-gold-list",
-    "api-guideline-version-list", "api-import-list", "api-invitation-list", "api-member-list",
-    "api-model-run-entry-list", "api-model-run-list", "api-pause-list", "api-prediction-list", "api-project-list",
-    "api-protocol-version-list", "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list",
-    "api-revision-list", "api-toolset-list", "api-webhook-delivery-list",
+    "api-assignment-list", "api-comment-list", "api-dialogue-list", "api-draw-list", "api-erratum-report-list",
+    "api-example-list", "api-gold-list", "api-guideline-version-list", "api-history-list", "api-import-list",
+    "api-invitation-list", "api-job-list", "api-member-list", "api-model-run-entry-list", "api-model-run-list",
+    "api-outdated-list", "api-pause-list", "api-prediction-list", "api-project-list", "api-protocol-version-list",
+    "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list", "api-revision-list",
+    "api-session-decision-list", "api-toolset-list", "api-webhook-delivery-list",
 ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.permissions import SAFE_METHODS
@@ -37,6 +38,7 @@ from annotator.services.dialogues.variants import variant_findings
 from annotator.services.projects import create_project, projects_changed_since, require_project_creator
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "It doesn’t exist, or you can’t see it.")
+FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
 #: The refusals of requests that change something.
 REFUSALS = {
     400: OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details."),

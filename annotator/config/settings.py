@@ -436,6 +436,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ChangeKindEnum": ["added", "removed", "changed", "moved"],
         "DeliveryStateEnum": "annotator.models.DeliveryState",
+        "JobStateStateEnum": ["queued", "running", "done", "failed", "cancelled"],
         "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
         "ReadFormatEnum": "benchmark.core.formats.READ",
         "WrittenFormatEnum": "benchmark.core.formats.WRITTEN",

@@ -3,7 +3,7 @@
 People have their own; administrators also save views that every member of the project sees.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from django.db import IntegrityError, transaction
 from django.http import QueryDict
@@ -14,10 +14,14 @@ from annotator.models import Project, Role, SavedView, User
 from annotator.models.saved_views import MAX_NAME, MAX_QUERY
 from annotator.services.access.permissions import require_administrator, require_role
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
+from annotator.services.dialogues.listing import NAMES, Filters
+from annotator.services.dialogues.sorting import sort_of
 from annotator.services.history.events import append_event
 
 #: Views of one person in a project, and shared ones of a project.
 MAX_VIEWS = 50
+#: The parameters of the list that a view keeps.
+SAVED = (*NAMES, "sort", "column")
 
 
 def list_views(*, actor: User, project: Project) -> list[SavedView]:
@@ -100,6 +104,19 @@ def clean_query(query: QueryDict, names: Collection[str]) -> str:
     for name in names:
         kept.setlist(name, [value for value in query.getlist(name) if value.strip()])
     return kept.urlencode()
+
+
+def reader_of(*, project: Project, stages: Callable[[], Iterable[str]]) -> Callable[[QueryDict], None]:
+    """Return a function that raises UnknownFilter for values that the list does not know, as ``usable_query`` needs.
+
+    ``stages``: the keys of the project's stages.
+    """
+
+    def read(query: QueryDict) -> None:
+        Filters.of(query, project=project, stages=stages)
+        sort_of(query)
+
+    return read
 
 
 def usable_query(stored: str, names: Collection[str], read: Callable[[QueryDict], object]) -> tuple[str, list[str]]:

@@ -7,10 +7,11 @@ from django.views.decorators.http import require_safe
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues.listing import Filters
 from annotator.services.dialogues.sorting import order_of, sort_of
+from annotator.services.saved_views import SAVED
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.services.exports import TYPES, export_dialogues
 from reviews.services.protocols.versions import stage_titles
-from reviews.views.list_parts import SAVED, columns_of
+from reviews.views.list_parts import columns_of
 
 
 @project_page

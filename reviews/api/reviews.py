@@ -71,7 +71,7 @@ class ClaimNext(APIView):
         claim = claims.claim_next(actor=actor(request), project=project, stage=wanted.get("stage"))
         if claim is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
-        return Response(_claimed(claim), status=status.HTTP_201_CREATED)
+        return Response(claimed_answer(claim), status=status.HTTP_201_CREATED)
 
 
 class Submit(APIView):
@@ -89,31 +89,8 @@ class Submit(APIView):
     )
     def post(self, request: Request, slot: str) -> Response:
         sent, claim = _read_for_claim(shapes.SubmissionSerializer, request, slot)
-        _require_places(actor(request), claim, sent)
-        review = submit.submit_review(
-            actor=actor(request),
-            slot=claim.slot,
-            token=claim.token,
-            claim=claim,
-            verdict=sent["verdict"],
-            document=sent.get("document"),
-            checklist=sent["checklist"],
-            notes=sent["checklist_notes"],
-            named_errors=sent["named_errors"],
-            reason=sent["reason"],
-            rulings=sent["rulings"],
-        )
-        made = review.made_revision
-        return Response(
-            {
-                "public_id": review.public_id,
-                "verdict": review.verdict,
-                "made_revision": made.public_id if made else None,
-                "seconds": review.seconds,
-                "created_at": review.created_at,
-            },
-            status=status.HTTP_201_CREATED,
-        )
+        review = submit.submit_review(actor=actor(request), **submission_of(actor(request), claim, sent))
+        return Response(submitted_answer(review), status=status.HTTP_201_CREATED)
 
 
 class Heartbeat(APIView):
@@ -210,6 +187,38 @@ class DialogueReviews(APIView):
         return paginator.get_paginated_response(shapes.ReviewSerializer(page, many=True).data)
 
 
+def submission_of(who: User, claim: Claim, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``submit_review`` from the fields of ``SubmissionSerializer``.
+
+    Raises Invalid for checklist answers on a task that is in none of the documents.
+    """
+    _require_places(who, claim, sent)
+    return {
+        "slot": claim.slot,
+        "token": claim.token,
+        "claim": claim,
+        "verdict": sent["verdict"],
+        "document": sent.get("document"),
+        "checklist": sent["checklist"],
+        "notes": sent["checklist_notes"],
+        "named_errors": sent["named_errors"],
+        "reason": sent["reason"],
+        "rulings": sent["rulings"],
+    }
+
+
+def submitted_answer(review: Review) -> dict[str, Any]:
+    """Return the answer to a submission; see ``SubmittedSerializer``."""
+    made = review.made_revision
+    return {
+        "public_id": review.public_id,
+        "verdict": review.verdict,
+        "made_revision": made.public_id if made else None,
+        "seconds": review.seconds,
+        "created_at": review.created_at,
+    }
+
+
 def _read_for_claim(shape: type[Input], request: Request, slot: str) -> tuple[dict[str, Any], Claim]:
     """Return the request's fields and the actor's claim on the slot that has the sent token, active or not.
 
@@ -218,9 +227,12 @@ def _read_for_claim(shape: type[Input], request: Request, slot: str) -> tuple[di
     """
     claim = load_claim(actor=actor(request), slot=slot)
     sent = read_fields(shape, request)
-    if sent["token"] != claim.token:
-        claim = load_claim(actor=actor(request), slot=slot, token=sent["token"])
-    return sent, claim
+    return sent, claim_with_token(actor(request), claim, sent["token"])
+
+
+def claim_with_token(who: User, claim: Claim, token: str) -> Claim:
+    """Return the person's claim on the same slot that has this token, active or not. Raises Hidden."""
+    return claim if token == claim.token else load_claim(actor=who, slot=claim.slot.public_id, token=token)
 
 
 def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
@@ -243,7 +255,8 @@ def _require_places(who: User, claim: Claim, sent: Mapping[str, Any]) -> None:
         )
 
 
-def _claimed(claim: Claim) -> dict[str, Any]:
+def claimed_answer(claim: Claim) -> dict[str, Any]:
+    """Return a claim with everything that is needed to review the item; see ``ClaimSerializer``."""
     slot = load_claimed_item(claim)
     dialogue, revision = slot.dialogue, slot.revision
     return {

@@ -2,10 +2,30 @@
 
 from django.urls import path
 
-from reviews.api import assignment_rules, assignments, dialogues, gold, protocols, reviews, statistics, toolsets
+from reviews.api import (
+    assignment_rules,
+    assignments,
+    comments,
+    dialogues,
+    draws,
+    examples,
+    gold,
+    history,
+    outdated,
+    protocols,
+    review_sessions,
+    reviews,
+    saved_views,
+    statistics,
+    toolsets,
+)
 
 _WORK = "work/<str:slot>/"
 _P = "projects/<slug:slug>/"
+_DIALOGUE = _P + "dialogues/<str:public_id>/"
+_DRAW = _P + "draws/<str:public_id>/"
+_CHANGE = _P + "guideline/outdated/<str:public_id>/"
+_SESSION = _P + "review-sessions/<str:round>/"
 
 urlpatterns = [
     path(_P + "dialogues/", dialogues.DialogueList.as_view(), name="api-dialogue-list"),
@@ -47,6 +67,31 @@ urlpatterns = [
     path(_P + "gold/rates/", gold.GoldRates.as_view(), name="api-gold-rates"),
     path(_P + "gold/<str:public_id>/", gold.GoldItemDetail.as_view(), name="api-gold"),
     path(_P + "gold/<str:public_id>/retire/", gold.GoldItemRetire.as_view(), name="api-gold-retire"),
+    path(_P + "draws/", draws.Draws.as_view(), name="api-draw-list"),
+    path(_P + "draws/pools/", draws.Pools.as_view(), name="api-draw-pools"),
+    path(_DRAW, draws.DrawDetail.as_view(), name="api-draw"),
+    path(_DRAW + "check/", draws.DrawCheck.as_view(), name="api-draw-check"),
+    path(_DRAW + "population/", draws.DrawPopulation.as_view(), name="api-draw-population"),
+    path(_P + "guideline/outdated/", outdated.GuidelineChanges.as_view(), name="api-outdated-list"),
+    path(_P + "guideline/outdated/preview/", outdated.GuidelineChangePreview.as_view(), name="api-outdated-preview"),
+    path(_CHANGE, outdated.GuidelineChangeDetail.as_view(), name="api-outdated"),
+    path(_CHANGE + "send-back/", outdated.GuidelineChangeSendBack.as_view(), name="api-outdated-send-back"),
+    path(_CHANGE + "withdraw/", outdated.GuidelineChangeWithdraw.as_view(), name="api-outdated-withdraw"),
+    path(_P + "examples/", examples.Examples.as_view(), name="api-example-list"),
+    path(_P + "examples/<str:public_id>/", examples.ExampleDetail.as_view(), name="api-example"),
+    path(_P + "examples/<str:public_id>/withdraw/", examples.ExampleWithdraw.as_view(), name="api-example-withdraw"),
+    path(_P + "review-sessions/", review_sessions.ReviewSessions.as_view(), name="api-review-session-list"),
+    path(_SESSION, review_sessions.ReviewSessionDetail.as_view(), name="api-review-session"),
+    path(_SESSION + "claims/", review_sessions.ReviewSessionClaim.as_view(), name="api-review-session-claim"),
+    path(_SESSION + "decisions/", review_sessions.ReviewSessionDecisions.as_view(), name="api-session-decision-list"),
+    path(_DIALOGUE + "comments/", comments.Comments.as_view(), name="api-comment-list"),
+    path(_DIALOGUE + "comments/<str:comment>/resolve/", comments.CommentResolve.as_view(), name="api-comment-resolve"),
+    path(_DIALOGUE + "comments/<str:comment>/reopen/", comments.CommentReopen.as_view(), name="api-comment-reopen"),
+    path(_P + "views/", saved_views.SavedViews.as_view(), name="api-saved-view-list"),
+    path(_P + "views/<str:public_id>/", saved_views.SavedViewDetail.as_view(), name="api-saved-view"),
+    path(_P + "history/", history.History.as_view(), name="api-history-list"),
+    path(_P + "history/events.jsonl", history.HistoryFile.as_view(), name="api-history-file"),
+    path(_P + "history/check/", history.HistoryCheck.as_view(), name="api-history-check"),
     path(_P + "toolsets/", toolsets.ToolsetList.as_view(), name="api-toolset-list"),
     path(_P + "toolsets/<str:public_id>/", toolsets.ToolsetDetail.as_view(), name="api-toolset"),
     path(_P + "toolsets/<str:public_id>/preview/", toolsets.ToolsetPreview.as_view(), name="api-toolset-preview"),

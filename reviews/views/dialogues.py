@@ -41,7 +41,7 @@ from annotator.services.dialogues.outdated import open_flags
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.sorting import order_of, sort_of
 from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
-from annotator.services.saved_views import clean_query, list_views
+from annotator.services.saved_views import SAVED, clean_query, list_views
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
 from reviews.services.feedback.examples import MARKERS, is_markable
@@ -54,7 +54,6 @@ from reviews.views.change_form import change_form
 from reviews.views.comment_context import comment_context
 from reviews.views.list_parts import (
     MAX_COLUMNS,
-    SAVED,
     address_of,
     column_values,
     columns_of,

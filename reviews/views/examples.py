@@ -29,12 +29,8 @@ def example_list(request: PageRequest) -> HttpResponse:
     """List the examples in use, or those for one stage or policy."""
     stages = stage_titles(request.project)
     stage, policy = one_of(request.GET, "stage", stages), one_of(request.GET, "policy", POLICY_LABELS)
-    found = [
-        one
-        for one in examples.visible_examples(actor=request.user, project=request.project)[: examples.MAX_EXAMPLES]
-        if (not stage or not one.stages or stage in one.stages)
-        and (not policy or not one.policies or policy in one.policies)
-    ]
+    in_use = examples.visible_examples(actor=request.user, project=request.project)
+    found = examples.shown_for(in_use, stage=stage, policy=policy)[: examples.MAX_EXAMPLES]
     context = {
         "rows": [_row(one, stages) for one in found],
         "stage_choices": [("", _("Any stage")), *stages.items()],

@@ -8,14 +8,11 @@ from django.utils.translation import gettext as _
 
 from annotator.core.metadata import MAX_KEY
 from annotator.models import Dialogue
-from annotator.services.dialogues.listing import NAMES
 from annotator.services.dialogues.metadata import metadata_of
 from annotator.services.dialogues.sorting import SORTS
 
 #: Columns of metadata that a person can choose.
 MAX_COLUMNS = 8
-#: What a saved view keeps.
-SAVED = (*NAMES, "sort", "column")
 #: Orders in which the largest value is more interesting, so that comes first.
 _DOWN_FIRST = frozenset({"changed", "tasks", "calls", "errors", "warnings"})
 

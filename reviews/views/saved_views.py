@@ -11,11 +11,8 @@ from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Role
 from annotator.models.saved_views import MAX_NAME
 from annotator.services import saved_views
-from annotator.services.dialogues.listing import Filters
-from annotator.services.dialogues.sorting import sort_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.protocols.versions import stage_titles
-from reviews.views.list_parts import SAVED
 
 
 @project_page
@@ -25,7 +22,7 @@ def view_list(request: PageRequest) -> HttpResponse:
     """List the views to rename or delete them; a POST saves a new one."""
     if request.method != "POST":
         return _page(request)
-    query = saved_views.clean_query(QueryDict(request.POST.get("query", "")), SAVED)
+    query = saved_views.clean_query(QueryDict(request.POST.get("query", "")), saved_views.SAVED)
     name = request.POST.get("name", "")
     try:
         view = saved_views.save_view(
@@ -56,11 +53,8 @@ def view_open(request: PageRequest, public_id: str) -> HttpResponse:
         messages.success(request, _("Renamed."))
         return redirect("saved-view-list", slug=project.slug)
 
-    def read(query: QueryDict) -> None:
-        Filters.of(query, project=project, stages=lambda: stage_titles(project))
-        sort_of(query)
-
-    query, sentences = saved_views.usable_query(view.query, SAVED, read)
+    read = saved_views.reader_of(project=project, stages=lambda: stage_titles(project))
+    query, sentences = saved_views.usable_query(view.query, saved_views.SAVED, read)
     for sentence in sentences:
         words = _("A part of the view “%(name)s” no longer exists and is left out. %(sentence)s")
         messages.warning(request, words % {"name": view.name, "sentence": sentence})

@@ -7,6 +7,7 @@ who was present, and a note.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -32,7 +33,9 @@ from reviews.models import (
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import claims
 from reviews.services.queue.eligibility import HeldSlot, refusal
+from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.rounds import OpenDispute, open_disputes
+from reviews.services.submission.review_forms import read_form, store_form
 from reviews.services.submission.submit import submit_review
 
 MAX_NOTE = 4000
@@ -134,20 +137,13 @@ def read_session_summary(*, actor: User, project: Project, round: Round, start: 
     summary = SessionSummary(round, session, disputes, [])
     if session is not None:
         summary.present = list(session.participants.order_by("display_name"))
-        # In a blind stage that has not ended, everybody sees only their own reviews.
-        seen = Review.objects.filter(Q(sealed=False) | Q(person=actor))
-        made = session.decisions.filter(review__in=seen, review__dialogue__in=Dialogue.objects.visible_to(actor))
+        made = decisions_of(actor=actor, project=project, round=round)
         summary.decided = made.count()
         if start is None:
             return summary
         summary.start = max(0, min(start, summary.decided - 1)) // PAGE_SIZE * PAGE_SIZE
-        summary.decisions = list(
-            made.select_related("review__person", "review__dialogue")
-            .defer("review__dialogue__search_text")
-            .prefetch_related(Prefetch("participants", User.objects.order_by("pk")), "review__rulings")
-            .order_by("review_id")[summary.start : summary.start + PAGE_SIZE]
-        )
-        rulings = Ruling.objects.filter(review__in=seen, review__session_decision__session=session)
+        summary.decisions = list(made.order_by("review_id")[summary.start : summary.start + PAGE_SIZE])
+        rulings = Ruling.objects.filter(review__in=_seen_by(actor), review__session_decision__session=session)
         summary.choices = _tally(rulings, "choice")
         summary.reasons = _tally(rulings, "reason_kind")
     return summary
@@ -229,6 +225,40 @@ def session_of(*, slot: Slot, session: Any) -> ReviewSession | None:
     return ReviewSession.objects.filter(pk=session, project_id=slot.project_id).first()
 
 
+def enter_session(*, actor: User, slot: Slot, session: ReviewSession) -> Claim:
+    """Store in the form of a claimed dispute that it is decided in this session; return the claim."""
+    work = load_slot_work(actor=actor, public_id=slot.public_id)
+    kept = read_form(actor=actor, work=work).form.get("review_session") or {}
+    # The form of this session is kept; that of another session starts empty.
+    blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
+    changes = {"review_session": {**blank, "session": session.pk, "claim": work.claim.pk}}
+    store_form(actor=actor, work=work, changes=changes)
+    return work.claim
+
+
+def decisions_of(*, actor: User, project: Project, round: Round) -> QuerySet[SessionDecision]:
+    """Return the decisions of a round's session that the actor may see. Raises Denied."""
+    require_role(actor=actor, project=project, roles=OVERSEERS)
+    session = session_for(project=project, round=round)
+    made = SessionDecision.objects.filter(session=session) if session else SessionDecision.objects.none()
+    return (
+        made.filter(review__in=_seen_by(actor), review__dialogue__in=Dialogue.objects.visible_to(actor))
+        .select_related("review__person", "review__dialogue")
+        .defer("review__dialogue__search_text")
+        .prefetch_related(Prefetch("participants", User.objects.order_by("pk")), "review__rulings")
+    )
+
+
+def decisions_changed_since(made: QuerySet[SessionDecision], moment: datetime) -> QuerySet[SessionDecision]:
+    """Narrow decisions down to those made since, and those on dialogues that have changed since."""
+    return made.filter(Q(review__created_at__gte=moment) | Q(review__dialogue__updated_at__gte=moment))
+
+
+def _seen_by(actor: User) -> QuerySet[Review]:
+    # In a blind stage that has not ended, everybody sees only their own reviews.
+    return Review.objects.filter(Q(sealed=False) | Q(person=actor))
+
+
 def decide_together(
     *, actor: User, session: ReviewSession, people: Sequence[str], note: str, submission: dict[str, Any]
 ) -> Review:
@@ -237,6 +267,9 @@ def decide_together(
     ``people``: public ids of members besides the actor. Raises Invalid if there is nobody else.
     """
     project = session.project
+    origin = submission["slot"].stage_run.escalated_from
+    if origin is None or (origin.stage, origin.round) != (session.stage, session.round):
+        raise Conflict(_("This item isn’t a dispute of this round. Decide it in its own session, or alone."))
     present = [one for one in _members(project, people) if one.pk != actor.pk]
     if not present:
         raise Invalid(_("Select who else is present. If you decide alone, settle the dispute from My work."))

@@ -7,10 +7,11 @@ until it restarts the protocol or the change is withdrawn.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -52,7 +53,7 @@ class Preview:
     """What marking or sending back would affect: the number by status, and the first few."""
 
     total: int
-    statuses: list[tuple[str, int]]
+    statuses: list[tuple[DialogueStatus, int]]
     first: list[Dialogue]
 
 
@@ -66,10 +67,12 @@ def read_scope(*, project: Project, number: int, policies: Sequence[str], error_
     known_types = protocol.error_type_keys() if protocol else frozenset()
     for value in policies:
         if value not in known:
-            raise Invalid(_("There is no policy “%(policy)s”.") % {"policy": value})
+            sentence = _("There is no policy “%(policy)s”. Choose from: %(known)s.")
+            raise Invalid(sentence % {"policy": value[:40], "known": ", ".join(sorted(known))})
     for value in error_types:
         if value not in known_types:
-            raise Invalid(_("There is no error type “%(type)s”.") % {"type": value})
+            sentence = _("There is no error type “%(type)s”. The protocol has: %(known)s.")
+            raise Invalid(sentence % {"type": value[:40], "known": ", ".join(sorted(known_types)) or "–"})
     return Scope(guideline, tuple(sorted(set(policies))), tuple(sorted(set(error_types))))
 
 
@@ -141,25 +144,34 @@ def mark_outdated(*, actor: User, project: Project, scope: Scope, reason: str) -
     return change
 
 
-def list_changes(*, actor: User, project: Project) -> list[GuidelineChange]:
-    """Return the project's changes, newest first. Raises Denied.
+def all_changes(*, actor: User, project: Project) -> QuerySet[GuidelineChange]:
+    """Return the project's changes. Raises Denied.
 
     ``touched`` is the number of dialogues that a change flagged, ``left`` how many are still flagged.
     """
     require_administrator(actor=actor, project=project)
     rows = GuidelineChange.objects.filter(guideline__project=project).select_related("guideline", "author")
     counted = ~Q(dialogues__dialogue__gold_role=GoldRole.GOLD)
-    rows = rows.defer("guideline__text").annotate(
+    return rows.defer("guideline__text").annotate(
         touched=Count("dialogues", filter=counted),
         left=Count("dialogues", filter=counted & Q(dialogues__cleared_at=None)),
     )
-    return list(rows.order_by("-pk")[:50])
+
+
+def list_changes(*, actor: User, project: Project) -> list[GuidelineChange]:
+    """Return the newest changes, newest first, as ``all_changes`` does. Raises Denied."""
+    return list(all_changes(actor=actor, project=project).order_by("-pk")[:50])
+
+
+def changes_changed_since(changes: QuerySet[GuidelineChange], moment: datetime) -> QuerySet[GuidelineChange]:
+    """Narrow changes down to those that were made, or lost marks, since."""
+    cleared = OutdatedDialogue.objects.filter(change=OuterRef("pk"), cleared_at__gte=moment)
+    return changes.filter(Q(created_at__gte=moment) | Exists(cleared))
 
 
 def load_change(*, actor: User, project: Project, public_id: str) -> GuidelineChange:
-    """Return a change of one of the project's guidelines. Raises Denied, Hidden."""
-    require_administrator(actor=actor, project=project)
-    change = GuidelineChange.objects.filter(guideline__project=project, public_id=public_id).first()
+    """Return a change of one of the project's guidelines, as ``all_changes`` does. Raises Denied, Hidden."""
+    change = all_changes(actor=actor, project=project).filter(public_id=public_id).first()
     if change is None:
         raise Hidden(_("This change doesn’t exist."))
     return change
@@ -257,6 +269,6 @@ def _preview(rows: DialogueQuerySet) -> Preview:
     counts = dict(rows.order_by().values_list("status").annotate(Count("pk")))
     return Preview(
         total=sum(counts.values()),
-        statuses=[(str(label), counts[status]) for status, label in DialogueStatus.choices if status in counts],
+        statuses=[(status, counts[status]) for status in DialogueStatus if status in counts],
         first=list(rows.defer("search_text").order_by("pk")[:MAX_SHOWN]),
     )

@@ -5,8 +5,9 @@ settles and unseals it. Nobody is notified of a sealed comment.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache, partial
 
 from django.db import transaction
@@ -47,10 +48,43 @@ class Thread:
     replies: list[Comment] = field(default_factory=list)
 
 
+def comments_of(*, actor: User, dialogue: Dialogue) -> QuerySet[Comment]:
+    """Return the dialogue's comments that the actor may see; ``veil_comments`` hides what they may not read in them."""
+    rows = Comment.objects.visible_to(actor).filter(dialogue=dialogue)
+    return rows.select_related("author", "resolved_by", "parent")
+
+
+def comments_changed_since(dialogue: Dialogue) -> Callable[[QuerySet[Comment], datetime], QuerySet[Comment]]:
+    """Return a function that narrows comments of a dialogue down to those that were written or resolved since.
+
+    All of them if the dialogue has changed: the end of a blind stage shows rows that were written before.
+    """
+
+    def changed(rows: QuerySet[Comment], moment: datetime) -> QuerySet[Comment]:
+        if dialogue.updated_at >= moment:
+            return rows
+        return rows.filter(Q(created_at__gte=moment) | Q(resolved_at__gte=moment))
+
+    return changed
+
+
+def load_comment(*, actor: User, dialogue: Dialogue, public_id: str) -> Comment:
+    """Return a comment as the actor may see it. Raises Hidden."""
+    rows = comments_of(actor=actor, dialogue=dialogue).filter(public_id=public_id)
+    found = veil_comments(rows, actor=actor, dialogue=dialogue)
+    if not found:
+        raise Hidden(_("This comment doesn’t exist."))
+    return found[0]
+
+
 def visible_comments(*, actor: User, dialogue: Dialogue) -> list[Comment]:
     """Return the dialogue's comments that the actor may see, oldest first; authors are hidden in a blind stage."""
-    rows = Comment.objects.visible_to(actor).filter(dialogue=dialogue)
-    rows = rows.select_related("author", "resolved_by").order_by("pk")
+    rows = comments_of(actor=actor, dialogue=dialogue).order_by("pk")
+    return veil_comments(rows, actor=actor, dialogue=dialogue)
+
+
+def veil_comments(rows: Iterable[Comment], *, actor: User, dialogue: Dialogue) -> list[Comment]:
+    """Return comments of a dialogue; if the actor must be blind to it, without the names of others."""
     blind = blind_to(actor=actor, dialogues=[dialogue.pk])
     seen = veil(rows, actor=actor, blind=blind, people=["author", "resolved_by"])
     if blind:
@@ -78,17 +112,22 @@ def read_threads(
 
     ``document``: what is shown. ``compared``: the submitted revision, if a draft is shown; comments are about that.
     """
-    compared = document if compared is None else compared
-    hash_at = cache(partial(_hash_at, compared))
+    comments = visible_comments(actor=actor, dialogue=dialogue)
+    outdated = outdated_comments(comments, document if compared is None else compared)
     threads: dict[int, Thread] = {}
-    for comment in visible_comments(actor=actor, dialogue=dialogue):
+    for comment in comments:
         if comment.parent_id is None:
-            outdated = comment.value_hash != "" and comment.value_hash != hash_at(comment.anchor)
             place = describe(document, comment.anchor) if comment.anchor else ""
-            threads[comment.pk] = Thread(comment, place, outdated)
+            threads[comment.pk] = Thread(comment, place, comment.pk in outdated)
         elif comment.parent_id in threads:
             threads[comment.parent_id].replies.append(comment)
     return sorted(threads.values(), key=lambda thread: thread.comment.resolved_at is not None)
+
+
+def outdated_comments(comments: Iterable[Comment], document: Document) -> set[int]:
+    """Return the keys of the comments whose place has changed since, or is gone from the document."""
+    hash_at = cache(partial(_hash_at, document))
+    return {one.pk for one in comments if one.value_hash != "" and one.value_hash != hash_at(one.anchor)}
 
 
 def add_comment(*, actor: User, work: Work, anchor: str, text: str, reply_to: str = "") -> Comment:

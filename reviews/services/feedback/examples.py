@@ -1,9 +1,11 @@
 """Examples: mark, withdraw, and find those that match an item."""
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -49,9 +51,11 @@ def mark_example(
         raise Invalid(
             _("The comment may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_COMMENT:,}"}
         )
-    unknown = [key for key in stages if key not in stage_titles(project)]
+    known = stage_titles(project)
+    unknown = [key for key in stages if key not in known]
     if unknown:
-        raise Invalid(_("This project has no stage “%(stage)s”. Reload the page.") % {"stage": unknown[0][:40]})
+        sentence = _("This project has no stage “%(stage)s”. Its stages are: %(stages)s.")
+        raise Invalid(sentence % {"stage": unknown[0][:40], "stages": ", ".join(known)})
     unknown = [key for key in policies if key not in POLICY_LABELS]
     if unknown:
         raise Invalid(
@@ -71,12 +75,12 @@ def mark_example(
             raise Conflict(_("This dialogue isn’t verified yet. Only verified dialogues can be examples."))
         if task and task not in {one["id"] for one in cycle.exit_revision.document().get("tasks", ())}:
             raise Invalid(_("The verified dialogue has no such task. Reload the page."))
-        known = Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).first()
-        if known is not None:
-            said = (known.author, known.comment, known.stages, known.policies)
+        there = Example.objects.filter(dialogue=dialogue, task=task, withdrawn_at=None).first()
+        if there is not None:
+            said = (there.author, there.comment, there.stages, there.policies)
             if said == (actor, comment, sorted(set(stages)), sorted(set(policies))):
                 # A second click.
-                return known
+                return there
             raise Conflict(_("This is already an example. Withdraw that one first."))
         if Example.objects.filter(project=project, withdrawn_at=None).count() >= MAX_EXAMPLES:
             raise Conflict(
@@ -138,15 +142,36 @@ def withdraw_example(*, actor: User, project: Project, public_id: str) -> Exampl
     return example
 
 
-def visible_examples(*, actor: User, project: Project) -> QuerySet[Example]:
-    """Return the examples in use that the actor may see, newest first, without their content."""
+def all_examples(*, actor: User, project: Project) -> QuerySet[Example]:
+    """Return the examples that the actor may see, even withdrawn ones, without their content."""
     return (
         Example.objects.visible_to(actor)
-        .filter(project=project, withdrawn_at=None, dialogue__in=Dialogue.objects.visible_to(actor))
-        .select_related("dialogue", "author", "revision")
+        .filter(project=project, dialogue__in=Dialogue.objects.visible_to(actor))
+        .select_related("dialogue", "author", "revision", "withdrawn_by")
         .defer("revision__content", "dialogue__search_text")
-        .order_by("-pk")
     )
+
+
+def visible_examples(*, actor: User, project: Project) -> QuerySet[Example]:
+    """Return the examples in use that the actor may see, newest first, without their content."""
+    return all_examples(actor=actor, project=project).filter(withdrawn_at=None).order_by("-pk")
+
+
+def shown_for(rows: QuerySet[Example], *, stage: str, policy: str) -> QuerySet[Example]:
+    """Narrow examples down to those that are shown in a stage and for a policy; blank: any."""
+    if not stage and not policy:
+        return rows
+    keys = [
+        pk
+        for pk, stages, policies in rows.order_by().values_list("pk", "stages", "policies")
+        if (not stage or not stages or stage in stages) and (not policy or not policies or policy in policies)
+    ]
+    return rows.filter(pk__in=keys)
+
+
+def examples_changed_since(rows: QuerySet[Example], moment: datetime) -> QuerySet[Example]:
+    """Narrow examples down to those that were marked or withdrawn since."""
+    return rows.filter(Q(created_at__gte=moment) | Q(withdrawn_at__gte=moment))
 
 
 def load_example(*, actor: User, project: Project, public_id: str) -> Example:
@@ -172,6 +197,14 @@ def fitting_examples(
     found = visible_examples(actor=actor, project=project).exclude(dialogue=without)
     fits = [one for one in found[:MAX_EXAMPLES] if not one.stages or stage in one.stages]
     return sorted(fits, key=lambda one: 0 if set(one.policies) & set(policies) else 2 if one.policies else 1)
+
+
+def example_document(example: Example) -> dict[str, Any]:
+    """Return the example's document; of an example of a task, only this task."""
+    document = example.revision.document()
+    if example.task:
+        document["tasks"] = [task for task in document["tasks"] if task["id"] == example.task]
+    return document
 
 
 def view_example(example: Example) -> DialogueView:

@@ -1,7 +1,7 @@
 """The history of a project, filtered, in pages and as a file."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -14,10 +14,11 @@ from django.utils.translation import gettext as _
 from annotator.core.schema.exact_json import dumps
 from annotator.core.text import gettext_noop
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Event, Project, Role, User
+from annotator.models import Dialogue, Event, Project, Role, User
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY, KeyPage, read_page
+from annotator.services.dialogues.changes_since import dialogues_changed_since
 from reviews.services.history.dialogue_history import event_words
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.transitions.sealing import reviewed_blind
@@ -170,12 +171,30 @@ def visible_events(*, actor: User, project: Project) -> QuerySet[Event]:
     )
 
 
+def filtered_events(*, actor: User, project: Project, filters: Filters) -> QuerySet[Event]:
+    """Return those of the ``visible_events`` that match, with their people and dialogues. Raises Hidden, Denied."""
+    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
+    return rows.select_related("actor", "dialogue").defer("dialogue__search_text")
+
+
+def events_changed_since(project: Project) -> Callable[[QuerySet[Event], datetime], QuerySet[Event]]:
+    """Return a function that narrows events down to those since a moment.
+
+    Also all of a dialogue that has changed since: the end of a blind stage or an import shows earlier events.
+    """
+
+    def changed(rows: QuerySet[Event], moment: datetime) -> QuerySet[Event]:
+        dialogues = dialogues_changed_since(project)(Dialogue.objects.filter(project=project), moment)
+        return rows.filter(Q(created_at__gte=moment) | Q(dialogue__in=dialogues))
+
+    return changed
+
+
 def list_events(
     *, actor: User, project: Project, filters: Filters, before: str | None = None, after: str | None = None
 ) -> KeyPage[Line]:
     """Return a page of the history. The cost does not depend on the page."""
-    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
-    rows = rows.select_related("actor", "dialogue").defer("dialogue__search_text")
+    rows = filtered_events(actor=actor, project=project, filters=filters)
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True, by=BY_KEY)
     titles, names = stage_titles(project), _names(page.rows)
     lines = [Line(one, event_words(one, titles), _values(one, names)) for one in page.rows]
@@ -189,12 +208,12 @@ def export_events(*, actor: User, project: Project, filters: Filters) -> Iterato
     others.
     """
     require_administrator(actor=actor, project=project)
-    rows = _filtered(visible_events(actor=actor, project=project), project, filters)
+    rows = filtered_events(actor=actor, project=project, filters=filters)
     # Later events are left to the next export: they could follow a sealed event that this one does not know.
     last = rows.aggregate(last=Max("pk"))["last"] or 0
     sealed = Event.objects.filter(project=project, sealed=True).exclude(actor=actor).order_by()
     first_sealed = dict(sealed.values_list("dialogue").annotate(Min("number")))
-    rows = rows.filter(pk__lte=last).select_related("actor", "dialogue").defer("dialogue__search_text").order_by("pk")
+    rows = rows.filter(pk__lte=last).order_by("pk")
     return (_exported(event) for event in rows.iterator(2000) if _is_open(event, first_sealed))
 
 

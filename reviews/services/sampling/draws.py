@@ -112,6 +112,16 @@ def simulated_seeds(*, project: Project, source: Callable[[], str]) -> Iterator[
         _simulation.reset(token)
 
 
+def drawing_stages(project: Project) -> Iterator[Stage]:
+    """Yield the stages with a pool, each from the newest protocol version in which it draws."""
+    seen = set()
+    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
+        for stage in parse(version).stages:
+            if stage.entry.mode is not EntryMode.ALL and stage.key not in seen:
+                seen.add(stage.key)
+                yield stage
+
+
 def members_of(draw: Draw) -> list[tuple[Candidate, bool]]:
     """Return the recorded population of a draw, each with whether it was drawn, in the order of the hash."""
     rows = draw.items.values_list("dialogue__external_id", "stratum", "seen", "selected")
@@ -231,11 +241,8 @@ def _stage_with_pool(project: Project, key: str | None) -> Stage | None:
     pooled = set(
         StageRun.objects.filter(project=project, state=StageRunState.POOLED).values_list("stage", flat=True).distinct()
     )
-    for version in ProtocolVersion.objects.filter(project=project).defer("definition").order_by("-number"):
-        for stage in parse(version).stages:
-            if stage.key in pooled and key in (None, stage.key) and stage.entry.mode is not EntryMode.ALL:
-                return stage
-    return None
+    stages = drawing_stages(project)
+    return next((stage for stage in stages if stage.key in pooled and key in (None, stage.key)), None)
 
 
 def _more_is_coming(project: Project, key: str) -> bool:

@@ -21,10 +21,9 @@ from reviews.services.adjudication import review_sessions
 from reviews.services.adjudication.dispute_rows import unwritten
 from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
 from reviews.services.protocols.versions import parse
-from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import submit, waivers
 from reviews.services.submission.checklists import answer_rows
-from reviews.services.submission.review_forms import StoredForm, read_form, store_form
+from reviews.services.submission.review_forms import StoredForm, store_form
 from reviews.services.submission.rulings import Dispute, Side, load_dispute
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
@@ -267,12 +266,7 @@ def _next_in_session(request: PageRequest, bench: Workbench, summary: dict[str, 
 
 def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) -> HttpResponse:
     """Redirect to the page of a dispute that was claimed in a session."""
-    work = load_slot_work(actor=request.user, public_id=slot.public_id)
-    kept = read_form(actor=request.user, work=work).form.get("review_session") or {}
-    # The form of this session is kept; that of another session starts empty.
-    blank = {} if kept.get("session") == session.pk else {"people": None, "note": None}
-    changes = {"review_session": {**blank, "session": session.pk, "claim": work.claim.pk}}
-    store_form(actor=request.user, work=work, changes=changes)
+    review_sessions.enter_session(actor=request.user, slot=slot, session=session)
     return redirect("workspace-settle", slot=slot.public_id)
 
 

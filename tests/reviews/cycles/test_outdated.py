@@ -80,7 +80,7 @@ def test_it_touches_what_was_reviewed_before_and_nothing_else(team: Team) -> Non
     publish(team)
     make_item(team, "cross_check", external_id="after")
     seen = outdated.preview_change(actor=team.administrator, project=team.project, scope=scope(team))
-    assert (seen.total, seen.first, seen.statuses) == (1, [before], [("In review", 1)])
+    assert (seen.total, seen.first, seen.statuses) == (1, [before], [("in_review", 1)])
     mark(team)
     assert flagged() == {"before"}
 
