@@ -67,6 +67,9 @@ api-model-run                         401 404 404 403 403 200 200   401 405 405 
 api-model-run-entry                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-model-run-entry-list              401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-model-run-list                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-notice-list                       401 200 200 200 200 200 200   401 405 405 405 405 405 405
+api-notice-read                       401 405 405 405 405 405 405   401 404 404 200 404 404 404
+api-notice-settings                   401 200 200 200 200 200 200   401 405 405 405 405 405 405
 api-outdated                          401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-outdated-list                     401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-outdated-preview                  401 405 405 405 405 405 405   401 404 404 403 403 403 200
@@ -306,6 +309,8 @@ SECRET_LINKS = frozenset(("shared-badge", "shared-errata", "shared-scores", "sha
 OPEN_TO_ALL = {
     "api-docs",
     "api-list-export",
+    "api-notice-list",
+    "api-notice-settings",
     "api-project-list",
     "api-schema",
     "healthz",
@@ -358,6 +363,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-model-run-entry": {"public_id": "run", "key": "score"},
     "api-model-run-entry-list": {"public_id": "run"},
     "api-model-run-list": {"public_id": "release"},
+    "api-notice-read": {"public_id": "notice"},
     "api-outdated": {"public_id": "outdated"},
     "api-outdated-send-back": {"public_id": "outdated"},
     "api-outdated-withdraw": {"public_id": "outdated"},

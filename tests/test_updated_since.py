@@ -22,9 +22,9 @@ LISTS = [
     "api-assignment-list", "api-comment-list", "api-dialogue-list", "api-draw-list", "api-erratum-report-list",
     "api-example-list", "api-gold-list", "api-guideline-version-list", "api-history-list", "api-import-list",
     "api-invitation-list", "api-job-list", "api-member-list", "api-model-run-entry-list", "api-model-run-list",
-    "api-outdated-list", "api-pause-list", "api-prediction-list", "api-project-list", "api-protocol-version-list",
-    "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list", "api-revision-list",
-    "api-session-decision-list", "api-toolset-list", "api-webhook-delivery-list",
+    "api-notice-list", "api-outdated-list", "api-pause-list", "api-prediction-list", "api-project-list",
+    "api-protocol-version-list", "api-release-diff", "api-release-left-out", "api-release-list", "api-review-list",
+    "api-revision-list", "api-session-decision-list", "api-toolset-list", "api-webhook-delivery-list",
 ]  # fmt: skip
 
 

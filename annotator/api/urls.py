@@ -8,6 +8,7 @@ from annotator.api import (
     guidelines,
     jobs,
     members,
+    notices,
     replays,
     runs,
     settings,
@@ -27,6 +28,9 @@ _WEBHOOK = "projects/<slug:slug>/webhooks/<str:public_id>/"
 urlpatterns = [
     path("schema/", SchemaView.as_view(), name="api-schema"),
     path("docs/", views.api_docs, name="api-docs"),
+    path("notices/", notices.Notices.as_view(), name="api-notice-list"),
+    path("notices/settings/", notices.NoticeSettingsView.as_view(), name="api-notice-settings"),
+    path("notices/<str:public_id>/read/", notices.NoticeRead.as_view(), name="api-notice-read"),
     path("projects/", views.ProjectList.as_view(), name="api-project-list"),
     path("projects/<slug:slug>/", views.ProjectDetail.as_view(), name="api-project"),
     path("projects/<slug:slug>/suggestions/", suggestions.Suggestions.as_view(), name="api-suggestion-list"),

@@ -5,8 +5,9 @@ nothing about a blind stage before it has settled.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -127,15 +128,24 @@ def _unread(user_id: int) -> QuerySet[Notice, int]:
     return unread.values_list("pk", flat=True)[: MAX_COUNTED + 1]
 
 
+def notices_of(*, actor: User, unread: bool = False, kind: str = "") -> QuerySet[Notice]:
+    """Return the actor's notices; ``veil_comments`` hides what they may not read in them."""
+    rows = Notice.objects.visible_to(actor).select_related("project", "dialogue").defer("dialogue__search_text")
+    if unread:
+        rows = rows.unread()
+    return rows.filter(kind=kind) if kind else rows
+
+
+def notices_changed_since(rows: QuerySet[Notice], moment: datetime) -> QuerySet[Notice]:
+    """Narrow notices down to those that were written or read since."""
+    return rows.filter(Q(created_at__gte=moment) | Q(read_at__gte=moment))
+
+
 def list_notices(
     *, actor: User, unread: bool = False, kind: str = "", before: str | None = None, after: str | None = None
 ) -> KeyPage[Notice]:
     """Return a page of the actor's notices, newest first."""
-    rows = Notice.objects.visible_to(actor).select_related("project", "dialogue").defer("dialogue__search_text")
-    if unread:
-        rows = rows.unread()
-    if kind:
-        rows = rows.filter(kind=kind)
+    rows = notices_of(actor=actor, unread=unread, kind=kind)
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
     veil_comments(page.rows, actor=actor)
     return page
