@@ -94,7 +94,7 @@ class ImportDetail(APIView):
 
 
 class ImportConfirm(APIView):
-    """Import the file of a preview."""
+    """Import the file of a preview, or look at it again in another format."""
 
     scope = Scope.IMPORT
 
@@ -114,9 +114,32 @@ class ImportConfirm(APIView):
             native_format=sent["format"],
             mapping=sent.get("mapping", {}),
             at_conflicts=sent.get("at_conflicts", ""),
-            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember")},
+            **{
+                name: sent[name]
+                for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember", "preview")
+            },
         )
         return Response(shapes.ImportSerializer(started).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ImportRepeat(APIView):
+    """Import a stored file again."""
+
+    scope = Scope.IMPORT
+
+    @extend_schema(
+        request=shapes.RepeatInputSerializer,
+        responses={
+            202: shapes.ImportSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID,
+        },
+        operation_id="imports_repeat",
+    )  # fmt: skip
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        """Import the file for real after a dry run, or again after a failure."""
+        batch = _import(request, slug, public_id)
+        sent = read_fields(shapes.RepeatInputSerializer, request)
+        again = requests.repeat_import(actor=actor(request), batch=batch, reopen=sent["reopen"])
+        return Response(shapes.ImportSerializer(again).data, status=status.HTTP_202_ACCEPTED)
 
 
 class ImportCancel(APIView):
@@ -148,9 +171,25 @@ class ImportReport(APIView):
 
 
 class Compose(APIView):
-    """Draw composites from verified single tasks. For administrators."""
+    """The composites of the project, and drawing more from verified single tasks. For administrators."""
 
     scope = Scope.IMPORT
+
+    @extend_schema(
+        responses={200: shapes.CoverageSerializer, 403: DENIED, 404: NOT_FOUND}, operation_id="composites_coverage"
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Return how often composites use each single task, each category, and each pair of categories."""
+        project = load_project(actor=actor(request), slug=slug)
+        require_administrator(actor=actor(request), project=project)
+        _singles, used = composing.read_coverage(project)
+        found = {
+            "composites": composing.count_composites(project),
+            "uses": used.singles,
+            "categories": used.categories,
+            "pairs": [{"categories": pair, "uses": uses} for pair, uses in used.pairs.items()],
+        }
+        return Response(shapes.CoverageSerializer(found).data)
 
     @extend_schema(
         request=shapes.ComposeInputSerializer,

@@ -11,11 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import Hidden
 from annotator.models import Dialogue, Job, Project, Replay, User
-from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.trials import KIND as TRIALS
 from annotator.services.jobs.jobs import cancel_job
+from annotator.services.jobs.listing import list_jobs, load_job
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import ImportBatch, Inference, PredictionFile, Release
 from benchmark.views.paging import page_of, watches
@@ -29,12 +28,9 @@ PAGE = 30
 def job_list(request: PageRequest) -> HttpResponse:
     """Show the project's jobs, newest first; for administrators."""
     project = request.project
-    require_administrator(actor=request.user, project=project)
-    rows = Job.objects.filter(project=project).select_related("requester", "cancellation")
+    rows = list_jobs(actor=request.user, project=project)
     if request.method == "POST":
-        job = rows.filter(public_id=request.POST.get("job", "")).first()
-        if job is None:
-            raise Hidden(_("This job doesn’t exist in the project."))
+        job = load_job(actor=request.user, project=project, public_id=request.POST.get("job", ""))
         cancel_job(actor=request.user, job=job)
         messages.info(request, _("The job stops at its next step."))
         return redirect("job-list", slug=project.slug)

@@ -19,11 +19,11 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.statistics import BEST, PASS
-from benchmark.models import EntryStatistic, Release, ReleaseItem, Score, ScoreSet, SharedBoard
+from benchmark.models import EntryStatistic, Release, ReleaseItem, Score, ScoreSet
 from benchmark.services.inference import requests as inferences
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import list_inferences
-from benchmark.services.runs import boards, rescoring, suspects, uploads, withdrawn
+from benchmark.services.runs import boards, rescoring, sharing, suspects, uploads, withdrawn
 from benchmark.views.board_files import DOCUMENTS
 from benchmark.views.board_view import board_context, board_query
 from benchmark.views.entry_view import EntryView, present_entry
@@ -63,15 +63,15 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
             else:
                 return redirect("prediction-file", slug=project.slug, public_id=stored.public_id)
     shown = board_context(request, release)
-    gone, recount = withdrawn.withdrawn_items(release), withdrawn.latest_recount(release)
+    counted = withdrawn.read_recount(release)
     context = {
         "project": project,
         "release": release,
         "form": form,
         "is_admin": is_admin,
-        "withdrawn": len(gone),
-        "recounted": (recount.items if recount else []) == gone,
-        "shared": SharedBoard.objects.filter(release=release).first() if is_admin else None,
+        "withdrawn": counted.withdrawn,
+        "recounted": counted.current,
+        "shared": sharing.find_shared(actor=request.user, release=release) if is_admin else None,
         "downloads": [
             (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{board_query(request)}")
             for name in DOCUMENTS
