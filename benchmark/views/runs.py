@@ -137,16 +137,13 @@ def prediction_file(request: PageRequest, public_id: str) -> HttpResponse:
 def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show a run: its figures by slice, its classes of errors, and its entries. POST scores it by a newer scorer."""
     project = request.project
-    score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
+    score_set = boards.choose_scores(actor=request.user, project=project, public_id=public_id, query=request.GET)
     run = score_set.run
     if request.method == "POST":
         rescoring.start_rescoring(actor=request.user, run=run)
         messages.info(request, _("The run is being scored again. Its earlier scores stay."))
         return redirect("job-list", slug=project.slug)
-    versions = boards.versions_of(run)
-    scorer = one_of(request.GET, "scorer", [str(one) for one in versions])
-    if scorer and int(scorer) != score_set.version:
-        score_set = boards.load_run(actor=request.user, project=project, public_id=public_id, version=int(scorer))
+    versions, scorer = boards.versions_of(run), request.GET.get("scorer", "").strip()
     first = "wrong" if score_set.right < score_set.entries else "all"
     summary = score_set.summary or {}
     errors = {name: count for name, count in summary.get("errors", {}).items() if name}

@@ -227,5 +227,18 @@ def test_a_run_is_scored_again_when_the_scorers_are_newer(team, of_release, base
     job = program.send(url).json()
     assert program.send(url).json()["public_id"] == job["public_id"]
     jobs.run(Job.objects.get(public_id=job["public_id"]).pk)
-    assert program.get(f"{base}runs/{run.public_id}/").json()["scorer"] == scoring_run.VERSION
+    newest = program.get(f"{base}runs/{run.public_id}/").json()
+    version = scoring_run.VERSION
+    assert (newest["scorer"], newest["scorers"]) == (version, [version, version - 1])
+    earlier = program.get(f"{base}runs/{run.public_id}/", {"scorer": version - 1}).json()
+    assert (earlier["scorer"], earlier["right"]) == (version - 1, newest["right"])
+    keys = [
+        {row["key"] for row in program.get(f"{base}runs/{run.public_id}/entries/", {"scorer": one}).json()["results"]}
+        for one in newest["scorers"]
+    ]
+    assert len(keys[0]) == len(keys[1]) == newest["entries"]
+    assert not keys[0] & keys[1]
+    refused = program.get(f"{base}runs/{run.public_id}/", {"scorer": 99})
+    assert refusal(refused) == (400, "unknown_filter")
+    assert f"Use one of: “{version}”, “{version - 1}”" in refused.json()["sentence"]
     assert program.get(f"{base}jobs/{job['public_id']}/").json()["job"]["state"] == "done"
