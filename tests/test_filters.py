@@ -125,7 +125,7 @@ def test_a_stranger_is_asked_to_sign_in_first(access: AccessProject) -> None:
     assert Client().get(address("api-dialogue-list", access.ids), {WRONG: "1"}).status_code == 401
 
 
-#: The bodies of the API, and somebody whose body is read there: also where the project has nothing, a composite to play.
+#: The bodies of the API, and somebody whose body is read there, also where the project has nothing to play.
 BODIES_READ = {
     name: next(
         (role for role in ("administrator", "annotator") if EXPECTED[name, "POST"][role] not in ("403", "404")),
