@@ -1,13 +1,15 @@
-"""The entries of a release over all runs: their statistics, and sending an item back to review."""
+"""The entries of a release over all runs: their statistics, what models answered, and sending an item back."""
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.pagination import KeyPagination
-from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
+from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project, requested_dialogue
 from annotator.core.scopes import Scope
 from annotator.models import Dialogue
 from annotator.services.access.permissions import load_project
@@ -23,6 +25,31 @@ class SentBackSerializer(serializers.Serializer[Dialogue]):
 
     dialogue = serializers.CharField(source="public_id")
     item = serializers.CharField(source="external_id")
+
+
+class ModelAnswerSerializer(serializers.Serializer[suspects.Answer]):
+    """One answer to an entry, and the runs that gave it."""
+
+    runs = serializers.ListField(child=serializers.CharField(), help_text="Models; further attempts with a number.")
+    right = serializers.BooleanField()
+    content = serializers.SerializerMethodField(help_text="What the models said; null if nothing.")
+
+    @extend_schema_field({"nullable": True})
+    def get_content(self, answer: suspects.Answer) -> Any:
+        return answer.content
+
+
+class AnsweredEntrySerializer(serializers.Serializer[Any]):
+    """An entry for which the dialogue was sent back."""
+
+    entry = serializers.CharField()
+    family = serializers.CharField()
+    release = serializers.CharField(help_text="The version of the release.")
+    answers = ModelAnswerSerializer(many=True)
+
+
+class DialogueAnswersSerializer(serializers.Serializer[Any]):
+    entries = AnsweredEntrySerializer(many=True)
 
 
 class EntryList(APIView):
@@ -73,3 +100,23 @@ class EntrySendBack(APIView):
         release = boards.load_overseen(actor=actor(request), project=project, public_id=public_id)
         statistic: EntryStatistic = suspects.load_statistic(release, key)
         return Response(SentBackSerializer(suspects.send_back(actor=actor(request), statistic=statistic)).data)
+
+
+class DialogueAnswers(APIView):
+    """What models answered to a dialogue that was sent back to review because of its scores."""
+
+    @extend_schema(responses={200: DialogueAnswersSerializer, 404: NOT_FOUND}, operation_id="dialogues_answers")
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        """For people who see the scores, and its reviewers after the review."""
+        dialogue = requested_dialogue(request, slug, public_id)
+        rows = suspects.load_answers(actor=actor(request), dialogue=dialogue)
+        entries = [
+            {
+                "entry": row.statistic.entry,
+                "family": row.statistic.family,
+                "release": row.release.version,
+                "answers": answers,
+            }
+            for row, answers in rows
+        ]
+        return Response(DialogueAnswersSerializer({"entries": entries}).data)

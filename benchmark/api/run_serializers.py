@@ -10,7 +10,7 @@ from annotator.api.serializers import JobStateSerializer
 from benchmark.core.scoring.scoring_run import FAMILIES
 from benchmark.models import HISTORIES, THINKING, TOOL_MODES, Figure, PredictionFile, Score, ScoreSet
 from benchmark.services.runs import boards, listing
-from benchmark.services.runs.uploads import ENDINGS
+from benchmark.services.runs.uploads import ENDINGS, run_ids_in
 
 _MODE = ["family", "language", "history", "tool_mode", "thinking"]
 
@@ -67,7 +67,7 @@ class PredictionFileDetailSerializer(PredictionFileSerializer):
         fields = [*PredictionFileSerializer.Meta.fields, "runs", "notes"]
 
     def get_runs(self, file: PredictionFile) -> list[str]:
-        return list(file.runs.filter(complete=True).order_by("pk").values_list("public_id", flat=True))
+        return run_ids_in(file)
 
 
 class ScoreFigureSerializer(serializers.ModelSerializer[Figure]):

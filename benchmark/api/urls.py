@@ -5,6 +5,7 @@ from django.urls import path
 from annotator.views.uploads import takes_files
 from benchmark.api import (
     boards,
+    composites,
     endpoints,
     entries,
     errata,
@@ -12,7 +13,6 @@ from benchmark.api import (
     inferences,
     jobs,
     list_exports,
-    plays,
     project_data,
     public_links,
     release_differences,
@@ -42,7 +42,7 @@ urlpatterns = [
         "projects/<slug:slug>/export/archive/", project_data.ExportArchive.as_view(), name="api-project-export-archive"
     ),
     path("projects/<slug:slug>/deletion/", project_data.Deletion.as_view(), name="api-project-deletion"),
-    path("projects/<slug:slug>/composites/", views.Compose.as_view(), name="api-compose"),
+    path("projects/<slug:slug>/composites/", composites.Compose.as_view(), name="api-compose"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(
         "projects/<slug:slug>/releases/settings/",
@@ -90,7 +90,7 @@ urlpatterns = [
     path("projects/<slug:slug>/jobs/", jobs.JobList.as_view(), name="api-job-list"),
     path("projects/<slug:slug>/jobs/<str:public_id>/", jobs.JobDetail.as_view(), name="api-job"),
     path("projects/<slug:slug>/jobs/<str:public_id>/cancel/", jobs.JobCancel.as_view(), name="api-job-cancel"),
-    path(_DIALOGUE + "plays/", plays.PlayStart.as_view(), name="api-play-list"),
-    path(_DIALOGUE + "plays/<str:play>/", plays.PlayDetail.as_view(), name="api-play"),
-    path(_DIALOGUE + "answers/", plays.DialogueAnswers.as_view(), name="api-dialogue-answers"),
+    path(_DIALOGUE + "plays/", composites.PlayStart.as_view(), name="api-play-list"),
+    path(_DIALOGUE + "plays/<str:play>/", composites.PlayDetail.as_view(), name="api-play"),
+    path(_DIALOGUE + "answers/", entries.DialogueAnswers.as_view(), name="api-dialogue-answers"),
 ]

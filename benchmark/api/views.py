@@ -22,9 +22,7 @@ from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.jobs.changes_since import with_job_since
 from benchmark.api import serializers as shapes
-from benchmark.core.composing.drawing import Kind
 from benchmark.models import ImportBatch, Release
-from benchmark.services import composing
 from benchmark.services.imports import requests
 from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.report import read_report
@@ -168,55 +166,6 @@ class ImportReport(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> StreamingHttpResponse:
         batch = _import(request, slug, public_id)
         return StreamingHttpResponse(read_report(batch), content_type="application/jsonl")
-
-
-class Compose(APIView):
-    """The composites of the project, and drawing more from verified single tasks. For administrators."""
-
-    scope = Scope.IMPORT
-
-    @extend_schema(
-        responses={200: shapes.CoverageSerializer, 403: DENIED, 404: NOT_FOUND}, operation_id="composites_coverage"
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Return how often composites use each single task, each category, and each pair of categories."""
-        project = load_project(actor=actor(request), slug=slug)
-        require_administrator(actor=actor(request), project=project)
-        _singles, used = composing.read_coverage(project)
-        found = {
-            "composites": composing.count_composites(project),
-            "uses": used.singles,
-            "categories": used.categories,
-            "pairs": [{"categories": pair, "uses": uses} for pair, uses in used.pairs.items()],
-        }
-        return Response(shapes.CoverageSerializer(found).data)
-
-    @extend_schema(
-        request=shapes.ComposeInputSerializer,
-        responses={
-            200: shapes.ComposeSerializer, 202: shapes.ComposeSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND,
-            409: CONFLICT, 422: INVALID,
-        },
-        operation_id="composites_draw",
-    )  # fmt: skip
-    def post(self, request: Request, slug: str) -> Response:
-        """Draw composites and import them in the background; a dry run only counts."""
-        project = load_project(actor=actor(request), slug=slug)
-        require_administrator(actor=actor(request), project=project)
-        sent = read_fields(shapes.ComposeInputSerializer, request)
-        asked = composing.Request(Kind(sent["kind"]), sent["size"], sent["per_stratum"], sent["seed"])
-        if sent["dry_run"]:
-            batch, draw = None, composing.preview(actor=actor(request), project=project, request=asked)
-        else:
-            batch, draw = composing.start_composing(actor=actor(request), project=project, request=asked)
-        found = {
-            "composites": len(draw.composites),
-            "strata": draw.strata,
-            "uses": draw.coverage.singles,
-            "import_id": batch.public_id if batch else None,
-        }
-        code = status.HTTP_202_ACCEPTED if batch else status.HTTP_200_OK
-        return Response(shapes.ComposeSerializer(found).data, status=code)
 
 
 class ReleaseList(APIView):

@@ -16,7 +16,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
 from benchmark.models import BaselineEntry, Endpoint, Inference, InferenceReply, Mode, Release, ReleaseState, Run, Score
 from benchmark.services.inference.options import RESERVED, Options
-from benchmark.services.runs.uploads import check_mode, families_of
+from benchmark.services.runs.uploads import check_mode, families_of, run_ids_in
 
 KIND = "inference"
 BASELINE = "baseline"
@@ -195,9 +195,7 @@ def list_refused(inference: Inference) -> list[InferenceReply]:
 
 def run_ids_of(inference: Inference) -> list[str]:
     """Return the public ids of the runs that an inference has led to."""
-    if inference.predictions is None:
-        return []
-    return list(inference.predictions.runs.filter(complete=True).order_by("pk").values_list("public_id", flat=True))
+    return [] if inference.predictions is None else run_ids_in(inference.predictions)
 
 
 def inference_of(run: Run) -> Inference | None:

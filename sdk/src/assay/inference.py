@@ -17,7 +17,7 @@ class Inference(Job[list[Run]]):
     """
 
     def __init__(self, http: Http, project: str, row: Row) -> None:
-        super().__init__(http, f"{project}inferences/{row['public_id']}/", row, self._runs)
+        super().__init__(http, f"{project}inferences/{row['public_id']}/", row, lambda _row: self.runs())
         self._project = project
 
     @property
@@ -42,7 +42,8 @@ class Inference(Job[list[Run]]):
         )
         return self
 
-    def _runs(self, _row: Row) -> list[Run]:
+    def runs(self) -> list[Run]:
+        """Return the runs with all figures; none until the answers are scored."""
         found = []
         for name in self.refresh()["runs"]:
             path = f"{self._project}runs/{name}/"

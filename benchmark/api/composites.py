@@ -1,4 +1,4 @@
-"""Playing composites, and what models answered to a dialogue that was sent back, as their pages show it."""
+"""Composites: how often they use single tasks, drawing more of them, and playing one."""
 
 from typing import Any
 
@@ -10,12 +10,14 @@ from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
-from annotator.api.views import NOT_FOUND, REFUSALS, actor, requested_dialogue, requested_revision
+from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project, requested_dialogue, requested_revision
 from annotator.core.scopes import Scope
 from annotator.models import Job
+from benchmark.api import serializers as shapes
+from benchmark.api.views import CONFLICT, DENIED, INVALID, MALFORMED
+from benchmark.core.composing.drawing import Kind
 from benchmark.core.composing.plays import MAX_CHARACTERS
-from benchmark.services import plays
-from benchmark.services.runs import suspects
+from benchmark.services import composing, plays
 
 _CONFLICT = OpenApiResponse(ErrorSerializer, "You have another play in progress. Wait until it has ended.")
 
@@ -51,29 +53,51 @@ class PlaySerializer(serializers.Serializer[Job]):
         return plays.read_play(job)
 
 
-class ModelAnswerSerializer(serializers.Serializer[suspects.Answer]):
-    """One answer to an entry, and the runs that gave it."""
+class Compose(APIView):
+    """The composites of the project, and drawing more from verified single tasks. For administrators."""
 
-    runs = serializers.ListField(child=serializers.CharField(), help_text="Models; further attempts with a number.")
-    right = serializers.BooleanField()
-    content = serializers.SerializerMethodField(help_text="What the models said; null if nothing.")
+    scope = Scope.IMPORT
 
-    @extend_schema_field({"nullable": True})
-    def get_content(self, answer: suspects.Answer) -> Any:
-        return answer.content
+    @extend_schema(
+        responses={200: shapes.CoverageSerializer, 403: DENIED, 404: NOT_FOUND}, operation_id="composites_coverage"
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """Return how often composites use each single task, each category, and each pair of categories."""
+        project = administered_project(request, slug)
+        _singles, used = composing.read_coverage(project)
+        found = {
+            "composites": composing.count_composites(project),
+            "uses": used.singles,
+            "categories": used.categories,
+            "pairs": [{"categories": pair, "uses": uses} for pair, uses in used.pairs.items()],
+        }
+        return Response(shapes.CoverageSerializer(found).data)
 
-
-class AnsweredEntrySerializer(serializers.Serializer[Any]):
-    """An entry for which the dialogue was sent back."""
-
-    entry = serializers.CharField()
-    family = serializers.CharField()
-    release = serializers.CharField(help_text="The version of the release.")
-    answers = ModelAnswerSerializer(many=True)
-
-
-class DialogueAnswersSerializer(serializers.Serializer[Any]):
-    entries = AnsweredEntrySerializer(many=True)
+    @extend_schema(
+        request=shapes.ComposeInputSerializer,
+        responses={
+            200: shapes.ComposeSerializer, 202: shapes.ComposeSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND,
+            409: CONFLICT, 422: INVALID,
+        },
+        operation_id="composites_draw",
+    )  # fmt: skip
+    def post(self, request: Request, slug: str) -> Response:
+        """Draw composites and import them in the background; a dry run only counts."""
+        project = administered_project(request, slug)
+        sent = read_fields(shapes.ComposeInputSerializer, request)
+        asked = composing.Request(Kind(sent["kind"]), sent["size"], sent["per_stratum"], sent["seed"])
+        if sent["dry_run"]:
+            batch, draw = None, composing.preview(actor=actor(request), project=project, request=asked)
+        else:
+            batch, draw = composing.start_composing(actor=actor(request), project=project, request=asked)
+        found = {
+            "composites": len(draw.composites),
+            "strata": draw.strata,
+            "uses": draw.coverage.singles,
+            "import_id": batch.public_id if batch else None,
+        }
+        code = status.HTTP_202_ACCEPTED if batch else status.HTTP_200_OK
+        return Response(shapes.ComposeSerializer(found).data, status=code)
 
 
 class PlayStart(APIView):
@@ -108,23 +132,3 @@ class PlayDetail(APIView):
     def get(self, request: Request, slug: str, public_id: str, play: str) -> Response:
         dialogue = requested_dialogue(request, slug, public_id)
         return Response(PlaySerializer(plays.load_play(actor=actor(request), dialogue=dialogue, public_id=play)).data)
-
-
-class DialogueAnswers(APIView):
-    """What models answered to a dialogue that was sent back to review because of its scores."""
-
-    @extend_schema(responses={200: DialogueAnswersSerializer, 404: NOT_FOUND}, operation_id="dialogues_answers")
-    def get(self, request: Request, slug: str, public_id: str) -> Response:
-        """For people who see the scores, and its reviewers after the review."""
-        dialogue = requested_dialogue(request, slug, public_id)
-        rows = suspects.load_answers(actor=actor(request), dialogue=dialogue)
-        entries = [
-            {
-                "entry": row.statistic.entry,
-                "family": row.statistic.family,
-                "release": row.release.version,
-                "answers": answers,
-            }
-            for row, answers in rows
-        ]
-        return Response(DialogueAnswersSerializer({"entries": entries}).data)
