@@ -14,12 +14,15 @@ api-assignment-plan                   401 404 404 403 403 403 200   401 404 404 
 api-assignment-plan-list              401 405 405 405 405 405 405   401 404 404 403 403 403 201
 api-assignment-plan-undo              401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-assignment-rules                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-baseline-list                     401 404 404 403 403 403 200   401 404 404 403 403 403 202
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
 api-comment-list                      401 404 404 200 200 200 200   401 404 404 201 201 201 201
 api-comment-reopen                    401 405 405 405 405 405 405   401 404 404 200 200 200 200
 api-comment-resolve                   401 405 405 405 405 405 405   401 404 404 200 200 200 200
+api-compose                           401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-compose                           401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-dialogue-answers                  401 404 404 404 404 404 404   401 405 405 405 405 405 405
 api-dialogue-count                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-export                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -30,7 +33,14 @@ api-draw-check                        401 404 404 403 403 200 200   401 405 405 
 api-draw-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 204
 api-draw-pools                        401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-draw-population                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-endpoint                          401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-endpoint-list                     401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-entry                             401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-entry-list                        401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-entry-send-back                   401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-errata-link                       401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-errata-log                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-erratum-add                       401 405 405 405 405 405 405   401 404 404 403 403 403 422
 api-erratum-confirm                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-erratum-decline                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-erratum-report                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
@@ -53,7 +63,12 @@ api-import                            401 404 404 403 403 403 200   401 405 405 
 api-import-cancel                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-confirm                    401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-import-list                       401 404 404 403 403 403 200   401 404 404 403 403 403 400
+api-import-repeat                     401 405 405 405 405 405 405   401 404 404 403 403 403 409
 api-import-report                     401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-inference                         401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-inference-cancel                  401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-inference-continue                401 405 405 405 405 405 405   401 404 404 403 403 403 202
+api-inference-list                    401 404 404 403 403 403 200   401 404 404 403 403 403 202
 api-invitation-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 201
 api-invitation-revoke                 401 405 405 405 405 405 405   401 404 404 403 403 403 204
 api-job                               401 404 404 403 403 403 200   401 405 405 405 405 405 405
@@ -64,6 +79,9 @@ api-member                            401 404 404 200 200 200 200   401 405 405 
 api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-role                       401 405 405 405 405 405 405   401 405 405 405 405 405 405
 api-model-run                         401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-model-run-again                   401 405 405 405 405 405 405   401 404 404 403 403 403 409
+api-model-run-compare                 401 404 404 403 403 404 404   401 405 405 405 405 405 405
+api-model-run-compare-entry-list      401 404 404 403 403 404 404   401 405 405 405 405 405 405
 api-model-run-entry                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-model-run-entry-list              401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-model-run-list                    401 404 404 403 403 200 200   401 405 405 405 405 405 405
@@ -77,6 +95,8 @@ api-outdated-send-back                401 405 405 405 405 405 405   401 404 404 
 api-outdated-withdraw                 401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-end                         401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-pause-list                        401 404 404 403 403 403 200   401 404 404 403 403 403 201
+api-play                              401 404 404 404 404 404 404   401 405 405 405 405 405 405
+api-play-list                         401 405 405 405 405 405 405   401 404 404 404 404 404 404
 api-prediction                        401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-prediction-list                   401 404 404 403 403 403 200   401 404 404 403 403 403 400
 api-project                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -112,6 +132,10 @@ api-run                               401 404 404 404 404 404 404   401 404 404 
 api-saved-view                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-saved-view-list                   401 404 404 200 200 200 200   401 404 404 403 403 403 201
 api-schema                            200 200 200 200 200 200 200   405 405 405 405 405 405 405
+api-score-board                       401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-score-board-file                  401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-score-board-link                  401 404 404 403 403 403 200   401 404 404 403 403 403 200
+api-score-board-recount               401 405 405 405 405 405 405   401 404 404 403 403 403 202
 api-session-decision-list             401 404 404 403 403 200 200   401 404 404 403 403 409 409
 api-statistics-accuracy               401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-statistics-agreement              401 404 404 400 400 400 400   401 405 405 405 405 405 405
@@ -332,9 +356,31 @@ OPEN_TO_ALL = {
 PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan": {"public_id": "plan"},
     "api-assignment-plan-undo": {"public_id": "plan"},
+    "api-baseline-list": {"public_id": "release"},
     "api-comment-list": {"public_id": "dialogue"},
     "api-comment-reopen": {"public_id": "dialogue"},
     "api-comment-resolve": {"public_id": "dialogue"},
+    "api-dialogue-answers": {"public_id": "dialogue"},
+    "api-endpoint": {"public_id": "endpoint"},
+    "api-entry": {"public_id": "release", "key": "entry"},
+    "api-entry-list": {"public_id": "release"},
+    "api-entry-send-back": {"public_id": "release", "key": "entry"},
+    "api-errata-link": {"public_id": "release"},
+    "api-erratum-add": {"public_id": "release"},
+    "api-import-repeat": {"public_id": "import"},
+    "api-inference": {"public_id": "inference"},
+    "api-inference-cancel": {"public_id": "inference"},
+    "api-inference-continue": {"public_id": "inference"},
+    "api-inference-list": {"public_id": "release"},
+    "api-job": {"public_id": "job"},
+    "api-job-cancel": {"public_id": "job"},
+    "api-model-run-again": {"public_id": "run"},
+    "api-play": {"public_id": "dialogue", "play": "job"},
+    "api-play-list": {"public_id": "dialogue"},
+    "api-score-board": {"public_id": "release"},
+    "api-score-board-file": {"public_id": "release"},
+    "api-score-board-link": {"public_id": "release"},
+    "api-score-board-recount": {"public_id": "release"},
     "api-dialogue-tags": {"public_id": "dialogue"},
     "api-dialogue": {"public_id": "dialogue"},
     "api-draw": {"public_id": "draw"},
@@ -355,8 +401,6 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-import-confirm": {"public_id": "import_preview"},
     "api-import-report": {"public_id": "import"},
     "api-invitation-revoke": {"public_id": "invitation"},
-    "api-job": {"public_id": "job"},
-    "api-job-cancel": {"public_id": "job"},
     "api-member": {"public_id": "person"},
     "api-member-role": {"public_id": "person"},
     "api-model-run": {"public_id": "run"},
@@ -467,7 +511,11 @@ PARAMETERS: dict[str, dict[str, str]] = {
 #: What is posted, so that only permission decides; ``$name`` means an id of the project.
 BODIES: dict[str, dict[str, Any]] = {
     "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
+    "api-baseline-list": {"person": "$person"},
     "api-comment-list": {"anchor": "/tasks/t1", "text": "Is this so?"},
+    "api-endpoint-list": {"name": "Remote", "base_url": "https://models.example.org/v1"},
+    "api-erratum-add": {"item": "none", "severity": "minor", "reason": "The city is wrong."},
+    "api-inference-list": {"endpoint": "$endpoint", "model": "m"},
     "api-erratum-confirm": {"severity": "minor", "reason": "The city is wrong."},
     "api-erratum-decline": {"reason": "The city is right."},
     "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},

@@ -1,7 +1,7 @@
 """The background work of a project for programs: list, read and cancel jobs. For administrators."""
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -17,11 +17,11 @@ from annotator.services.jobs.reading import jobs_changed_since, jobs_of, load_jo
 class JobSerializer(JobStateSerializer):
     """A job: background work that somebody or Assay has started."""
 
-    public_id = serializers.CharField()
     kind = serializers.CharField(help_text="What it does, such as import or send_back_outdated.")
     requester = serializers.CharField(
         source="requester.public_id", default=None, allow_null=True, help_text="Null: Assay has started it."
     )
+    cancel_requested = serializers.BooleanField(help_text="Whether it is to stop at its next step.")
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
@@ -59,9 +59,10 @@ class JobCancel(APIView):
 
     scope = Scope.ADMINISTER
 
-    @extend_schema(request=None, responses={200: JobSerializer, **REFUSALS}, operation_id="jobs_cancel")
+    @extend_schema(request=None, responses={202: JobSerializer, **REFUSALS}, operation_id="jobs_cancel")
     def post(self, request: Request, slug: str, public_id: str) -> Response:
         """Cancel a job: a waiting one ends now, a running one at its next step. What it has done stays done."""
         project = administered_project(request, slug)
         job = load_job(actor=actor(request), project=project, public_id=public_id)
-        return Response(JobSerializer(cancel_job(actor=actor(request), job=job)).data)
+        found = cancel_job(actor=actor(request), job=job)
+        return Response(JobSerializer(found).data, status=status.HTTP_202_ACCEPTED)

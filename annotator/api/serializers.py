@@ -20,6 +20,7 @@ class ErrorSerializer(serializers.Serializer[Any]):
 class JobStateSerializer(serializers.Serializer[Any]):
     """The progress of background work."""
 
+    public_id = serializers.CharField(help_text="Of the job: administrators stop it at jobs/ID/cancel/.")
     state = serializers.ChoiceField(choices=["queued", "running", "done", "failed", "cancelled"])
     done = serializers.IntegerField(source="progress_done")
     total = serializers.IntegerField(source="progress_total", allow_null=True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import StreamingHttpResponse
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.request import Request
@@ -14,6 +15,7 @@ from annotator.api.pagination import KeysetPagination
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.scopes import Scope
+from annotator.errors import Invalid
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.database.filters import one_of
 from benchmark.api.views import CONFLICT, DENIED, FILE, INVALID, MALFORMED
@@ -22,6 +24,8 @@ from benchmark.models import ErratumReport, Release, ReportState
 from benchmark.services.releases import errata as reports
 from benchmark.services.releases.requests import load_release
 from benchmark.services.runs import errata as decisions
+from benchmark.services.runs import suspects
+from benchmark.services.runs.evidence import fill_from_entry
 
 SEVERITIES = [one.value for one in Severity]
 OVERSEERS = OpenApiResponse(ErrorSerializer, "Administrators and senior reviewers only.")
@@ -47,6 +51,27 @@ class ConfirmErratumInputSerializer(Input):
     )
     place = StrictCharField(
         max_length=MAX_PLACE, required=False, allow_blank=True, help_text="Without it, that of the report."
+    )
+
+
+class NewErratumInputSerializer(Input):
+    """An erratum without a report: of an item, or of an entry whose reference the runs show to be wrong."""
+
+    item = StrictCharField(
+        max_length=200, required=False, help_text="The item’s id in the release; by default that of the entry."
+    )
+    entry = StrictCharField(max_length=20, required=False, help_text="Key of an entry of the release.")
+    answer = StrictCharField(
+        max_length=20, required=False, help_text="With an entry: key of what one run earned on it, as evidence."
+    )
+    severity = serializers.ChoiceField(choices=SEVERITIES)
+    reason = StrictCharField(max_length=MAX_REASON, help_text="What is wrong. The log has it.")
+    evidence = StrictCharField(
+        max_length=MAX_EVIDENCE, required=False, allow_blank=True,
+        help_text="The log has it. By default what the runs answered to the entry.",
+    )  # fmt: skip
+    place = StrictCharField(
+        max_length=MAX_PLACE, required=False, allow_blank=True, default="", help_text="A field or a JSON pointer."
     )
 
 
@@ -122,6 +147,32 @@ class ReportList(APIView):
             actor=actor(request), release=release, **read_fields(ReportInputSerializer, request)
         )
         return Response(ReportReceiptSerializer(report).data, status=status.HTTP_201_CREATED)
+
+
+class ErratumAdd(APIView):
+    """Errata without a report."""
+
+    scope = Scope.ADMINISTER
+
+    @extend_schema(
+        request=NewErratumInputSerializer,
+        responses={
+            201: ErratumReportSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID,
+        },
+        operation_id="errata_add",
+    )  # fmt: skip
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        """Report and confirm an error in one step, perhaps from an entry of the release."""
+        release = _release(request, slug, public_id)
+        require_administrator(actor=actor(request), project=release.project)
+        sent = read_fields(NewErratumInputSerializer, request)
+        entry, answer = sent.pop("entry", ""), sent.pop("answer", "")
+        statistic = suspects.load_statistic(release, entry) if entry or answer else None
+        given = fill_from_entry(statistic, answer) | sent
+        if "item" not in given:
+            raise Invalid(_("Name an item of the release, or an entry that belongs to one."), field="item")
+        erratum = decisions.add_erratum(actor=actor(request), release=release, statistic=statistic, **given)
+        return Response(ErratumReportSerializer(erratum.report).data, status=status.HTTP_201_CREATED)
 
 
 class ReportDetail(APIView):

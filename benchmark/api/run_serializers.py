@@ -9,8 +9,8 @@ from annotator.api.inputs import Input, StrictCharField
 from annotator.api.serializers import JobStateSerializer
 from benchmark.core.scoring.scoring_run import FAMILIES
 from benchmark.models import HISTORIES, THINKING, TOOL_MODES, Figure, PredictionFile, Score, ScoreSet
-from benchmark.services.runs import listing
-from benchmark.services.runs.uploads import ENDINGS
+from benchmark.services.runs import boards, listing
+from benchmark.services.runs.uploads import ENDINGS, run_ids_in
 
 _MODE = ["family", "language", "history", "tool_mode", "thinking"]
 
@@ -67,7 +67,7 @@ class PredictionFileDetailSerializer(PredictionFileSerializer):
         fields = [*PredictionFileSerializer.Meta.fields, "runs", "notes"]
 
     def get_runs(self, file: PredictionFile) -> list[str]:
-        return list(file.runs.filter(complete=True).order_by("pk").values_list("public_id", flat=True))
+        return run_ids_in(file)
 
 
 class ScoreFigureSerializer(serializers.ModelSerializer[Figure]):
@@ -124,13 +124,17 @@ class ModelRunDetailSerializer(_ModelRunSerializer):
     errors = serializers.SerializerMethodField(  # type: ignore[assignment]
         help_text="Class of error → number of entries."
     )
+    scorers = serializers.SerializerMethodField(help_text="Versions of the scorers that scored it, newest first.")
 
     class Meta(_ModelRunSerializer.Meta):
-        fields = [*_ModelRunSerializer.Meta.fields, "errors"]
+        fields = [*_ModelRunSerializer.Meta.fields, "errors", "scorers"]
 
     @extend_schema_field(ScoreFigureSerializer(many=True))
     def get_figures(self, score_set: ScoreSet) -> Any:
         return ScoreFigureSerializer(score_set.figures.order_by("name", "cell"), many=True).data
+
+    def get_scorers(self, score_set: ScoreSet) -> list[int]:
+        return boards.versions_of(score_set.run)
 
     def get_errors(self, score_set: ScoreSet) -> dict[str, int]:
         return {name: count for name, count in (score_set.summary or {}).get("errors", {}).items() if name}

@@ -27,6 +27,8 @@ from benchmark.services.runs import boards, listing, uploads
 
 OVERSEERS = OpenApiResponse(ErrorSerializer, "Administrators and senior reviewers only.")
 
+_SCORER = OpenApiParameter("scorer", description="One of “scorers” of the run; by default the newest.")
+
 
 class PredictionList(APIView):
     """The files of predictions for a release, oldest first; POST one to score it. For administrators."""
@@ -109,10 +111,12 @@ class RunDetail(APIView):
     """One run with all its figures, by slice, and its classes of error."""
 
     @extend_schema(
-        responses={200: shapes.ModelRunDetailSerializer, 403: OVERSEERS, 404: NOT_FOUND}, operation_id="model_runs_read"
+        parameters=[_SCORER],
+        responses={200: shapes.ModelRunDetailSerializer, 403: OVERSEERS, 404: NOT_FOUND},
+        operation_id="model_runs_read",
     )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        return Response(shapes.ModelRunDetailSerializer(_run(request, slug, public_id)).data)
+        return Response(shapes.ModelRunDetailSerializer(_scores(request, slug, public_id)).data)
 
 
 class RunEntryList(APIView):
@@ -125,12 +129,13 @@ class RunEntryList(APIView):
         parameters=[
             OpenApiParameter("outcome", enum=boards.OUTCOMES, description="By default all."),
             OpenApiParameter("error", description="Only entries with this class of error."),
+            _SCORER,
         ],
         responses={200: shapes.ModelRunEntrySerializer(many=True), 403: OVERSEERS, 404: NOT_FOUND},
         operation_id="model_run_entries_list",
     )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        score_set = _run(request, slug, public_id)
+        score_set = _scores(request, slug, public_id)
         query = request.query_params
         errors = [name for name in (score_set.summary or {}).get("errors", {}) if name]
         rows = boards.list_scores(
@@ -159,6 +164,14 @@ class RunEntryDetail(APIView):
 def _release(request: Request, slug: str, public_id: str) -> Release:
     project = load_project(actor=actor(request), slug=slug)
     return load_release(actor=actor(request), project=project, public_id=public_id)
+
+
+def _scores(request: Request, slug: str, public_id: str) -> ScoreSet:
+    """Return the scores of a run that “scorer” names."""
+    project = load_project(actor=actor(request), slug=slug)
+    return boards.choose_scores(
+        actor=actor(request), project=project, public_id=public_id, query=request.query_params
+    )  # fmt: skip
 
 
 def _run(request: Request, slug: str, public_id: str) -> ScoreSet:

@@ -71,6 +71,18 @@ class ConfirmInputSerializer(_ImportOptionsSerializer):
     remember = serializers.BooleanField(
         default=False, help_text="Use the format and the mapping for the next files with the same fields."
     )
+    preview = serializers.BooleanField(
+        default=False, help_text="Only look at the file again, in this format and with this mapping."
+    )
+
+
+class RepeatInputSerializer(Input):
+    """How to import a stored file again."""
+
+    reopen = StrictBooleanField(
+        default=False, allow_null=False,
+        help_text="After a dry run: also change the reviewed and verified dialogues that it has listed.",
+    )  # fmt: skip
 
 
 class ComposeInputSerializer(Input):
@@ -94,6 +106,22 @@ class StratumSerializer(serializers.Serializer[Any]):
     categories = serializers.ListField(child=serializers.CharField())
     combinations = serializers.IntegerField()
     missing = serializers.IntegerField(source="short")
+
+
+class PairSerializer(serializers.Serializer[Any]):
+    """Two categories, perhaps the same, and how many composites have a task of each."""
+
+    categories = serializers.ListField(child=serializers.CharField())
+    uses = serializers.IntegerField()
+
+
+class CoverageSerializer(serializers.Serializer[Any]):
+    """How often the project's composites use single tasks; unused ones count 0."""
+
+    composites = serializers.IntegerField()
+    uses = serializers.DictField(child=serializers.IntegerField(), help_text="By the id of the single task.")
+    categories = serializers.DictField(child=serializers.IntegerField())
+    pairs = PairSerializer(many=True)
 
 
 class ComposeSerializer(serializers.Serializer[Any]):

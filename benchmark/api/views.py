@@ -22,9 +22,7 @@ from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.jobs.changes_since import with_job_since
 from benchmark.api import serializers as shapes
-from benchmark.core.composing.drawing import Kind
 from benchmark.models import ImportBatch, Release
-from benchmark.services import composing
 from benchmark.services.imports import requests
 from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.report import read_report
@@ -94,7 +92,7 @@ class ImportDetail(APIView):
 
 
 class ImportConfirm(APIView):
-    """Import the file of a preview."""
+    """Import the file of a preview, or look at it again in another format."""
 
     scope = Scope.IMPORT
 
@@ -114,9 +112,32 @@ class ImportConfirm(APIView):
             native_format=sent["format"],
             mapping=sent.get("mapping", {}),
             at_conflicts=sent.get("at_conflicts", ""),
-            **{name: sent[name] for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember")},
+            **{
+                name: sent[name]
+                for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember", "preview")
+            },
         )
         return Response(shapes.ImportSerializer(started).data, status=status.HTTP_202_ACCEPTED)
+
+
+class ImportRepeat(APIView):
+    """Import a stored file again."""
+
+    scope = Scope.IMPORT
+
+    @extend_schema(
+        request=shapes.RepeatInputSerializer,
+        responses={
+            202: shapes.ImportSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT, 422: INVALID,
+        },
+        operation_id="imports_repeat",
+    )  # fmt: skip
+    def post(self, request: Request, slug: str, public_id: str) -> Response:
+        """Import the file for real after a dry run, or again after a failure."""
+        batch = _import(request, slug, public_id)
+        sent = read_fields(shapes.RepeatInputSerializer, request)
+        again = requests.repeat_import(actor=actor(request), batch=batch, reopen=sent["reopen"])
+        return Response(shapes.ImportSerializer(again).data, status=status.HTTP_202_ACCEPTED)
 
 
 class ImportCancel(APIView):
@@ -145,39 +166,6 @@ class ImportReport(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> StreamingHttpResponse:
         batch = _import(request, slug, public_id)
         return StreamingHttpResponse(read_report(batch), content_type="application/jsonl")
-
-
-class Compose(APIView):
-    """Draw composites from verified single tasks. For administrators."""
-
-    scope = Scope.IMPORT
-
-    @extend_schema(
-        request=shapes.ComposeInputSerializer,
-        responses={
-            200: shapes.ComposeSerializer, 202: shapes.ComposeSerializer, 400: MALFORMED, 403: DENIED, 404: NOT_FOUND,
-            409: CONFLICT, 422: INVALID,
-        },
-        operation_id="composites_draw",
-    )  # fmt: skip
-    def post(self, request: Request, slug: str) -> Response:
-        """Draw composites and import them in the background; a dry run only counts."""
-        project = load_project(actor=actor(request), slug=slug)
-        require_administrator(actor=actor(request), project=project)
-        sent = read_fields(shapes.ComposeInputSerializer, request)
-        asked = composing.Request(Kind(sent["kind"]), sent["size"], sent["per_stratum"], sent["seed"])
-        if sent["dry_run"]:
-            batch, draw = None, composing.preview(actor=actor(request), project=project, request=asked)
-        else:
-            batch, draw = composing.start_composing(actor=actor(request), project=project, request=asked)
-        found = {
-            "composites": len(draw.composites),
-            "strata": draw.strata,
-            "uses": draw.coverage.singles,
-            "import_id": batch.public_id if batch else None,
-        }
-        code = status.HTTP_202_ACCEPTED if batch else status.HTTP_200_OK
-        return Response(shapes.ComposeSerializer(found).data, status=code)
 
 
 class ReleaseList(APIView):

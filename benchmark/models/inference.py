@@ -43,6 +43,10 @@ class Endpoint(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def has_key(self) -> bool:
+        return bool(self.key)
+
 
 class InferenceQuerySet(models.QuerySet["Inference"]):
     def visible_to(self, user: User) -> Self:

@@ -20,7 +20,7 @@ from annotator.core.sandbox import SandboxUnavailable, Trajectory, TrajectoryRun
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.text import gettext_noop, message
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Job, Project, User
+from annotator.models import Dialogue, Job, JobState, Project, User
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.dialogues.composites import COMPOSITE, member_revisions
 from annotator.services.dialogues.executions import ensure_executed, read_execution
@@ -29,6 +29,8 @@ from benchmark.core.composing.plays import UnreadableMessages, describe_play, re
 from benchmark.core.scoring.delayed import GoldTask, score_dialogue
 
 KIND = "play"
+#: The delay at which a page opens: results come one round later.
+DEFAULT_DELAY = "1"
 #: Seconds that the code of one played dialogue may take.
 MAX_SECONDS = 60.0
 
@@ -162,6 +164,11 @@ def load_play(*, actor: User, dialogue: Dialogue, public_id: str) -> Job:
     if job is None or job.parameters["dialogue"] != dialogue.public_id:
         raise Hidden(_("This play doesn’t exist, or you can’t see it."))
     return job
+
+
+def read_play(job: Job) -> dict[str, Any] | None:
+    """Return what a play led to, as ``describe_play`` does; None until it has ended, or if it has failed."""
+    return job.result if job.state == JobState.DONE and job.result.get("rounds") else None
 
 
 # --- in a worker -----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from annotator.errors import Hidden
 from annotator.views.pages import PageRequest, project_page, takes
+from benchmark.models import Release
 from benchmark.services.runs import boards
 from benchmark.views.score_words import show, title
 
@@ -25,7 +27,12 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     release = boards.load_overseen(actor=request.user, project=request.project, public_id=public_id)
     if form not in DOCUMENTS:
         raise Hidden(_("There is no such file."))
-    board = boards.leaderboard(release, request.GET)
+    return board_file(release, request.GET, form)
+
+
+def board_file(release: Release, query: Mapping[str, Any], form: str) -> HttpResponse:
+    """Return a leaderboard as a download. ``query``: as for ``leaderboard``; ``form``: one of DOCUMENTS."""
+    board = boards.leaderboard(release, query)
     heads = [title(*column) for column in board.columns]
     rows = [
         (row.rank, row.run.model, row.run.attempt, row.run.language, row.run.history, row.run.tool_mode,
@@ -36,7 +43,7 @@ def score_board_file(request: PageRequest, public_id: str, form: str) -> HttpRes
     ]  # fmt: skip
     content = {"csv": _csv, "json": _json, "tex": _latex}[form](heads, rows)
     response = HttpResponse(content, content_type=DOCUMENTS[form])
-    name = f"{request.project.slug}-{release.version}-scores.{form}"
+    name = f"{release.project.slug}-{release.version}-scores.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

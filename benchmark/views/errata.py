@@ -1,6 +1,5 @@
 """Pages of a release's errata for members: report an error, see reports, decide them, download the log."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -18,13 +17,13 @@ from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.core.archives.errata import ERRATA
-from benchmark.models import ErrataLink, Erratum, ErratumReport, Release, ReportState
+from benchmark.models import Erratum, ErratumReport, Release, ReportState
 from benchmark.services.releases import errata as reports
 from benchmark.services.releases.requests import load_release
 from benchmark.services.runs import boards, suspects
 from benchmark.services.runs import errata as decisions
+from benchmark.services.runs.evidence import fill_from_entry
 from benchmark.views.errata_forms import DeclineForm, ErratumForm, ErrorReportForm
-from benchmark.views.evidence import describe_evidence
 from benchmark.views.paging import page_of
 
 PAGE = 50
@@ -52,7 +51,7 @@ def errata_list(request: PageRequest, public_id: str) -> HttpResponse:
         "states": [(value, label, counts.get(value, 0)) for value, label in ReportState.choices],
         "total": sum(counts.values()),
         "is_admin": is_admin,
-        "link": ErrataLink.objects.filter(release=release).first() if is_admin else None,
+        "link": reports.find_link(actor=request.user, release=release) if is_admin else None,
         "trail": errata_trail(request, release),
     }
     return render(request, "benchmark/errata_list.html", context)
@@ -147,11 +146,7 @@ def erratum_add(request: PageRequest, public_id: str) -> HttpResponse:
     reports.require_frozen(release)
     key, score = request.GET.get("entry", ""), request.GET.get("score", "")
     statistic = suspects.load_statistic(release, key) if key or score else None
-    initial: dict[str, Any] = {}
-    if statistic is not None and statistic.item is not None:
-        evidence = describe_evidence(statistic, score)
-        initial = {"item": statistic.item.dialogue.external_id, "evidence": evidence}
-    form = ErratumForm(posted(request), initial=initial, with_item=True)
+    form = ErratumForm(posted(request), initial=fill_from_entry(statistic, score), with_item=True)
     if request.method == "POST" and form.is_valid():
         try:
             erratum = decisions.add_erratum(

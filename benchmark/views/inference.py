@@ -22,9 +22,6 @@ from benchmark.views.inference_forms import BudgetForm, EndpointForm, InferenceF
 from benchmark.views.paging import watches
 from benchmark.views.runs import release_trail
 
-#: Refused requests that a page lists.
-REFUSED = 20
-
 
 @project_page
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -121,7 +118,7 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
             form.add_error(None, refusal.sentence)
         else:
             return redirect("inference", slug=project.slug, public_id=public_id)
-    jobs = [inference.job, *([inference.predictions.job] if inference.predictions else [])]
+    jobs = requests.jobs_of(inference)
     ended = all(job.ended for job in jobs) and not inference.waits
     context = {
         "project": project, "inference": inference, "jobs": jobs, "ended": ended, "figures": _figures(inference),
@@ -134,7 +131,7 @@ def inference_detail(request: PageRequest, public_id: str) -> HttpResponse:
     more: dict[str, Any] = {
         "form": form,
         "runs": inference.predictions.runs.filter(complete=True) if inference.predictions else (),
-        "refused": inference.replies.filter(message=None).order_by("pk")[:REFUSED] if inference.refused else (),
+        "refused": requests.list_refused(inference),
         "settings": describe_options(Options.of(inference.settings), inference.family, model=inference.person is None),
         "trail": release_trail(request, inference.release, (inference.name, "")),
     }

@@ -11,31 +11,22 @@ from annotator.core.schema.exact_json import dumps, loads
 from annotator.models import User
 from annotator.views.text_field import TextField
 from benchmark.models import Endpoint
-from benchmark.services.inference.endpoints import MAX_KEY
-from benchmark.services.inference.options import Options
+from benchmark.services.inference import options as limits
+from benchmark.services.inference.endpoints import MAX_KEY, MAX_NAME, MAX_URL
+from benchmark.services.inference.options import Options, absent_options
 from benchmark.services.inference.requests import Budget
-from benchmark.views.mode_forms import TASKS, ModeForm
-
-#: Characters of extra parameters.
-_MAX_EXTRA = 4_000
-_MOST = 2**31 - 1
-_MOST_TOKENS = 10**15
-#: Fields that only some families have.
-_OF_FAMILIES: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
-    (TASKS, ("history", "language")),
-    (frozenset(("cctu",)), ("attempts",)),
-    (frozenset(("async",)), ("delays", "delay_seed")),
-)
-
+from benchmark.views.mode_forms import ModeForm
 
 #: Options that say which entries are asked; the others are a model's.
 _OF_ENTRIES = ("attempts", "delays", "delay_seed", "limit")
 
 
 class EndpointForm(forms.Form):
-    name = forms.CharField(max_length=80, label=_("Name"), help_text=_("For example the provider’s. Runs show it."))
+    name = forms.CharField(
+        max_length=MAX_NAME, label=_("Name"), help_text=_("For example the provider’s. Runs show it.")
+    )
     base_url = forms.CharField(
-        max_length=500,
+        max_length=MAX_URL,
         label=_("Base URL"),
         help_text=_("Of an OpenAI-compatible chat API; usually ends in /v1."),
         widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
@@ -53,7 +44,11 @@ class BudgetForm(forms.Form):
     """Limits on what an inference may use in total."""
 
     token_budget = forms.IntegerField(
-        required=False, min_value=1, max_value=_MOST_TOKENS, label=_("Tokens at most"), help_text=_("Blank: no limit.")
+        required=False,
+        min_value=1,
+        max_value=limits.MAX_BUDGET,
+        label=_("Tokens at most"),
+        help_text=_("Blank: no limit."),
     )
     cost_budget = forms.DecimalField(
         required=False,
@@ -80,19 +75,23 @@ class EntriesForm(ModeForm):
         help_text=_("Rounds until a result comes, such as 0, 1 or 0-1. Separate several by commas."),
     )
     delay_seed = forms.IntegerField(
-        min_value=0, max_value=_MOST, initial=0, label=_("Seed of delays"), help_text=_("For delays such as 0-1.")
+        min_value=0,
+        max_value=limits.MAX_NUMBER,
+        initial=0,
+        label=_("Seed of delays"),
+        help_text=_("For delays such as 0-1."),
     )
     limit = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=_MOST,
+        max_value=limits.MAX_NUMBER,
         label=_("Only the first"),
         help_text=_("So many dialogues, cases or composites, to try it out. Blank: all."),
     )
 
     def __init__(self, *args: Any, families: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, families=families, **kwargs)
-        for name in _absent(families):
+        for name in absent_options(families):
             self.fields.pop(name, None)
 
     def options_given(self, *names: str) -> dict[str, Any]:
@@ -141,20 +140,22 @@ class InferenceForm(EntriesForm, BudgetForm):
         help_text=_("On the leaderboard. Blank: the model’s name."),
     )
     attempts = forms.IntegerField(
-        min_value=1, max_value=100, initial=1, label=_("Attempts"), help_text=_("At each case.")
+        min_value=1, max_value=limits.MAX_ATTEMPTS, initial=1, label=_("Attempts"), help_text=_("At each case.")
     )
-    temperature = forms.FloatField(required=False, min_value=0, max_value=10, label=_("Temperature"))
-    seed = forms.IntegerField(required=False, min_value=0, max_value=_MOST, label=_("Seed"))
+    temperature = forms.FloatField(
+        required=False, min_value=0, max_value=limits.MAX_TEMPERATURE, label=_("Temperature")
+    )
+    seed = forms.IntegerField(required=False, min_value=0, max_value=limits.MAX_NUMBER, label=_("Seed"))
     max_tokens = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=10**7,
+        max_value=limits.MAX_REPLY_TOKENS,
         label=_("Tokens of a reply at most"),
         help_text=_("Sent as max_tokens. Blank: the endpoint decides."),
     )
     extra = TextField(
         required=False,
-        max_length=_MAX_EXTRA,
+        max_length=limits.MAX_EXTRA,
         label=_("More parameters"),
         help_text=_('A JSON object that is added to each request, such as {"reasoning_effort": "high"}.'),
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
@@ -165,15 +166,19 @@ class InferenceForm(EntriesForm, BudgetForm):
         help_text=_("Thoughts in replies are neither sent back nor scored."),
     )
     stream = forms.BooleanField(required=False, label=_("Stream replies"))
-    concurrency = forms.IntegerField(min_value=1, max_value=64, initial=4, label=_("Requests at the same time"))
+    concurrency = forms.IntegerField(
+        min_value=1, max_value=limits.MAX_CONCURRENCY, initial=4, label=_("Requests at the same time")
+    )
     per_minute = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=100_000,
+        max_value=limits.MAX_PER_MINUTE,
         label=_("Requests in a minute at most"),
         help_text=_("Blank: no limit."),
     )
-    timeout = forms.IntegerField(min_value=5, max_value=3_600, initial=120, label=_("Seconds for a reply at most"))
+    timeout = forms.IntegerField(
+        min_value=limits.TIMEOUTS[0], max_value=limits.TIMEOUTS[1], initial=120, label=_("Seconds for a reply at most")
+    )
     input_price = forms.DecimalField(
         required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million input tokens")
     )
@@ -226,14 +231,9 @@ class InferenceForm(EntriesForm, BudgetForm):
         return Options(**self.options_given(*names))
 
 
-def _absent(families: Sequence[str]) -> list[str]:
-    """Return the fields that none of the families has."""
-    return [name for wanted, names in _OF_FAMILIES if not wanted & set(families) for name in names]
-
-
 def describe_options(options: Options, family: str, *, model: bool = True) -> list[tuple[Any, Any]]:
     """Return the options that were given, as label and value. ``model``: with those that only models have."""
-    absent = _absent([family])
+    absent = absent_options([family])
     found = []
     for name, value in options.as_json().items():
         given = value is not None and value is not False and value != {}

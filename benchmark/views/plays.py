@@ -14,15 +14,17 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.core.composites.delays import NAMES
 from annotator.errors import DomainError
-from annotator.models import Dialogue, JobState
+from annotator.models import Dialogue
 from annotator.templatetags.components import job_progress
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.services.plays import (
+    DEFAULT_DELAY,
     choose_delay,
     load_members,
     load_play,
     opening,
     play_gold,
+    read_play,
     require_composite,
     start_play,
 )
@@ -31,8 +33,6 @@ from reviews.views.workspace.graph import open_bench
 from reviews.views.workspace.revision_pages import revision_page
 
 Document = dict[str, Any]
-#: The delay at which a page opens: results come one round later.
-DEFAULT_DELAY = "1"
 
 
 @project_page
@@ -90,10 +90,7 @@ def _page(request: PageRequest, dialogue: Dialogue, document: Document, context:
                 return render(request, "components/job.html", job_progress(job, request.get_full_path()))
         members = load_members(actor=request.user, project=dialogue.project, document=document)
         told = opening(members)
-        if job:
-            played = job.result if job.state == JobState.DONE and job.result.get("rounds") else None
-        else:
-            played = play_gold(document, members, delay)
+        played = read_play(job) if job else play_gold(document, members, delay)
     except DomainError as error:
         refused, status = error.sentence, error.status if request.method == "POST" else 200
     context |= {

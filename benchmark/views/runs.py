@@ -19,11 +19,11 @@ from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.statistics import BEST, PASS
-from benchmark.models import EntryStatistic, Release, ReleaseItem, Score, ScoreSet, SharedBoard
+from benchmark.models import EntryStatistic, Release, ReleaseItem, Score, ScoreSet
 from benchmark.services.inference import requests as inferences
 from benchmark.services.inference.options import Options
 from benchmark.services.inference.requests import list_inferences
-from benchmark.services.runs import boards, rescoring, suspects, uploads, withdrawn
+from benchmark.services.runs import boards, rescoring, sharing, suspects, uploads, withdrawn
 from benchmark.views.board_files import DOCUMENTS
 from benchmark.views.board_view import board_context, board_query
 from benchmark.views.entry_view import EntryView, present_entry
@@ -63,15 +63,15 @@ def score_board(request: PageRequest, public_id: str) -> HttpResponse:
             else:
                 return redirect("prediction-file", slug=project.slug, public_id=stored.public_id)
     shown = board_context(request, release)
-    gone, recount = withdrawn.withdrawn_items(release), withdrawn.latest_recount(release)
+    counted = withdrawn.read_recount(release)
     context = {
         "project": project,
         "release": release,
         "form": form,
         "is_admin": is_admin,
-        "withdrawn": len(gone),
-        "recounted": (recount.items if recount else []) == gone,
-        "shared": SharedBoard.objects.filter(release=release).first() if is_admin else None,
+        "withdrawn": counted.withdrawn,
+        "recounted": counted.current,
+        "shared": sharing.find_shared(actor=request.user, release=release) if is_admin else None,
         "downloads": [
             (name, f"{reverse('score-board-file', args=[project.slug, release.public_id, name])}{board_query(request)}")
             for name in DOCUMENTS
@@ -137,16 +137,13 @@ def prediction_file(request: PageRequest, public_id: str) -> HttpResponse:
 def run_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show a run: its figures by slice, its classes of errors, and its entries. POST scores it by a newer scorer."""
     project = request.project
-    score_set = boards.load_run(actor=request.user, project=project, public_id=public_id)
+    score_set = boards.choose_scores(actor=request.user, project=project, public_id=public_id, query=request.GET)
     run = score_set.run
     if request.method == "POST":
         rescoring.start_rescoring(actor=request.user, run=run)
         messages.info(request, _("The run is being scored again. Its earlier scores stay."))
         return redirect("job-list", slug=project.slug)
-    versions = boards.versions_of(run)
-    scorer = one_of(request.GET, "scorer", [str(one) for one in versions])
-    if scorer and int(scorer) != score_set.version:
-        score_set = boards.load_run(actor=request.user, project=project, public_id=public_id, version=int(scorer))
+    versions, scorer = boards.versions_of(run), request.GET.get("scorer", "").strip()
     first = "wrong" if score_set.right < score_set.entries else "all"
     summary = score_set.summary or {}
     errors = {name: count for name, count in summary.get("errors", {}).items() if name}

@@ -224,3 +224,60 @@ def test_a_download_begins_again_is_compared_and_leaves_nothing_half(tmp_path: P
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
     with pytest.raises(assay.NotFound, match=r"no release “3\.0”\. It has 1\.0, 2\.0\."):
         one.release("3.0")
+
+
+def test_a_model_is_run_and_followed_until_its_answers_are_scored() -> None:
+    def row(state: str, scoring: str | None, done: int) -> dict[str, Any]:
+        job = {"state": state, "done": 0, "total": None, "error": ""}
+        score = {"state": scoring, "done": 3, "total": 3, "error": ""} if scoring else None
+        return {"public_id": "i", "job": job, "scoring": score, "done": done, "total": 3, "runs": ["r"]}
+
+    states = iter([row("running", None, 2), row("done", "running", 3), row("done", "done", 3)])
+    last = row("done", "done", 3)
+    sent: list[tuple[str, str, Any]] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/api/projects/p/")
+        if request.method != "GET":
+            sent.append((request.method, path, json.loads(request.read() or b"null")))
+            return (
+                httpx.Response(204) if request.method == "DELETE" else httpx.Response(202, json=row("queued", None, 0))
+            )
+        if path == "inferences/i/":
+            return httpx.Response(200, json=next(states, last))
+        if path == "runs/r/":
+            return httpx.Response(200, json={"public_id": "r", "model": "m", "right": 3, "entries": 3, "figures": []})
+        rows = {
+            "releases/": [{"public_id": "x", "version": "1.0"}],
+            "endpoints/": [{"public_id": "e", "name": "Local"}],
+            "releases/x/inferences/": [row("failed", None, 1)],
+        }
+        return httpx.Response(200, json={"next": None, "results": rows[path]})
+
+    one = project(handler)
+    seen: list[tuple[str, int]] = []
+    inference = one.release("1.0").run_model("Local", "m", limit=3)
+    (run,) = inference.wait(progress=lambda state: seen.append((state["state"], state["done"])))
+    assert (run.row["right"], seen) == (3, [("queued", 0), ("running", 2), ("running", 3), ("done", 3)])
+    assert sent == [("POST", "releases/x/inferences/", {"endpoint": "e", "model": "m", "limit": 3})]
+    with pytest.raises(assay.NotFound, match=r"no endpoint “Remote”\. It has Local\."):
+        one.release("1.0").run_model("Remote", "m")
+    (stopped,) = one.release("1.0").inferences()
+    with pytest.raises(assay.JobFailed, match="failed"):
+        stopped.wait()
+    # A limit that is not named stays; None is no limit.
+    stopped.resume(token_budget=None)
+    stopped.resume(cost_budget="1.5").cancel()
+    one.release("1.0").ask_person("a", name="Ann")
+    one.replace_key("e", "sk-1")
+    one.rotate_webhook("w")
+    one.remove_webhook("w")
+    assert sent[1:] == [
+        ("POST", "inferences/i/continue/", {"token_budget": None}),
+        ("POST", "inferences/i/continue/", {"cost_budget": "1.5"}),
+        ("POST", "inferences/i/cancel/", {}),
+        ("POST", "releases/x/baselines/", {"person": "a", "name": "Ann"}),
+        ("PATCH", "endpoints/e/", {"key": "sk-1"}),
+        ("POST", "webhooks/w/rotate/", {}),
+        ("DELETE", "webhooks/w/", None),
+    ]

@@ -109,3 +109,23 @@ def test_a_rejected_record_or_suggestion_is_not_passed_over(
     results = [{"result": "refused", "message": "There is no such dialogue."}]
     answer = {"counts": {"refused": 1}, "results": results}
     assert say({"projects/p/suggestions/": (200, answer)}, "suggest", "-")[0] == 1
+
+
+def test_a_model_is_run_and_refused_requests_are_not_passed_over(say: Say) -> None:
+    job = {"state": "done", "done": 3, "total": 3, "error": ""}
+    row = {"public_id": "i", "job": job, "scoring": job, "done": 3, "total": 3, "refused": 0, "runs": ["r"]}
+    run = {"public_id": "r", "model": "m", "right": 2, "entries": 3, "figures": []}
+    answers = {
+        "projects/p/releases/": (200, {"next": None, "results": [{"public_id": "x", "version": "1.0"}]}),
+        "projects/p/endpoints/": (200, {"next": None, "results": [{"public_id": "e", "name": "Local"}]}),
+        "projects/p/releases/x/inferences/": (202, row), "projects/p/inferences/i/": (200, row),
+        "projects/p/runs/r/": (200, run),
+    }  # fmt: skip
+    code, out, err = say(answers, "run-model", "1.0", "Local", "m", "--limit", "3")
+    assert (code, json.loads(out), err) == (0, run, "")
+    answers["projects/p/releases/x/inferences/"] = answers["projects/p/inferences/i/"] = (200, row | {"refused": 1})
+    code, _, err = say(answers, "run-model", "1.0", "Local", "m")
+    assert (code, err) == (1, "Refused requests: 1. Their entries count as wrong.\n")
+    code, out, _ = say(answers, "run-model", "1.0", "Local", "m", "--no-wait")
+    assert (code, json.loads(out)["public_id"]) == (0, "i")
+    assert say(answers, "run-model", "1.0", "Remote", "m")[2] == "The project has no endpoint “Remote”. It has Local.\n"

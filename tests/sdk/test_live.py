@@ -13,6 +13,7 @@ import pytest
 from assay.__main__ import main
 
 from annotator.services.accounts.tokens import create_token
+from benchmark.demo.chat_server import said, serving
 from scripts.demo import listening_socket, web_command
 from scripts.supervisor import Supervisor
 from tests.conftest import ROOT
@@ -70,6 +71,13 @@ def test_the_page_of_the_docs_goes_from_files_to_scores(
     assert "1.0 4 dialogues" in printed
     assert "100.0% of 5, from " in printed
     assert {record["id"] for record in names["loaded"]} >= {"trains-1", "greeting-2"}
+
+    # A model that the worker asks.
+    with serving(lambda body: said("No.")) as chat:
+        names["project"].add_endpoint("Local", chat.url, "sk-1")
+        (run,) = names["release"].run_model("Local", "hasty", limit=1).wait(timeout=PATIENCE)
+    assert (run.row["model"], run.row["right"]) == ("hasty", 0)
+    assert [row["model"] for row in names["release"].leaderboard()["rows"]] == ["parrot", "hasty"]
 
     # The command, on what is there now.
     assert main(["dialogues", "-o", "table"]) == 0

@@ -34,7 +34,7 @@ from benchmark.models import (
 )
 from benchmark.services.inference.conversations import planned_units, score_answers
 from benchmark.services.inference.options import Options
-from benchmark.services.inference.requests import BASELINE, check_request, start_job_of
+from benchmark.services.inference.requests import BASELINE, check_request, list_inferences, start_job_of
 
 #: Entries of one baseline.
 MAX_ENTRIES = 2_000
@@ -85,6 +85,14 @@ def list_people(project: Project) -> QuerySet[User]:
     return User.objects.filter(pk__in=members.values("user")).order_by("display_name", "pk")
 
 
+def find_person(*, project: Project, public_id: str) -> User:
+    """Return a member of the project who can answer. Raises Invalid."""
+    found = list_people(project).filter(public_id=public_id).first()
+    if found is None:
+        raise Invalid(_("The project has no member with this id. “members/” lists them."), field="person")
+    return found
+
+
 def load_baseline(*, actor: User, project: Project, public_id: str) -> Inference:
     """Return a baseline that the actor answers. Raises Hidden for everyone else."""
     found = (
@@ -95,6 +103,11 @@ def load_baseline(*, actor: User, project: Project, public_id: str) -> Inference
     if found is None:
         raise Hidden(_("There is no such baseline, or somebody else answers it."))
     return found
+
+
+def list_baselines(*, actor: User, release: Release) -> QuerySet[Inference]:
+    """Return the baselines of a release. Raises Denied for anyone but administrators."""
+    return list_inferences(actor=actor, release=release).filter(person__isnull=False)
 
 
 def list_open(*, person: User, project: Project) -> QuerySet[Inference]:

@@ -14,7 +14,8 @@ from annotator.services.outgoing.addresses import is_listed, may_be_public, spli
 from benchmark.models import Endpoint
 from benchmark.services.inference.keys import encrypt_key
 
-MAX_KEY = 1_000
+#: Characters.
+MAX_NAME, MAX_URL, MAX_KEY = 80, 500, 1_000
 
 
 def is_allowed(host: str) -> bool:

@@ -1,10 +1,11 @@
 """Start, continue and read inferences."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.core.composites.delays import read_delay
@@ -13,14 +14,16 @@ from annotator.models import Job, Project, User
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
-from benchmark.models import Endpoint, Inference, InferenceReply, Mode, Release, ReleaseState, Run, Score
+from benchmark.models import BaselineEntry, Endpoint, Inference, InferenceReply, Mode, Release, ReleaseState, Run, Score
 from benchmark.services.inference.options import RESERVED, Options
-from benchmark.services.runs.uploads import check_mode, families_of
+from benchmark.services.runs.uploads import check_mode, families_of, run_ids_in
 
 KIND = "inference"
 BASELINE = "baseline"
 #: Replies of one entry that are read.
 MAX_REPLIES = 100
+#: Refused requests of an inference that are read.
+MAX_REFUSED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,9 @@ def check_options(options: Options) -> None:
 def list_inferences(*, actor: User, release: Release) -> QuerySet[Inference]:
     """Return the inferences of a release, newest first. Raises Denied for anyone but administrators."""
     require_administrator(actor=actor, project=release.project)
-    return Inference.objects.filter(release=release).select_related("job", "requester").order_by("-pk")
+    related = ("job", "requester", "endpoint", "person", "predictions__job", "release")
+    found = Inference.objects.filter(release=release).select_related(*related)
+    return found.defer("release__frozen", "predictions__notes").order_by("-pk")
 
 
 def load_inference(*, actor: User, project: Project, public_id: str) -> Inference:
@@ -163,6 +168,34 @@ def load_inference(*, actor: User, project: Project, public_id: str) -> Inferenc
     if found is None:
         raise Hidden(_("There is no such inference in the project."))
     return found
+
+
+def changed_since(rows: QuerySet[Inference], moment: datetime) -> QuerySet[Inference]:
+    """Return the inferences that were started or worked on since, and those in progress: also by replies of a person,
+    and by the scores of the answers.
+    """
+    recent = Q(ended_at__gte=moment) | Q(ended_at=None)
+    jobs = Job.objects.filter(recent)
+    replied = BaselineEntry.objects.filter(inference=OuterRef("pk"), job__in=jobs)
+    mine = Q(created_at__gte=moment) | Q(job__in=jobs) | Q(predictions__job__in=jobs)
+    return rows.filter(mine | Q(Exists(replied)))
+
+
+def jobs_of(inference: Inference) -> list[Job]:
+    """Return the latest job that asks, and the job that scores the answers, if it has begun."""
+    return [inference.job, *([inference.predictions.job] if inference.predictions else [])]
+
+
+def list_refused(inference: Inference) -> list[InferenceReply]:
+    """Return the first requests that the endpoint refused."""
+    if not inference.refused:
+        return []
+    return list(inference.replies.filter(message=None).order_by("pk")[:MAX_REFUSED])
+
+
+def run_ids_of(inference: Inference) -> list[str]:
+    """Return the public ids of the runs that an inference has led to."""
+    return [] if inference.predictions is None else run_ids_in(inference.predictions)
 
 
 def inference_of(run: Run) -> Inference | None:

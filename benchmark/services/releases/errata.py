@@ -41,11 +41,22 @@ MAX_OPEN = 200
 # --- the public link -------------------------------------------------------------------------------------------------
 
 
-def open_link(*, actor: User, release: Release) -> ErrataLink:
-    """Let everyone who knows the link report mistakes; an open link stays the same. Raises Denied and Conflict."""
+def find_link(*, actor: User, release: Release) -> ErrataLink | None:
+    """Return the public link for reports, None if it is off. Raises Denied for anyone but administrators."""
+    require_administrator(actor=actor, project=release.project)
+    return ErrataLink.objects.filter(release=release).select_related("requester").first()
+
+
+def open_link(*, actor: User, release: Release, renew: bool = False) -> ErrataLink:
+    """Let everyone who knows the link report mistakes; an open link stays the same, unless ``renew`` closes it.
+
+    Raises Denied and Conflict.
+    """
     require_administrator(actor=actor, project=release.project)
     require_frozen(release)
     with transaction.atomic():
+        if renew:
+            close_link(actor=actor, release=release)
         link, created = ErrataLink.objects.get_or_create(release=release, defaults={"requester": actor})
         if created:
             append_event(actor=actor, project=release.project, kind="errata.shared", after={"version": release.version})

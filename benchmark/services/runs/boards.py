@@ -179,6 +179,18 @@ def versions_of(run: Run) -> list[int]:
     return list(run.score_sets.filter(complete=True).order_by("-version").values_list("version", flat=True))
 
 
+def choose_scores(*, actor: User, project: Project, public_id: str, query: Mapping[str, Any]) -> ScoreSet:
+    """Return the scores of a run by the version of the scorers that “scorer” names, or the newest.
+
+    Raises Hidden, Denied and UnknownFilter.
+    """
+    newest = load_run(actor=actor, project=project, public_id=public_id)
+    scorer = one_of(query, "scorer", lambda: [str(one) for one in versions_of(newest.run)])
+    if scorer in ("", str(newest.version)):
+        return newest
+    return load_run(actor=actor, project=project, public_id=public_id, version=int(scorer))
+
+
 def list_scores(score_set: ScoreSet, *, outcome: str, error: str = "") -> QuerySet[Score]:
     """Return the scores of a run without their details; ``outcome``: one of OUTCOMES; ``error``: of that class."""
     found = score_set.scores.defer("detail").select_related(None)

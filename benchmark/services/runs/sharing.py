@@ -10,12 +10,23 @@ from annotator.services.history.events import append_event
 from benchmark.models import Release, ReleaseState, SharedBoard
 
 
-def share_board(*, actor: User, release: Release) -> SharedBoard:
-    """Make the leaderboard of a release public; a shared one keeps its link. Raises Denied and Conflict."""
+def find_shared(*, actor: User, release: Release) -> SharedBoard | None:
+    """Return the public link of a leaderboard, None if it is off. Raises Denied for anyone but administrators."""
+    require_administrator(actor=actor, project=release.project)
+    return SharedBoard.objects.filter(release=release).select_related("requester").first()
+
+
+def share_board(*, actor: User, release: Release, renew: bool = False) -> SharedBoard:
+    """Make the leaderboard of a release public; a shared one keeps its link, unless ``renew`` ends that.
+
+    Raises Denied and Conflict.
+    """
     require_administrator(actor=actor, project=release.project)
     if release.state != ReleaseState.FROZEN:
         raise Conflict(_("Only scores of a frozen release can be shared."))
     with transaction.atomic():
+        if renew:
+            unshare_board(actor=actor, release=release)
         shared, created = SharedBoard.objects.get_or_create(release=release, defaults={"requester": actor})
         if created:
             _tell(actor, release, "scores.shared")

@@ -1,5 +1,9 @@
 """Entries that runs show to be notable, and sending an item back to review because of its scores."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
@@ -17,6 +21,8 @@ from reviews.services.cycles.sending_back import may_be_sent_back
 
 #: Flags that speak against the reference.
 SUSPECT = (Flag.SAME_ANSWER, Flag.NONE_RIGHT, Flag.NEGATIVE)
+#: Different answers to an entry that are read.
+MAX_ANSWERS = 20
 #: What everyone who reviews the item may read: it says nothing of what the models answered.
 REASON = "Scores of release %(version)s raise a doubt about the reference of %(entry)s."
 
@@ -83,6 +89,26 @@ def answers_to(statistic: EntryStatistic, *, with_predictions: bool = False, lim
     )  # fmt: skip
 
 
+@dataclass
+class Answer:
+    """What several runs answered to an entry: the content of a prediction, None for no answer, and their names."""
+
+    content: Any
+    right: bool
+    runs: list[str] = field(default_factory=list)
+
+
+def group_answers(scores: Sequence[Score]) -> list[Answer]:
+    """Return the different answers to an entry, those that most runs gave first. The scores have predictions."""
+    found: dict[Any, Answer] = {}
+    for score in scores:
+        run = score.score_set.run
+        name = f"{run.model} #{run.attempt}" if run.attempt > 1 else run.model
+        content = score.prediction.content if score.prediction else None
+        found.setdefault(score.said or score.pk, Answer(content, score.right)).runs.append(name)
+    return sorted(found.values(), key=lambda one: -len(one.runs))[:MAX_ANSWERS]
+
+
 def send_back(*, actor: User, statistic: EntryStatistic) -> Dialogue:
     """Send the item of an entry back to review, from the first stage on. The release stays as it is.
 
@@ -105,6 +131,17 @@ def record_sent_back(*, actor: User, statistic: EntryStatistic, cycle: Cycle) ->
     return SentBack.objects.create(
         release=statistic.release, statistic=statistic, dialogue=cycle.dialogue, cycle=cycle, requester=actor
     )
+
+
+def load_answers(*, actor: User, dialogue: Dialogue) -> list[tuple[SentBack, list[Answer]]]:
+    """Return the entries for which a dialogue was sent back, with what models answered.
+
+    Raises Hidden if there is nothing that the actor may see.
+    """
+    rows = sent_back_to(actor=actor, dialogue=dialogue)
+    if not rows:
+        raise Hidden(_("There are no answers of models to this dialogue that you can see."))
+    return [(row, group_answers(answers_to(row.statistic, with_predictions=True))) for row in rows]
 
 
 def sent_back_to(*, actor: User, dialogue: Dialogue) -> list[SentBack]:

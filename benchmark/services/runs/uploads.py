@@ -121,3 +121,8 @@ def load_file(*, actor: User, project: Project, public_id: str) -> PredictionFil
     if found is None:
         raise Hidden(_("There are no such predictions in the project."))
     return found
+
+
+def run_ids_in(file: PredictionFile) -> list[str]:
+    """Return the public ids of the runs that a file led to."""
+    return list(file.runs.filter(complete=True).order_by("pk").values_list("public_id", flat=True))

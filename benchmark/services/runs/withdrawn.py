@@ -4,6 +4,7 @@ They are no longer verified as they were released, or have a confirmed erratum.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -52,6 +53,20 @@ def reopen_item(*, actor: User, item: ReleaseItem, reason: str) -> Cycle:
             % {"dialogue": dialogue.external_id}
         )
     return supersede_cycle(actor=actor, dialogue=dialogue, reason=reason, if_idle=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many items of a release were withdrawn, and whether its scores are counted without exactly these."""
+
+    withdrawn: int
+    current: bool
+
+
+def read_recount(release: Release) -> Counted:
+    """Return what the leaderboard of a release says about withdrawn items."""
+    gone, recount = withdrawn_items(release), latest_recount(release)
+    return Counted(len(gone), (recount.items if recount else []) == gone)
 
 
 def latest_recount(release: Release) -> Recount | None:

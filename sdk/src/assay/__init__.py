@@ -15,6 +15,7 @@ from assay.errors import (
     Unauthorized,
     WaitTimeout,
 )
+from assay.inference import Inference
 from assay.jobs import Import, Job
 from assay.project import Project
 from assay.release import Release, load_release
@@ -23,7 +24,7 @@ from assay.scores import Run
 from assay.work import Work
 
 __all__ = [
-    "ApiError", "AssayError", "Busy", "Client", "Conflict", "Forbidden", "Import", "Invalid", "Job", "JobFailed",
-    "NoAnswer", "NotFound", "Project", "Release", "ReleaseError", "RemoteRelease", "Run", "Unauthorized", "WaitTimeout",
-    "Work", "load_release",
+    "ApiError", "AssayError", "Busy", "Client", "Conflict", "Forbidden", "Import", "Inference", "Invalid", "Job",
+    "JobFailed", "NoAnswer", "NotFound", "Project", "Release", "ReleaseError", "RemoteRelease", "Run",
+    "Unauthorized", "WaitTimeout", "Work", "load_release",
 ]  # fmt: skip

@@ -164,6 +164,20 @@ def score(client: Client, options: Options) -> int:
     return FAILED if left else DONE
 
 
+def run_model(client: Client, options: Options) -> int:
+    given = {name: value for name in ("name", "family", "limit", "token_budget") if (value := getattr(options, name))}
+    release = _project(client, options).release(options.version)
+    job = release.run_model(options.endpoint, options.model, **given)
+    row = _ended(job, options, "Model")
+    if options.no_wait:
+        print_rows([row])
+        return DONE
+    print_rows([one.row for one in job.runs()])
+    if row["refused"]:
+        say(f"Refused requests: {row['refused']:,}. Their entries count as wrong.")
+    return FAILED if row["refused"] else DONE
+
+
 def runs(client: Client, options: Options) -> int:
     found = _project(client, options).release(options.version).runs(family=options.family)
     return _show(options, (one.row for one in found), "public_id", "model", "attempt", "family", "entries", "right")

@@ -25,6 +25,12 @@ class Job(Generic[Made]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.row['public_id']}: {self.row['job']['state']}>"
 
+    @property
+    def state(self) -> Row:
+        """The progress as it was last known: state, done, total and error."""
+        found: Row = self.row["job"]
+        return found
+
     def refresh(self) -> Row:
         """Return the present state."""
         self.row = self._http.get(self._path)
@@ -39,7 +45,7 @@ class Job(Generic[Made]):
         end = None if timeout is None else time.monotonic() + timeout
         pause = _FIRST
         while True:
-            job = self.row["job"]
+            job = self.state
             if progress is not None:
                 progress(job)
             if job["state"] in ("failed", "cancelled"):

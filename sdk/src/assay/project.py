@@ -167,6 +167,33 @@ class Project:
         found: Row = self._http.post(f"{self._path}webhooks/", body)
         return found
 
+    def rotate_webhook(self, public_id: str) -> Row:
+        """Give a webhook another secret; ``secret`` in the answer is shown only this once. It is not sent twice."""
+        found: Row = self._http.post(f"{self._path}webhooks/{public_id}/rotate/")
+        return found
+
+    def remove_webhook(self, public_id: str) -> None:
+        """Remove a webhook."""
+        self._http.send("DELETE", f"{self._path}webhooks/{public_id}/")
+
+    def endpoints(self) -> Iterator[Row]:
+        """Yield the endpoints of models, without their keys."""
+        return self._http.pages(f"{self._path}endpoints/")
+
+    def add_endpoint(self, name: str, base_url: str, key: str = "") -> Row:
+        """Add an endpoint with the OpenAI chat API. The server never shows its key."""
+        found: Row = self._http.post(f"{self._path}endpoints/", {"name": name, "base_url": base_url, "key": key})
+        return found
+
+    def replace_key(self, public_id: str, key: str) -> Row:
+        """Replace the key of an endpoint."""
+        found: Row = self._http.send("PATCH", f"{self._path}endpoints/{public_id}/", repeat=True, json={"key": key})
+        return found
+
+    def remove_endpoint(self, public_id: str) -> None:
+        """Remove an endpoint and its key."""
+        self._http.send("DELETE", f"{self._path}endpoints/{public_id}/")
+
     # --- releases -----------------------------------------------------------------------------------------------------
 
     def freeze(self, version: str, format: str, *, require_all: bool = False) -> Job[RemoteRelease]:

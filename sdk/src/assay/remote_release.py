@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx
 
-from assay.errors import NoAnswer, ReleaseError
+from assay.errors import NoAnswer, NotFound, ReleaseError
 from assay.http import ATTEMPTS, STORING, Http, Row
+from assay.inference import Inference
 from assay.jobs import Job, stream_lines
 from assay.scores import Run, prediction_file
 
@@ -94,6 +95,45 @@ class RemoteRelease:
         """Return one run with all its figures."""
         path = f"{self._project}runs/{public_id}/"
         return Run(self._http, path, self._http.get(path))
+
+    def run_model(self, endpoint: str, model: str, **options: Any) -> Inference:
+        """Start to ask a model about all entries; ``wait`` returns the runs. It is not sent twice.
+
+        ``endpoint``: its name or public id. Options: name, family, language, history, tool_mode, thinking, temperature,
+        seed, max_tokens, extra, strip_thinking, stream, attempts, delays, delay_seed, limit, concurrency, per_minute,
+        timeout, input_price, output_price, token_budget, cost_budget. Raises NotFound if there is no such endpoint.
+        """
+        names = []
+        for row in self._http.pages(f"{self._project}endpoints/"):
+            if endpoint in (row["name"], row["public_id"]):
+                body = {"endpoint": row["public_id"], "model": model} | options
+                return self._inference(self._http.post(f"{self._path}inferences/", body))
+            names.append(row["name"])
+        known = f" It has {', '.join(names)}." if names else " It has none yet."
+        raise NotFound(404, f"The project has no endpoint “{endpoint}”.{known}", "not_found")
+
+    def ask_person(self, person: str, **options: Any) -> Inference:
+        """Ask a member to answer the entries as a model would, by the public id; ``wait`` returns the runs.
+
+        Options: name, family, language, history, delays, delay_seed, limit.
+        """
+        return self._inference(self._http.post(f"{self._path}baselines/", {"person": person} | options))
+
+    def inferences(self) -> Iterator[Inference]:
+        """Yield the models and people that were asked, oldest first."""
+        return map(self._inference, self._http.pages(f"{self._path}inferences/"))
+
+    def _inference(self, row: Row) -> Inference:
+        return Inference(self._http, self._project, row)
+
+    def leaderboard(self, **choice: str) -> Row:
+        """Return the leaderboard: ``rows`` in order with ranks. ``choice``: family, slice (“name=cell”), sort."""
+        found: Row = self._http.get(f"{self._path}scores/", **choice)
+        return found
+
+    def entries(self, *, flag: str | None = None) -> Iterator[Row]:
+        """Yield the entries with their statistics over all runs. ``flag``: such as same_answer."""
+        return self._http.pages(f"{self._path}entries/", flag=flag)
 
     def left_out(self) -> Iterator[Row]:
         """Yield the dialogues that the release leaves out, with reasons."""

@@ -71,6 +71,12 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Any]] = {
         argument("--tool-mode", help="tool_calls or prompt: how it got the tools"),
         argument("--thinking", help="on or off"),
         flag("--strip-thinking", "leave out what is between <think> and </think>"), _NO_WAIT), commands.score),
+    "run-model": ("ask a model about a release and wait for the scores; print its run with all figures", (
+        _VERSION, argument("endpoint", metavar="ENDPOINT", help="the name of an endpoint of the project"),
+        argument("model", metavar="MODEL", help="its name at the endpoint"),
+        argument("--name", help="of the run; by default the model’s"), argument("--family"),
+        argument("--limit", type=int, help="only the first so many dialogues, cases or composites"),
+        argument("--token-budget", type=int, help="tokens at most"), _NO_WAIT), commands.run_model),
     "runs": ("list the runs on a release", (_VERSION, argument("--family")), commands.runs),
     "run": ("print a run with all figures, or what its entries earned", (
         argument("id", metavar="ID", help="public_id of the run"),

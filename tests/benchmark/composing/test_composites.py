@@ -29,7 +29,7 @@ from benchmark.services.releases.requests import archive_path
 from benchmark.services.runs import rescoring, uploads
 from reviews.services.gold.creation import PUBLIC_IN
 from reviews.services.protocols.versions import adopt_preset
-from tests.api_client import ApiClient
+from tests.api_client import ApiClient, refusal
 from tests.benchmark.conftest import as_lines, begin_import, fresh, run_release
 from tests.benchmark.releases.test_single_tasks import claimed, record, run_jobs
 from tests.factories import Team, claim_and_submit, make_team
@@ -298,6 +298,45 @@ def test_a_models_messages_are_run_and_each_error_is_explained(team: Team) -> No
         refused = client.post(url, {"delay": "0", "seed": "0", "messages": bad})
         assert refused.status_code == (422 if sentence else 302)
         assert sentence in one_line(refused)
+
+
+def test_a_program_plays_a_composite_as_the_page_does(team: Team) -> None:
+    singles = with_singles(team)
+    first, _ = drawn(team)
+    program = ApiClient(team.annotator)
+    base = f"/api/projects/{team.project.slug}/"
+    url = f"{base}dialogues/{first.public_id}/plays/"
+    answer = program.send(url, {"delay": "0-1", "seed": 3})
+    assert answer.status_code == 202
+    begun = answer.json()
+    assert (begun["job"]["state"], begun["play"]) == ("queued", None)
+    assert refusal(program.send(url)) == (409, "conflict")
+    run_jobs()
+    played = program.get(f"{url}{begun['public_id']}/").json()
+    assert played["job"]["state"] == "done"
+    assert played["play"]["tasks"] == [task["id"] for task in first.head.document()["tasks"]]
+    page = Client()
+    page.force_login(team.annotator)
+    shown = reverse("dialogue-play", args=[team.project.slug, first.public_id])
+    assert "All tasks solved" in one_line(page.get(f"{shown}?delay=0-1&seed=3&job={begun['public_id']}"))
+    assert refusal(ApiClient(team.annotators[1]).get(f"{url}{begun['public_id']}/"))[0] == 404
+    for wrong, status in (({"delay": "x"}, 422), ({"seed": -1}, 400), ({"messages": "[1]"}, 422), ({"text": ""}, 400)):
+        assert refusal(program.send(url, wrong))[0] == status, wrong
+    said = {"messages": json.dumps({"content": "ALL COMPLETED"})}
+    assert program.send(url, said).json()["job"]["state"] == "queued"
+    assert refusal(program.send(f"{base}dialogues/{singles['lib_1'].public_id}/plays/"))[0] == 404
+
+
+def test_a_program_reads_how_often_composites_use_each_task(team: Team) -> None:
+    with_singles(team)
+    drawn(team)
+    url = f"/api/projects/{team.project.slug}/composites/"
+    found = ApiClient(team.administrator).get(url).json()
+    singles, used = read_coverage(team.project)
+    assert (found["composites"], found["uses"], found["categories"]) == (2, used.singles, used.categories)
+    assert set(found["uses"]) == {single.id for single in singles}
+    assert {tuple(one["categories"]): one["uses"] for one in found["pairs"]} == used.pairs
+    assert refusal(ApiClient(team.seniors[0]).get(url))[0] == 403
 
 
 def test_only_composites_are_played(team: Team) -> None:

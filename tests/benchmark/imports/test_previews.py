@@ -16,6 +16,7 @@ from benchmark.core.formats.mapping import apply_mapping, pointer_in_file, read_
 from benchmark.models import ImportBatch, ImportMapping
 from benchmark.services.imports.recognising import confirm_preview
 from benchmark.services.imports.requests import list_imports
+from tests.api_client import ApiClient, refusal
 from tests.benchmark.conftest import begin_import, counters, fresh, report_of
 from tests.factories import Team
 
@@ -98,6 +99,28 @@ def test_a_person_corrects_the_fields_and_looks_again(team: Team) -> None:
     assert (done.dry_run, counters(done)) == (True, (5, 5, 0, 0, 0, 0))
     with pytest.raises(Conflict):
         confirm_preview(actor=team.administrator, batch=done, native_format="openai", mapping={})
+
+
+def test_a_program_looks_again_and_imports_a_dry_run_for_real(team: Team) -> None:
+    base = f"/api/projects/{team.project.slug}/imports/"
+    program = ApiClient(team.administrator, scopes=["import"])
+    batch = preview(team, lines(CHATS))
+    wanted = {"format": "openai", "mapping": {"messages": "turns", "id": "number"}}
+    again = program.send(f"{base}{batch.public_id}/confirm/", wanted | {"preview": True}).json()
+    second = ImportBatch.objects.get(public_id=again["public_id"])
+    run(second.job_id)
+    assert [one["external_id"] for one in fresh(second).job.result["dialogues"]] == ["d0", "d1", "d2"]
+    dry = program.send(f"{base}{second.public_id}/confirm/", wanted | {"dry_run": True}).json()
+    path = f"{base}{dry['public_id']}/repeat/"
+    assert refusal(program.send(path)) == (409, "conflict")
+    run(ImportBatch.objects.get(public_id=dry["public_id"]).job_id)
+    assert not Dialogue.objects.exists()
+    assert refusal(program.send(path, {"reopen": "yes"}))[0] == 400
+    assert refusal(ApiClient(team.seniors[0]).send(path))[0] == 403
+    real = program.send(path)
+    assert (real.status_code, real.json()["dry_run"]) == (202, False)
+    run(ImportBatch.objects.get(public_id=real.json()["public_id"]).job_id)
+    assert Dialogue.objects.count() == 5
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,16 @@ from benchmark.services.runs import suspects
 _ANSWER, _RUNS = 4_000, 20
 
 
+def fill_from_entry(statistic: EntryStatistic | None, key: str = "") -> dict[str, str]:
+    """Return the item and the evidence of an erratum that an entry gives rise to; nothing if it has no item.
+
+    ``key``: as for ``describe_evidence``. Raises Hidden.
+    """
+    if statistic is None or statistic.item is None:
+        return {}
+    return {"item": statistic.item.dialogue.external_id, "evidence": describe_evidence(statistic, key)}
+
+
 def describe_evidence(statistic: EntryStatistic, key: str = "") -> str:
     """Return how many runs have an entry right, and the answer of one run (``key`` of its score) or, without one, the
     answer that most runs that are wrong share. Raises Hidden.
