@@ -199,7 +199,7 @@ def test_rows_are_read_in_portions_of_limited_size(monkeypatch: pytest.MonkeyPat
     keys = list(rows.values_list("pk", flat=True))
     size = len(long.content)
     monkeypatch.setattr(exporting, "_ROWS", 3)
-    monkeypatch.setattr(exporting, "_CHARACTERS", 2 * size + 10)
+    monkeypatch.setattr(exporting, "_LENGTH", 2 * size + 10)
     portions = list(exporting._portions(rows, ["content", "message"]))
     assert [[key for key in keys if first <= key <= last] for first, last in portions] == [
         keys[0:2], keys[2:3], keys[3:5], keys[5:6], keys[6:7], keys[7:8],
