@@ -2,6 +2,8 @@
 
 class ImportList(APIView):
     scope = Scope.IMPORT
+
+A view whose answer has what its reader sees nowhere else declares ``scope_to_read`` as well.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 def scope_of(view: "type[APIView] | APIView", method: str) -> Scope:
     """Return the scope that a method of a view needs. A view that declares none needs the one that includes all."""
     if method.upper() in SAFE_METHODS:
-        return Scope.READ
+        return Scope(getattr(view, "scope_to_read", Scope.READ))
     scope: Any = getattr(view, "scope", Scope.ADMINISTER)
     return Scope(scope)
 

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 
 from annotator.errors import DomainError
 from annotator.models import Project
+from annotator.services.archiving import as_refusal
 from annotator.services.jobs.outages import full_disk, unusable
 
 DONE, REFUSED, NOTHING_DONE = 0, 1, 2
@@ -51,7 +52,8 @@ class SentenceCommand(BaseCommand):
             self.say(refusal.sentence)
             sys.exit(NOTHING_DONE)
         except DatabaseError as error:
-            self.say(unusable(error))
+            archived = as_refusal(error)
+            self.say(unusable(error) if archived is None else archived.sentence)
             sys.exit(NOTHING_DONE)
         except BrokenPipeError:
             # The reader of the output has left; without this, Python would report it again at exit.

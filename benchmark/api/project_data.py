@@ -70,7 +70,9 @@ class Export(APIView):
 
 
 class ExportArchive(APIView):
-    """The archive of the newest export."""
+    """The archive of the newest export. It also has sealed reviews and the answers of gold items."""
+
+    scope_to_read = Scope.ADMINISTER
 
     @extend_schema(
         responses={

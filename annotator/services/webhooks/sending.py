@@ -5,7 +5,8 @@ another worker sends the message again, with the same id, when the lease has end
 message is claimed, so a webhook has one message on its way at a time.
 
 After a failure, the message is due again after a pause that grows. The webhook's other messages wait for a shorter
-pause, so a receiver that is away does not occupy the workers.
+pause, so a receiver that is away does not occupy the workers. Messages of archived projects wait until the project is
+restored.
 """
 
 import logging
@@ -18,7 +19,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotator.core.text import Message, message
-from annotator.models import DeliveryState, NoticeKind, Role, Webhook, WebhookDelivery
+from annotator.models import ArchivedProject, DeliveryState, NoticeKind, Role, Webhook, WebhookDelivery
 from annotator.services.database.statements import database_time
 from annotator.services.history.events import append_event
 from annotator.services.notices.notices import members_with, notify
@@ -63,6 +64,8 @@ def claim_next(*, now: datetime | None = None) -> WebhookDelivery | None:
     for _ in range(_TRIES):
         with transaction.atomic():
             waiting = Webhook.objects.usable().filter(Q(hold_until=None) | Q(hold_until__lte=now))
+            # Not by a join, which would lock the projects too.
+            waiting = waiting.exclude(project__in=ArchivedProject.objects.values("project"))
             waiting = waiting.filter(Exists(_due(now, webhook=OuterRef("pk"))), ~Exists(_leased(now, OuterRef("pk"))))
             turns = waiting.order_by(F("tried_at").asc(nulls_first=True), "pk")
             webhook = turns.select_for_update(skip_locked=True, no_key=True).first()
@@ -143,6 +146,9 @@ def record(delivery: WebhookDelivery, answer: Answer, *, now: datetime | None = 
         webhook.failures, webhook.given_up = webhook.failures + 1, webhook.given_up + given_up
         webhook.hold_until = now + timedelta(seconds=hold)
         webhook.save(update_fields=["failures", "given_up", "hold_until"])
+        if webhook.project.archived_at is not None:
+            # Archived during the attempt. A webhook is switched off with an event, so not before it is restored.
+            return True
         if answer.status == GONE:
             _switch_off(webhook, answer.error)
         elif webhook.given_up >= MAX_GIVEN_UP:

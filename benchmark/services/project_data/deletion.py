@@ -10,22 +10,26 @@ dialogues are chained in their dialogue and sealed in their project, so those of
 
 import logging
 import shutil
+import unicodedata
 from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotator.core.text import message
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Job, Membership, Project, ProjectDeletion, User
+from annotator.models import Dialogue, Job, Membership, NoticeKind, Project, ProjectDeletion, Role, User
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
 from annotator.services.archiving import require_archived
 from annotator.services.database.statements import database_time
 from annotator.services.history.events import append_event
+from annotator.services.notices.notices import members_with, notify
 from benchmark.models import ErrataLink, Release, SharedBoard
-from benchmark.services.project_data.export import KIND, export_path, export_since_archived
+from benchmark.services.project_data.export import export_files, export_since_archived
 from benchmark.services.project_data.tables import ProjectTable, project_tables, stored_files
 from benchmark.services.stored_files import full_path
 
@@ -39,7 +43,7 @@ _LOG = logging.getLogger(__name__)
 
 def plan_deletion(*, actor: User, project: Project, name: str) -> ProjectDeletion:
     """Plan the deletion of an archived project. ``name``: its name, typed as a confirmation. Repeating it changes
-    nothing.
+    nothing. The other administrators are notified.
 
     Raises Denied; Invalid for another name; Conflict if the project is not archived, a public link is open, or no
     export was made since it was archived.
@@ -60,7 +64,7 @@ def plan_deletion(*, actor: User, project: Project, name: str) -> ProjectDeletio
             raise Conflict(sentence % {"releases": ", ".join(links)}, releases=links)
         if export_since_archived(project) is None:
             raise Conflict(_("There is no export since the project was archived. Export it and keep the file first."))
-        if name.strip() != project.name:
+        if _as_seen(name) != _as_seen(project.name):
             raise Invalid(_("Type the name of the project: %(name)s.") % {"name": project.name}, field="name")
         now = timezone.now()
         deletion = ProjectDeletion.objects.create(
@@ -78,7 +82,20 @@ def plan_deletion(*, actor: User, project: Project, name: str) -> ProjectDeletio
             kind="project.deletion_planned",
             after={"deletion": deletion.public_id, "due_at": deletion.due_at.isoformat()},
         )
+        notify(
+            actor=actor, project=project, people=members_with(project, Role.ADMINISTRATOR), kind=NoticeKind.ALARM,
+            text=message(
+                "%(person)s has planned the deletion of the project. For %(days)s days, it can be cancelled.",
+                person=str(actor), days=GRACE_DAYS,
+            ),
+            target=reverse("project-archive", args=[project.slug]), subject=deletion.public_id,
+        )  # fmt: skip
     return deletion
+
+
+def _as_seen(name: str) -> str:
+    """Return a name as a page shows it: people can't see repeated spaces, nor how an accent is encoded."""
+    return " ".join(unicodedata.normalize("NFC", name).split())
 
 
 def cancel_deletion(*, actor: User, project: Project) -> None:
@@ -174,6 +191,9 @@ def _start(deletion: ProjectDeletion) -> bool:
     """Start a deletion that is due, so that it can't be cancelled and the guards let its rows go. False: not now."""
     with transaction.atomic():
         project = Project.objects.select_for_update().filter(pk=deletion.project_key).first()
+        if not ProjectDeletion.objects.filter(pk=deletion.pk).exists():
+            # It was cancelled a moment ago.
+            return False
         deletion.refresh_from_db()
         if deletion.started_at is not None or project is None:
             return True
@@ -192,8 +212,8 @@ def _delete_files(project_id: int) -> None:
         full_path(name).unlink(missing_ok=True)
     for release in Release.objects.filter(project=project_id).values_list("public_id", flat=True):
         shutil.rmtree(full_path(f"releases/{release}"), ignore_errors=True)
-    for job in Job.objects.filter(project=project_id, kind=KIND).only("public_id"):
-        export_path(job).unlink(missing_ok=True)
+    for export in export_files(Job.objects.filter(project=project_id)):
+        export.unlink(missing_ok=True)
 
 
 def _last_keys(table: ProjectTable, project_id: int, before: int | None) -> list[int]:

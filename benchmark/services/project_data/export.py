@@ -5,15 +5,18 @@ keys. Rows are read in portions, so memory does not grow with the project. While
 may have rows that earlier ones do not know; an archived project does not change.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import reduce
+from operator import add
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from django.db import transaction
-from django.db.models import ForeignKey, JSONField, TextField
+from django.db.models import ForeignKey, JSONField, QuerySet, TextField, Value
+from django.db.models.functions import Cast, Coalesce, Length
 from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -33,14 +36,15 @@ from benchmark.services.stored_files import full_path, sha256_of
 KIND = "project_export"
 #: The version of the layout.
 LAYOUT = 1
-#: Rows in memory at a time; rows with texts or JSON, which may be whole dialogues; bytes of a file.
-_ROWS, _LARGE_ROWS, _PIECE = 1000, 25, 1 << 20
+#: Rows in memory at a time, and the length of their texts and JSON (one row may have more); bytes of a file.
+_ROWS, _LENGTH, _PIECE = 1000, 4 << 20, 1 << 20
 #: Seconds between two updates of the job.
 _PAUSE = 2.0
-#: Table → columns that are left out: secrets, and what is made from the others.
+#: Table → columns that are left out: secrets, and what is made from the others. The address of a webhook often contains
+#: a secret of its receiver.
 LEFT_OUT: dict[str, frozenset[str]] = {
     "annotator.invitation": frozenset({"secret_hash"}),
-    "annotator.webhook": frozenset({"secret", "old_secret"}),
+    "annotator.webhook": frozenset({"secret", "old_secret", "url"}),
     "annotator.dialogue": frozenset({"search_text"}),
     "reviews.claim": frozenset({"token"}),
     "reviews.goldrate": frozenset({"secret"}),
@@ -99,17 +103,28 @@ def export_path(job: Job) -> Path:
     return full_path(f"exports/{job.public_id}.zip")
 
 
+def export_files(jobs: QuerySet[Job]) -> Iterator[Path]:
+    """Yield the archives of exports, and the parts that killed workers have left of them."""
+    known = set(jobs.filter(kind=KIND).values_list("public_id", flat=True))
+    for path in full_path("exports").glob("*"):
+        if path.name.removeprefix(".").partition(".")[0] in known:
+            yield path
+
+
 @job_kind(KIND, gettext_noop("Export of a project"))
 def _run(running: Running) -> dict[str, Any]:
     job = running.job
     path = export_path(job)
     path.parent.mkdir(parents=True, exist_ok=True)
+    # What a killed worker has left. One that was only slow can't finish without it, so it replaces nothing.
+    for left in export_files(Job.objects.filter(pk=job.pk)):
+        left.unlink(missing_ok=True)
     with DeterministicZip(path) as archive:
         counts = _Export(running, archive).write()
+        running.beat()
     # Only the newest is kept.
-    earlier = Job.objects.filter(project=job.project, kind=KIND, pk__lt=job.pk)
-    for old in earlier.only("public_id"):
-        export_path(old).unlink(missing_ok=True)
+    for old in export_files(Job.objects.filter(project=job.project, pk__lt=job.pk)):
+        old.unlink(missing_ok=True)
     return {"bytes": path.stat().st_size, "sha256": sha256_of(path), "rows": sum(counts.values())}
 
 
@@ -145,13 +160,14 @@ class _Export:
         fields = [field for field in table.model._meta.concrete_fields if field.name not in left_out]
         names = [field.attname for field in fields]
         people = [n for n, f in enumerate(fields) if isinstance(f, ForeignKey) and f.related_model is User]
-        size = _LARGE_ROWS if any(isinstance(field, TextField | JSONField) for field in fields) else _ROWS
-        key, after, count = names.index(table.model._meta.pk.attname), 0, 0
-        while rows := list(table.rows(self.project.pk).filter(pk__gt=after).values_list(*names)[:size]):
+        texts = [field.name for field in fields if isinstance(field, TextField | JSONField)]
+        every, count = table.rows(self.project.pk), 0
+        for first, last in _portions(every, texts):
+            rows = list(every.filter(pk__gte=first, pk__lte=last).values_list(*names))
             for row in rows:
                 out.write(dumps({name: _plain(value) for name, value in zip(names, row, strict=True)}) + b"\n")
             self.people.update(row[n] for row in rows for n in people if row[n] is not None)
-            after, count = rows[-1][key], count + len(rows)
+            count += len(rows)
             self._advance(len(rows))
         return count
 
@@ -179,6 +195,8 @@ class _Export:
         self.told_at = monotonic()
 
     def _manifest(self) -> dict[str, Any]:
+        # It may have been restored since the export began.
+        self.project.refresh_from_db(fields=["archived_at"])
         return {
             "format": "assay-project",
             "layout": LAYOUT,
@@ -190,6 +208,27 @@ class _Export:
                 for one in self.archive.files
             ],
         }
+
+
+class _Size(Length):
+    """The bytes of a text; on SQLite its characters. Counting characters, PostgreSQL would have to unpack each text."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, function="OCTET_LENGTH", **context)
+
+
+def _portions(rows: QuerySet[Any], texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last key of each portion of rows to read at once. ``texts``: columns of any length."""
+    sizes = (Coalesce(_Size(Cast(name, TextField())), 0) for name in texts)
+    size, after = reduce(add, sizes, Value(0)), 0
+    while found := list(rows.filter(pk__gt=after).values_list("pk", size)[:_ROWS]):
+        first, together = found[0][0], 0
+        for key, length in found:
+            if together and together + length > _LENGTH:
+                yield first, after
+                first, together = key, 0
+            after, together = key, together + length
+        yield first, after
 
 
 def _plain(value: Any) -> Any:

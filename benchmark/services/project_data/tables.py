@@ -13,13 +13,19 @@ from django.apps import apps
 from django.db.models import ForeignKey, Model, QuerySet
 
 from annotator.models import Project
-from benchmark.models import ImportBatch, PredictionFile, Release
+from benchmark.models import ImportBatch
 from benchmark.services.imports.report import report_path
 from benchmark.services.stored_files import full_path
 
 _APPS = ("annotator", "reviews", "benchmark")
 #: A foreign key against the order of the tables: it is emptied first.
 BACKWARDS = ("annotator.dialogue", "head")
+#: Columns with the name of a file below MEDIA_ROOT, or blank.
+FILE_COLUMNS = (
+    ("benchmark.importbatch", "file"),
+    ("benchmark.release", "archive"),
+    ("benchmark.predictionfile", "file"),
+)
 
 
 @dataclass(frozen=True)
@@ -88,11 +94,15 @@ def _target(key: ForeignKey[Any, Any]) -> Any:
 
 def stored_files(project_id: int) -> Iterator[str]:
     """Yield the names of a project's files below MEDIA_ROOT that exist: uploads, reports and archives."""
+    for name in _file_names(project_id):
+        if full_path(name).is_file():
+            yield name
+
+
+def _file_names(project_id: int) -> Iterator[str]:
+    tables = {table.label: table for table in project_tables()}
+    for label, column in FILE_COLUMNS:
+        rows = tables[label].rows(project_id).exclude(**{column: ""})
+        yield from rows.values_list(column, flat=True).iterator(500)
     for batch in ImportBatch.objects.filter(project=project_id).order_by("pk").iterator(500):
-        names = [batch.file, f"imports/{report_path(batch).name}"]
-        yield from (name for name in names if name and full_path(name).is_file())
-    for model, field, path in ((Release, "archive", "project"), (PredictionFile, "file", "release__project")):
-        rows = model._default_manager.filter(**{path: project_id}).exclude(**{field: ""}).order_by("pk")
-        for name in rows.values_list(field, flat=True).iterator(500):
-            if full_path(name).is_file():
-                yield name
+        yield f"imports/{report_path(batch).name}"

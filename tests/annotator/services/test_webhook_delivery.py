@@ -16,6 +16,7 @@ from annotator.core.schema.exact_json import loads
 from annotator.core.text import Message
 from annotator.errors import Conflict, Invalid
 from annotator.models import Event, Notice, Webhook, WebhookDelivery
+from annotator.services.archiving import archive_project, restore_project
 from annotator.services.history.events import append_event
 from annotator.services.jobs import retention
 from annotator.services.webhooks import posting, sending
@@ -23,7 +24,7 @@ from annotator.services.webhooks.deliveries import send_again, send_test
 from annotator.services.webhooks.hooks import ROTATION, add_webhook, change_webhook, remove_webhook, rotate_secret
 from annotator.services.webhooks.sending import BACK_OFF, LEASE, attempt, claim_next, record, send_due
 from tests.annotator.services.webhook_receiver import Handler, Receiver, hook_to, receiving
-from tests.factories import Team
+from tests.factories import Team, make_team
 
 pytestmark = pytest.mark.django_db
 
@@ -188,6 +189,28 @@ def test_a_receiver_that_is_gone_gets_no_more(team: Team, receiver: Receiver) ->
     assert not Webhook.objects.get().active
     assert Notice.objects.count() == 1
     assert send_due(now=later()) == 0
+
+
+def test_messages_of_an_archived_project_wait_and_hold_up_no_others(team: Team, receiver: Receiver) -> None:
+    hook(receiver, team, 410)
+    happen(team)
+    happen(team)
+    ask = {"actor": team.administrator, "project": team.project}
+    during = claim_next()
+    assert during is not None
+    archive_project(**ask)
+    # Its webhook is not switched off by what comes back now: that would change the project.
+    assert record(during, posting.Answer(410, 1, error=Message("It is gone.")))
+    other = make_team("other")
+    with receiving(204) as elsewhere:
+        hook_to(elsewhere, other.project, other.administrator, "erratum.confirmed")
+        happen(other)
+        assert send_due(now=later()) == 1
+        assert len(elsewhere.got) == 1
+    assert (receiver.got, Webhook.objects.get(project=team.project).active) == ([], True)
+    restore_project(**ask)
+    assert send_due(now=later()) == 1
+    assert not Webhook.objects.get(project=team.project).active
 
 
 @pytest.mark.parametrize(("status", "attempts"), [(410, 1), (500, 1), (500, len(BACK_OFF) + 1)])

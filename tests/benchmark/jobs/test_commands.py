@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotator.models import Dialogue, Job, Membership, Project
+from annotator.services.archiving import archive_project
 from annotator.services.dialogues.revisions import lock_dialogue, revise
 from benchmark.core.archives.verifying import verify_archive
 from benchmark.core.formats.examples import example_file
@@ -94,6 +95,13 @@ class TestImport:
         assert {entry["id"] for entry in entries if entry["severity"] == "error"} == {"bad"}
         assert set(entries[0]) == {"line", "id", "pointer", "check", "severity", "message"}
         assert not Job.objects.exclude(state="done").exists(), "nothing is left for a worker"
+
+    def test_an_archived_project_refuses_it(self, manage_here: Manage, candidate_file: Write) -> None:
+        team = make_team("old")
+        archive_project(actor=team.administrator, project=team.project)
+        done = manage_here("import_dialogues", candidate_file(candidates(1)), "--project", "old", "--format", "neutral")
+        assert_refused(done, "This project is archived, so nothing in it can be changed")
+        assert not ImportBatch.objects.exists()
 
     def test_the_format_is_recognised_unless_it_is_named(
         self, manage_here: Manage, tmp_path: Path, candidate_file: Write

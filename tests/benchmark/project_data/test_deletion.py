@@ -1,17 +1,20 @@
 """A deletion leaves nothing of a project but a row that says so, and everything of all others."""
 
 import itertools
+import os
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection, connections, transaction
+from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, Job, Project, ProjectDeletion, User
+from annotator.models import Event, Job, Notice, Project, ProjectDeletion, Role, User
 from annotator.services.access.permissions import load_project
 from annotator.services.archiving import archive_project, restore_project
 from annotator.services.history.events import append_event
@@ -26,11 +29,11 @@ from benchmark.services.project_data.deletion import (
     delete_due_projects,
     plan_deletion,
 )
-from benchmark.services.project_data.export import start_export
+from benchmark.services.project_data.export import export_path, start_export
 from benchmark.services.project_data.tables import project_tables
 from tests.access_project import make_access_project, store_files
 from tests.api_client import ApiClient, refusal
-from tests.factories import Team, adopt_c3, begin, claim_and_submit, make_dialogue, make_team
+from tests.factories import Team, adopt_c3, begin, claim_and_submit, give_role, make_dialogue, make_team, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -83,6 +86,21 @@ def test_it_needs_an_archive_no_links_an_export_and_the_name() -> None:
     assert deletion.due_at - deletion.created_at == timedelta(days=GRACE_DAYS)
 
 
+def test_its_name_is_compared_as_people_see_it_and_other_administrators_are_notified() -> None:
+    team = make_team()
+    other = give_role(team.project, make_user("other"), Role.ADMINISTRATOR)
+    # An accent as a character of its own, and two spaces, which a page shows as one.
+    Project.objects.update(name="Caf\u0065\u0301  au lait")
+    ask = {"actor": team.administrator, "project": closed(team).project}
+    for wrong in ("", "Cafe au lait", "caf\u00e9 au lait", "Caf\u00e9 aulait"):
+        with pytest.raises(Invalid, match="Type the name"):
+            plan_deletion(**ask, name=wrong)
+    plan_deletion(**ask, name=" Caf\u00e9 au lait ")
+    notice = Notice.objects.get(kind="alarm")
+    assert (notice.person, notice.target) == (other, f"/p/{team.project.slug}/archive/")
+    assert "has planned the deletion of the project" in notice.text
+
+
 def test_it_can_be_cancelled_until_it_starts() -> None:
     team = closed(make_team())
     planned(team, due=False)
@@ -93,6 +111,9 @@ def test_it_can_be_cancelled_until_it_starts() -> None:
         cancel_deletion(actor=team.senior, project=team.project)
     cancel_deletion(actor=team.administrator, project=team.project)
     cancel_deletion(actor=team.administrator, project=team.project)
+    # A task that listed it before.
+    late = ProjectDeletion(pk=0, project_key=team.project.pk)
+    assert deleting._go_on(late, 1) == 0
     assert not ProjectDeletion.objects.exists()
     assert restore_project(actor=team.administrator, project=team.project).archived_at is None
     kinds = set(Event.objects.filter(project=team.project).values_list("kind", flat=True))
@@ -112,6 +133,8 @@ def test_nothing_of_it_is_left_and_everything_of_the_others() -> None:
     kept = {project: counts(project) for project in (other.project.pk, neighbour.pk)}
     assert not [label for label, count in counts(team.project.pk).items() if not count and label in _BEHIND]
     people = User.objects.count()
+    export = Job.objects.get(project=team.project, kind="project_export")
+    export_path(export).with_name(f".{export.public_id}.zip.12ab.part").write_bytes(b"what a killed worker left")
     planned(team)
     assert delete_due_projects() == 1
     assert set(counts(team.project.pk).values()) == {0}
@@ -151,6 +174,38 @@ def test_it_goes_on_after_it_was_killed_anywhere(monkeypatch: pytest.MonkeyPatch
         assert _run < 500
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) > 5
+    assert set(counts(team.project.pk).values()) == {0}
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_killed_processes_delete_everything_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    team = closed(make_access_project().team)
+    planned(team)
+    monkeypatch.setattr(deleting, "PORTION", 5)
+    raw_delete = QuerySet._raw_delete
+
+    def delete_and_die(rows: QuerySet[Any], using: str) -> int:
+        # In the transaction: this portion is rolled back.
+        left.pop()
+        return raw_delete(rows, using) if left else os._exit(9)
+
+    for portions in itertools.count(1, 6):
+        left = [1] * portions
+        connections.close_all()
+        child = os.fork()
+        if not child:
+            monkeypatch.setattr(QuerySet, "_raw_delete", delete_and_die)
+            try:
+                delete_due_projects()
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if os.waitstatus_to_exitcode(status) == 0:
+            break
+        assert ProjectDeletion.objects.get().ended_at is None
+    assert portions > 20
+    assert ProjectDeletion.objects.get().ended_at is not None
     assert set(counts(team.project.pk).values()) == {0}
 
 
