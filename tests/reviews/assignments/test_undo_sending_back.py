@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotator.core.roles import Role
 from annotator.errors import Conflict
-from annotator.models import Dialogue, Event, OutdatedDialogue
+from annotator.models import Dialogue, Event, Job, OutdatedDialogue
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.archiving import archive_project
 from annotator.services.dialogues.revisions import lock_dialogue, revise
@@ -35,16 +35,17 @@ from reviews.services.assignments import plans
 from reviews.services.assignments.changes import hand_over, prioritise
 from reviews.services.assignments.plans import confirm_plan, make_plan, make_undo
 from reviews.services.assignments.undo import Forecast, forecast_undo
+from reviews.services.cycles import sending_back
 from reviews.services.cycles.migration import start_migration
 from reviews.services.cycles.outdated import mark_outdated, read_scope, withdraw_change
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback.comments import comment_on
 from reviews.services.gold.results import suggest
 from reviews.services.history.dialogue_history import read_history
-from reviews.services.protocols.versions import adopt_protocol
+from reviews.services.protocols.versions import adopt_preset, adopt_protocol
 from reviews.services.queue.claims import claim_next, claim_slot, release
 from reviews.services.queue.progress import read_progress
-from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done
 from reviews.services.statistics.accuracy import read_accuracy
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import recount, stored_counters
@@ -52,9 +53,21 @@ from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.submission.submit import submit_review
 from reviews.services.submission.workbench import open_workbench
 from tests.consistency import assert_consistent
-from tests.factories import Team, changed, claim_and_submit, current, give_role, make_item, make_user, open_slot
+from tests.factories import (
+    Team,
+    adopt_c3,
+    changed,
+    claim_and_submit,
+    current,
+    give_role,
+    make_item,
+    make_team,
+    make_user,
+    open_slot,
+)
 from tests.pages import one_line
 from tests.racing import lost, overlap, race, won
+from tests.reviews.cycles.test_rounds import annotated, drawn, look, next_round
 from tests.reviews.gold.gold_team import STAGE, gold_team, make_gold, verified
 
 pytestmark = pytest.mark.django_db
@@ -307,6 +320,46 @@ def test_a_flag_is_not_restored_if_its_change_was_withdrawn(team: Team) -> None:
     withdraw_change(actor=team.administrator, project=team.project, change=change)
     confirm(team, undo(team, made))
     assert not OutdatedDialogue.objects.filter(dialogue__in=[back, marked], cleared_at=None).exists()
+
+
+def test_an_item_of_a_round_goes_on_until_the_round_has_ended() -> None:
+    team = make_team(annotators=5, seniors=2)
+    adopt_preset(actor=team.administrator, project=team.project, preset="wild", round_fraction=1.0)
+    annotated(team, 2)
+    one, two = drawn(next_round(team))
+    stage = Cycle.objects.get(dialogue=one).stage_runs.order_by("pk")[0].stage
+    kept = rows(one)
+    confirm(team, undo(team, send_back(team, one, stage=stage)))
+    assert rows(one) == kept
+    look(two, "approve", "approve")
+    late = send_back(team, one, stage=stage)
+    draw_where_upstream_is_done()
+    assert undo(team, late).refused == [[one.external_id, "The round that it was in has ended."]]
+    assert_consistent(team.project)
+
+
+def test_the_audit_of_a_draw_still_sends_back_what_an_undo_restored() -> None:
+    team = make_team(annotators=4, seniors=2)
+    adopt_c3(team, audit_fraction=0.5, send_back_above=0.3, send_back_audited=1)
+    items = [make_item(team, "cross_check") for _ in range(6)]
+    for item in items:
+        for person in team.annotators[1:3]:
+            claim_and_submit(person, item, "approve")
+    draw = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert draw is not None
+    audited, (first, late, left) = (
+        list(Dialogue.objects.filter(pk__in=draw.items.filter(selected=selected).values("dialogue")).order_by("pk"))
+        for selected in (True, False)
+    )
+    confirm(team, undo(team, send_back(team, first)))
+    away = send_back(team, late)
+    claim_and_submit(team.senior, audited[0], "fix", document=changed(current(audited[0])))
+    assert jobs.run(Job.objects.get(kind=sending_back.JOB).pk).result == {"returned": 2}
+    assert {one.cycles.get(state="active").number for one in (first, left)} == {3, 2}
+    # It would be the only one that stayed.
+    assert undo(team, away).refused == [
+        [late.external_id, "An audit has since sent back the other items of its owner."]
+    ]
 
 
 def test_gold_items_stay_retired_and_their_answer_can_get_another(client: Client) -> None:
