@@ -25,7 +25,7 @@ from reviews.services.assignments.plan_items import Item, People, Refused, read_
 from reviews.services.assignments.planning import Request, Seen, blind_items, plan_reassigning, what_changed, why_blind
 from reviews.services.cycles.withdrawal import (
     find_revealed,
-    hold_slots,
+    hold_review,
     read_standings,
     why_not_withdrawn,
     withdraw_cycle,
@@ -186,7 +186,7 @@ def restore(*, actor: User, plan: AssignmentPlan, item: Item, tell: bool = True)
     """
     change = PlanChange.objects.get(plan=plan, item=item.key)
     if plan.action == PlanAction.SEND_BACK:
-        hold_slots(item.dialogue)
+        hold_review(item.dialogue, change.before)
     why = why_item_not_undone(plan, item, change, read_states(plan, [item])[item.key])
     if why:
         raise Conflict(why)

@@ -23,6 +23,7 @@ from reviews.models import (
     Claim,
     Cycle,
     CycleState,
+    Draw,
     DrawItem,
     ProtocolVersion,
     SentBackStratum,
@@ -120,8 +121,13 @@ def why_not_withdrawn(before: Standing, after: Standing, now: Standing) -> str:
     return ""
 
 
-def hold_slots(dialogue: Dialogue) -> None:
-    """Lock the dialogue's slots in its active cycle: a simultaneous claim comes before or after."""
+def hold_review(dialogue: Dialogue, before: Standing) -> None:
+    """Lock the slots of the dialogue's active cycle and the rounds that it was in ``before``.
+
+    A simultaneous claim, or the end of a round, comes before or after.
+    """
+    draws = [draw for _project, _stage, draw, _ended in before.get("rounds", ())]
+    list(Draw.objects.select_for_update(no_key=True).filter(pk__in=draws).order_by("pk").values_list("pk"))
     slots = Slot.objects.select_for_update(of=("self",)).filter(dialogue=dialogue, cycle__state=CycleState.ACTIVE)
     list(slots.order_by("pk").values_list("pk"))
 
@@ -129,8 +135,8 @@ def hold_slots(dialogue: Dialogue) -> None:
 def withdraw_cycle(*, actor: User, dialogue: Dialogue, before: Standing, reason: str) -> Cycle:
     """Withdraw the dialogue's active cycle and restore its standing ``before``; return the cycle that counts again.
 
-    The caller has locked the dialogue and its slots, and has asked ``why_not_withdrawn``. Reopened slots go to the end
-    of their queues. Gold items that were retired stay so: their answer could be read in the meantime.
+    The caller has locked the dialogue, called ``hold_review``, and asked ``why_not_withdrawn``. Reopened slots go to
+    the end of their queues. Gold items that were retired stay so: their answer could be read in the meantime.
     """
     withdrawn = Cycle.objects.select_for_update().get(dialogue=dialogue, state=CycleState.ACTIVE)
     earlier = Cycle.objects.select_for_update().get(pk=before["cycle"])
