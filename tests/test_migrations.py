@@ -7,7 +7,10 @@ from django.db import IntegrityError, connection
 from annotator.core.text import Message, message
 from annotator.models import Dialogue, Event, Notice
 from annotator.services.history.events import append_event
-from tests.factories import make_dialogue, make_team
+from reviews.models import AssignmentPlan, Comment, Cycle, CycleState
+from reviews.services.assignments.plans import confirm_plan, make_plan, make_undo
+from reviews.services.feedback.comments import comment_on
+from tests.factories import adopt_c3, make_dialogue, make_item, make_team
 
 
 def triggers():
@@ -41,6 +44,34 @@ def test_back_and_forth():
     notice = Notice.objects.get()
     assert (notice.text, notice.message) == ("Reviewers disagree (12 %).", Message("Reviewers disagree (12 %)."))
     assert Dialogue.objects.matching("weather").get() == plain
+
+
+@pytest.mark.django_db(transaction=True)
+def test_withdrawn_cycles_go_when_their_migration_goes_back():
+    team = make_team()
+    adopt_c3(team)
+    item = make_item(team, "cross_check")
+    reason = {"stage": "self_check_single", "reason": "Dates"}
+    made = make_plan(actor=team.administrator, project=team.project, action="send_back", dialogues=[item.pk], **reason)
+    confirm_plan(actor=team.administrator, project=team.project, public_id=made.public_id)
+    back = make_undo(actor=team.administrator, project=team.project, public_id=made.public_id)
+    confirm_plan(actor=team.administrator, project=team.project, public_id=back.public_id)
+    comment_on(actor=team.annotator, dialogue=item, anchor="", text="Why?")
+    withdrawn = Cycle.objects.get(state=CycleState.WITHDRAWN)
+    Comment.objects.update(stage_run=withdrawn.stage_runs.get())
+    try:
+        call_command("migrate", "reviews", "0008", verbosity=0)
+        assert list(Cycle.objects.values_list("number", "state")) == [(1, "active")]
+        # Earlier code may change what has ended.
+        Cycle.objects.update(state="superseded", ended_at=item.created_at)
+        Cycle.objects.update(state="active", ended_at=None)
+    finally:
+        call_command("migrate", verbosity=0)
+    assert set(AssignmentPlan.objects.values_list("confirmed_by", flat=True)) == {team.administrator.pk}
+    assert Comment.objects.get().stage_run is None
+    Cycle.objects.update(state="rejected", ended_at=item.created_at)
+    with pytest.raises(IntegrityError):
+        Cycle.objects.update(state="superseded")
 
 
 @pytest.mark.django_db

@@ -1,10 +1,11 @@
 """Assignments for programs: who has what, previewed changes, pauses. For administrators only."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,9 +24,10 @@ from annotator.services.database.filters import moment_of, no_place, refuse_unkn
 from annotator.services.dialogues import listing
 from reviews.api.reviews import REFUSALS
 from reviews.api.serializers import LengthField
-from reviews.models import Pause, PlanAction, Priority, Slot
+from reviews.models import AssignmentPlan, Pause, PlanAction, Priority, Slot
 from reviews.services.assignments import lists, plans
 from reviews.services.assignments.lists import STATES, Filters
+from reviews.services.assignments.undo import forecast_undo
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue import pauses
 
@@ -114,6 +116,12 @@ class AssignmentsSerializer(serializers.Serializer[Any]):
     people = PersonLoadSerializer(many=True)
 
 
+class UndoForecastSerializer(serializers.Serializer[Any]):
+    undoable = serializers.IntegerField()
+    revealed = serializers.IntegerField()
+    answers = serializers.IntegerField()
+
+
 class PlanSerializer(serializers.Serializer[Any]):
     """A previewed change and, after it was carried out, its result."""
 
@@ -125,8 +133,21 @@ class PlanSerializer(serializers.Serializer[Any]):
         source="undoes.public_id", default=None, allow_null=True, help_text="The change that this one undoes."
     )
     confirmed_at = serializers.DateTimeField(allow_null=True)
+    confirmed_by = serializers.CharField(
+        source="confirmed_by.public_id", default=None, allow_null=True, help_text="Who carried it out."
+    )
+    undo = serializers.SerializerMethodField(
+        help_text="Of a preview of sending back: how many items an undo could restore, how many it could not because "
+        "blind reviews become visible, and how many are known answers of gold items, which stay retired. Otherwise "
+        "null."
+    )
     job = serializers.CharField(source="job.public_id", allow_null=True)
     result = serializers.DictField()
+
+    @extend_schema_field(UndoForecastSerializer(allow_null=True))
+    def get_undo(self, plan: AssignmentPlan) -> dict[str, int] | None:
+        forecast = forecast_undo(plan)
+        return None if forecast is None else asdict(forecast)
 
 
 class PauseSerializer(serializers.ModelSerializer[Pause]):

@@ -4,6 +4,8 @@ References without an index have no constraint either: otherwise, deleting one u
 import would read every row that might refer to it. Revisions that people have seen are never deleted.
 """
 
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -36,10 +38,22 @@ class CycleState(models.TextChoices):
     VERIFIED = "verified", _("Verified")
     REJECTED = "rejected", _("Rejected")
     SUPERSEDED = "superseded", _("Superseded")
+    #: Sending the dialogue back was undone before anybody worked on it.
+    WITHDRAWN = "withdrawn", _("Withdrawn")
+
+
+class CycleQuerySet(models.QuerySet["Cycle"]):
+    def in_effect(self) -> Self:
+        """Return the cycles that count. A withdrawn cycle is as if it had never begun, so no "last cycle" is one."""
+        return self.exclude(state=CycleState.WITHDRAWN)
 
 
 class Cycle(Row):
-    """One pass of a dialogue through a protocol version. Immutable after it has ended."""
+    """One pass of a dialogue through a protocol version.
+
+    After it has ended, the database refuses to change its result (``reviews.0009``), with one exception: a superseded
+    cycle is active again if the cycles that followed it were withdrawn. A withdrawn cycle has no claims or reviews.
+    """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="cycles", db_index=False)
     project = models.ForeignKey(Project, related_name="cycles", **UNENFORCED)
@@ -53,6 +67,8 @@ class Cycle(Row):
     reason = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True)
+
+    objects = CycleQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -90,10 +90,17 @@ class AssignmentPlan(Row):
     job = models.ForeignKey(Job, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     confirmed_at = models.DateTimeField(null=True)
+    #: Who carried it out, perhaps another administrator than the ``actor`` who previewed it.
+    confirmed_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(action__in=PlanAction.values), name="assignment_plan_action_known"),
+            models.CheckConstraint(
+                condition=Q(confirmed_at__isnull=True, confirmed_by__isnull=True)
+                | Q(confirmed_at__isnull=False, confirmed_by__isnull=False),
+                name="assignment_plan_confirmed_by_somebody",
+            ),
             models.UniqueConstraint(
                 fields=["undoes"],
                 condition=Q(undoes__isnull=False, confirmed_at__isnull=False),

@@ -15,7 +15,7 @@ from annotator.models import Dialogue, User
 from annotator.views.pages import PageRequest, project_page
 from reviews.models import ON_DIALOGUES, AssignmentPlan, PlanAction, Priority, Slot
 from reviews.services.assignments import plans
-from reviews.services.assignments.undo import UNDO_DAYS, why_not_undone
+from reviews.services.assignments.undo import UNDO_DAYS, forecast_undo, why_not_undone
 from reviews.services.protocols.versions import stage_titles
 
 #: Names looked up, and names shown of each person or reason.
@@ -90,7 +90,7 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
         reasons.setdefault(why, []).append(name)
     action = PlanAction(plan.action).label
     back = "dialogue-list" if plan.action in ON_DIALOGUES else "assignment-list"
-    undo = plan.undos.filter(confirmed_at__isnull=False).select_related("actor").first()
+    undo = plan.undos.filter(confirmed_at__isnull=False).select_related("confirmed_by").first()
     return {
         "plan": plan,
         "action": _("Undo: %(action)s") % {"action": action} if plan.undoes else action,
@@ -128,4 +128,32 @@ def _details(request: PageRequest, plan: AssignmentPlan) -> list[str]:
         out.append(_("Tags: %(tags)s.") % {"tags": ", ".join(asked["tags"])})
     if asked["reason"]:
         out.append(_("Reason: %(reason)s") % {"reason": asked["reason"]})
+    return [*out, *_undo_words(plan)]
+
+
+def _undo_words(plan: AssignmentPlan) -> list[str]:
+    """Return what an undo could do and what it couldn't, before dialogues are sent back."""
+    forecast = forecast_undo(plan)
+    if forecast is None:
+        return []
+    sentence = ngettext(
+        "%(count)s item can be undone for %(days)s days, as long as nobody works on it.",
+        "%(count)s items can be undone for %(days)s days, as long as nobody works on them.",
+        forecast.undoable,
+    )
+    out = [sentence % {"count": f"{forecast.undoable:,}", "days": UNDO_DAYS}]
+    if forecast.revealed:
+        sentence = ngettext(
+            "%(count)s item can’t be undone: the reviews in its blind stage become visible.",
+            "%(count)s items can’t be undone: the reviews in their blind stage become visible.",
+            forecast.revealed,
+        )
+        out.append(sentence % {"count": f"{forecast.revealed:,}"})
+    if forecast.answers:
+        sentence = ngettext(
+            "%(count)s item is the known answer of a gold item. The gold item is retired, also after an undo.",
+            "%(count)s items are the known answers of gold items. The gold items are retired, also after an undo.",
+            forecast.answers,
+        )
+        out.append(sentence % {"count": f"{forecast.answers:,}"})
     return out

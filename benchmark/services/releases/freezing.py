@@ -343,7 +343,7 @@ class _Freezing:
             case DialogueStatus.POOLED:
                 return f"Waiting for the draw{at}."
             case _:
-                ended = Cycle.objects.filter(dialogue=candidate.pk).order_by("-number").first()
+                ended = Cycle.objects.in_effect().filter(dialogue=candidate.pk).order_by("-number").first()
                 why = f": {ended.reason}" if ended and ended.reason else "."
                 return f"Rejected in review{why}"
 

@@ -30,7 +30,7 @@ def verified_cycles(dialogue_ids: Iterable[int]) -> dict[int, Verified]:
     without a revision.
     """
     last: dict[int, tuple[Any, ...]] = {}
-    cycles = Cycle.objects.filter(dialogue_id__in=list(dialogue_ids)).order_by("number")
+    cycles = Cycle.objects.in_effect().filter(dialogue_id__in=list(dialogue_ids)).order_by("number")
     for row in cycles.values_list(
         "state",
         "pk",
@@ -128,14 +128,18 @@ def _moves(cycles: list[Verified]) -> dict[int, list[_Move]]:
     """Return the moves by cycle, in order. Nothing moves to the first version of a protocol."""
     cycle_of = {cycle.dialogue: cycle.cycle for cycle in cycles if cycle.protocol_number > 1}
     out: dict[int, list[_Move]] = defaultdict(list)
-    events = Event.objects.filter(dialogue__in=list(cycle_of), kind__in=["cycle.begun", "cycle.migrated"])
+    replaced: dict[int, list[_Move]] = {}
+    kinds = ["cycle.begun", "cycle.migrated", "cycle.withdrawn"]
+    events = Event.objects.filter(dialogue__in=list(cycle_of), kind__in=kinds)
     for dialogue, kind, at, before, after in events.order_by("dialogue_id", "number").values_list(
         "dialogue_id", "kind", "created_at", "before", "after"
     ):
-        moves = out[cycle_of[dialogue]]
+        key = cycle_of[dialogue]
         if kind == "cycle.begun":
-            # The cycle in question is the last one.
-            moves.clear()
+            # The cycle in question is the last one, unless a later one was withdrawn.
+            replaced[key], out[key] = out[key], []
+        elif kind == "cycle.withdrawn":
+            out[key] = replaced[key]
         else:
-            moves.append(_Move(at, before["protocol"], "" if after["action"] == Action.STAY else after["why"]))
+            out[key].append(_Move(at, before["protocol"], "" if after["action"] == Action.STAY else after["why"]))
     return out

@@ -156,7 +156,7 @@ def load_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPla
     """
     require_administrator(actor=actor, project=project)
     rows = AssignmentPlan.objects.filter(project=project, public_id=public_id)
-    plan = rows.select_related("actor", "job", "project", "undoes").first()
+    plan = rows.select_related("actor", "confirmed_by", "job", "project", "undoes").first()
     if plan is not None and plan.actor_id != actor.pk and plan.action in (PlanAction.TAG, PlanAction.UNTAG):
         keys = [line[0] for line in plan.items]
         portions = (keys[at : at + MAX_LISTED] for at in range(0, len(keys), MAX_LISTED))
@@ -172,7 +172,7 @@ def recent_plans(*, project: Project) -> list[AssignmentPlan]:
     since = timezone.now() - timedelta(days=undo.UNDO_DAYS)
     rows = AssignmentPlan.objects.filter(project=project, confirmed_at__gte=since, undoes=None)
     rows = rows.exclude(undos__confirmed_at__isnull=False)
-    return list(rows.select_related("actor").defer("items", "refused", "result").order_by("-confirmed_at")[:20])
+    return list(rows.select_related("confirmed_by").defer("items", "refused", "result").order_by("-confirmed_at")[:20])
 
 
 def confirm_plan(*, actor: User, project: Project, public_id: str) -> AssignmentPlan:
@@ -196,7 +196,7 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
         changed = _changed(actor, plan)
         if changed:
             raise _moved(changed)
-        plan.confirmed_at = timezone.now()
+        plan.confirmed_at, plan.confirmed_by = timezone.now(), actor
         if len(plan.items) > AT_ONCE:
             plan.job = start_job(actor=actor, project=project, kind=JOB, parameters={"plan": plan.pk})
         else:
@@ -210,7 +210,7 @@ def confirm_plan(*, actor: User, project: Project, public_id: str) -> Assignment
                         # It changed between the comparison and the change: everything is rolled back.
                         raise _moved([f"{item.dialogue.external_id}: {error.sentence}"]) from None
             notify_plan(plan=plan, given=_many(given))
-        plan.save(update_fields=["confirmed_at", "job", "result"])
+        plan.save(update_fields=["confirmed_at", "confirmed_by", "job", "result"])
         append_event(
             actor=actor,
             project=project,
@@ -234,7 +234,10 @@ def _recorded(plan: AssignmentPlan) -> dict[str, Any]:
 
 @job_kind(JOB, gettext_noop("Change assignments"))
 def _run(running: Running) -> dict[str, Any]:
-    plan = AssignmentPlan.objects.select_related("project", "actor", "undoes").get(pk=running.job.parameters["plan"])
+    plans = AssignmentPlan.objects.select_related("project", "actor", "confirmed_by", "undoes")
+    plan = plans.get(pk=running.job.parameters["plan"])
+    # Not the person who previewed it: the history says who made the change.
+    actor = plan.confirmed_by or plan.actor
     seen = seen_of(plan)
     order = [row[0] for row in plan.items]
     at: int = running.checkpoint.get("at", 0)
@@ -246,7 +249,7 @@ def _run(running: Running) -> dict[str, Any]:
             for item in read_items(plan.action, order[at : at + CHUNK]):
                 try:
                     with transaction.atomic(), notify_losses_last():
-                        _act(plan.actor, plan, item, seen[item.key], given)
+                        _act(actor, plan, item, seen[item.key], given)
                 except DomainError as error:
                     left_out += 1
                     # A checkpoint is JSON: its keys are texts.

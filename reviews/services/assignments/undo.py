@@ -1,10 +1,11 @@
 """Undoes a plan: compares each item with its state just after the plan, and restores its state just before.
 
-An item is restored if nothing has happened to it since. Sending back is never undone: it ended a cycle, and ended
-cycles do not change.
+An item is restored if nothing has happened to it since. What sending back changed, and what prevents its undo, is in
+``reviews.services.cycles.withdrawal``.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict
-from annotator.models import User
+from annotator.models import Dialogue, User
+from annotator.models.content import GoldRole
 from annotator.services.access.permissions import roles_in
 from annotator.services.dialogues.tags import change_tags, read_tags
 from annotator.services.history.event_chain import in_portions
@@ -21,6 +23,14 @@ from reviews.models import AssignmentPlan, Claim, PlanAction, PlanChange, Priori
 from reviews.services.assignments import changes
 from reviews.services.assignments.plan_items import Item, People, Refused, read_items
 from reviews.services.assignments.planning import Request, Seen, blind_items, plan_reassigning, what_changed, why_blind
+from reviews.services.cycles.withdrawal import (
+    find_revealed,
+    hold_review,
+    read_standings,
+    why_not_withdrawn,
+    withdraw_cycle,
+)
+from reviews.services.protocols.versions import parse, require_version
 
 #: How long after its confirmation a plan can be undone.
 UNDO_DAYS = 7
@@ -37,7 +47,7 @@ def read_states(plan: AssignmentPlan, items: Sequence[Item]) -> dict[int, State]
         found, tags = read_tags([item.key for item in items]), set(plan.parameters["tags"])
         return {item.key: {"tags": [name for name in found.get(item.key, ()) if name in tags]} for item in items}
     if action == PlanAction.SEND_BACK:
-        return {item.key: {"status": item.dialogue.status, "stage": item.dialogue.stage} for item in items}
+        return read_standings([item.dialogue for item in items])
     if action in (PlanAction.REASSIGN, PlanAction.FREE):
         return _assignments(items)
     waiting: dict[int, list[list[Any]]] = {}
@@ -87,6 +97,30 @@ def why_not_undone(plan: AssignmentPlan) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class Forecast:
+    """What an undo of a plan could do, before the plan is carried out. Numbers of items."""
+
+    undoable: int
+    #: Can't be undone: reviews of a blind stage become visible.
+    revealed: int
+    #: Gold items have their answer in it; they are retired and stay so.
+    answers: int
+
+
+def forecast_undo(plan: AssignmentPlan) -> Forecast | None:
+    """Return the forecast for a preview of sending back; None for anything else."""
+    if plan.action != PlanAction.SEND_BACK or plan.undoes_id is not None or plan.confirmed_at is not None:
+        return None
+    keys = [line[0] for line in plan.items]
+    protocol = parse(require_version(plan.project))
+    revealed = len(find_revealed(keys, protocol=protocol, stage=plan.parameters["stage"]))
+    answers = 0
+    for portion in in_portions(keys):
+        answers += Dialogue.objects.filter(pk__in=portion, gold_role=GoldRole.ANSWER).count()
+    return Forecast(len(keys) - revealed, revealed, answers)
+
+
 def plan_undo(*, actor: User, plan: AssignmentPlan) -> tuple[list[Seen], Refused]:
     """Return the lines of an undo of the plan, and the items that are not undone, with why."""
     recorded = {change.item: change for change in plan.changes.all()}
@@ -130,7 +164,7 @@ def plan_undo(*, actor: User, plan: AssignmentPlan) -> tuple[list[Seen], Refused
 def why_item_not_undone(plan: AssignmentPlan, item: Item, change: PlanChange, now: State) -> str:
     """Return why an item is not undone, as a sentence; blank if nothing has happened to it since the plan."""
     if plan.action == PlanAction.SEND_BACK:
-        return _("Sending back can’t be undone: it ended the earlier review, and ended reviews don’t change.")
+        return why_not_withdrawn(change.before, change.after, now)
     if now == change.after:
         return ""
     if plan.action == PlanAction.PRIORITISE:
@@ -151,6 +185,8 @@ def restore(*, actor: User, plan: AssignmentPlan, item: Item, tell: bool = True)
     Raises Conflict if something has happened to it since, or another DomainError if it can't be restored.
     """
     change = PlanChange.objects.get(plan=plan, item=item.key)
+    if plan.action == PlanAction.SEND_BACK:
+        hold_review(item.dialogue, change.before)
     why = why_item_not_undone(plan, item, change, read_states(plan, [item])[item.key])
     if why:
         raise Conflict(why)
@@ -161,6 +197,8 @@ def restore(*, actor: User, plan: AssignmentPlan, item: Item, tell: bool = True)
     elif plan.action == PlanAction.UNTAG:
         gone = set(before["tags"]) - set(after["tags"])
         change_tags(actor=actor, dialogue=item.dialogue, add=gone, reason=REASON)
+    elif plan.action == PlanAction.SEND_BACK:
+        withdraw_cycle(actor=actor, dialogue=item.dialogue, before=before, reason=REASON)
     elif plan.action == PlanAction.PRIORITISE:
         earlier: dict[int, list[int]] = {}
         for key, priority in before["slots"]:

@@ -149,7 +149,9 @@ def _rest(draw: Draw, stratum: str) -> QuerySet[DrawItem]:
 
 def _not_selected() -> QuerySet[DrawItem]:
     """Return items that their draw did not select and that have not restarted since."""
-    later = Cycle.objects.filter(dialogue=OuterRef("dialogue"), number__gt=OuterRef("stage_run__cycle__number"))
+    later = Cycle.objects.in_effect().filter(
+        dialogue=OuterRef("dialogue"), number__gt=OuterRef("stage_run__cycle__number")
+    )
     return DrawItem.objects.filter(
         ~Exists(later),
         selected=False,

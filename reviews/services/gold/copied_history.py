@@ -18,6 +18,8 @@ from annotator.models.keys import new_public_id
 from annotator.services.history.events import event_digest
 from reviews.models import Comment, Cycle, Review, ReviewError, StageRun, StageRunState
 
+#: Within a cycle that was verified, these belong to sending back that was undone.
+_UNDONE = ("cycle.superseded", "cycle.begun", "cycle.withdrawn")
 #: An event about the group of variants, which the item shares with its dialogue.
 JOINED = "dialogue.joined_variants"
 
@@ -201,6 +203,8 @@ def _copy_events(
     for event in chain:
         place = event.number or 0
         of_then = place <= until and (place >= first or event.kind == "dialogue.imported")
+        if place > first and event.kind in _UNDONE:
+            continue
         # Items in the stage were moved to another version of the protocol as well.
         moved = place > first and event.kind == "cycle.migrated"
         if (not of_then and not moved and event.kind != JOINED) or event.kind == TAGS_CHANGED:

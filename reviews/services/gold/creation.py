@@ -234,7 +234,8 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
     if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
         sentence = _("%(name)s isn’t verified. Choose a dialogue that is verified in every language.")
         raise Conflict(sentence % {"name": name})
-    cycle = Cycle.objects.filter(dialogue=source).select_related("exit_revision").order_by("-number").first()
+    cycles = Cycle.objects.in_effect().filter(dialogue=source)
+    cycle = cycles.select_related("exit_revision").order_by("-number").first()
     if cycle is None or cycle.state != CycleState.VERIFIED:
         sentence = _("%(name)s wasn’t verified in its last cycle. Choose another dialogue.")
         raise Conflict(sentence % {"name": name})

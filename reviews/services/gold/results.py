@@ -227,7 +227,7 @@ def _fit(project: Project, stage: Stage) -> QuerySet[StageRun]:
         cycle__dialogue__status="verified",
     )
     shown = Example.objects.filter(dialogue=OuterRef("cycle__dialogue"), withdrawn_at=None)
-    later = Cycle.objects.filter(dialogue=OuterRef("cycle__dialogue"), number__gt=OuterRef("cycle__number"))
+    later = Cycle.objects.in_effect().filter(dialogue=OuterRef("cycle__dialogue"), number__gt=OuterRef("cycle__number"))
     restarted = Review.objects.filter(
         stage_run__cycle=OuterRef("cycle"), stage_run__stage=stage.key, stage_run__state=StageRunState.CANCELLED
     )

@@ -135,6 +135,7 @@ _SENTENCES = {
     "dialogue.prioritised": gettext_noop("Priority set to %(priority)s%(because)s"),
     "cycle.begun": gettext_noop("Review began (cycle %(cycle)s, protocol %(protocol)s)%(because)s"),
     "cycle.superseded": gettext_noop("Cycle %(cycle)s superseded%(because)s"),
+    "cycle.withdrawn": gettext_noop("Cycle %(cycle)s withdrawn, cycle %(back_to)s counts again%(because)s"),
     "cycle.migrated": gettext_noop("Moved to protocol %(protocol)s%(because)s"),
     "slot.reassigned": gettext_noop("%(stage)s: reassigned%(because)s"),
     "slot.freed": gettext_noop("%(stage)s: opened to everyone%(because)s"),

@@ -18,16 +18,18 @@ from annotator.services.dialogues.revisions import lock_dialogues
 from reviews.models import Cycle, CycleState, Draw, ProtocolVersion, Review, Slot, SlotState, StageRun, StageRunState
 from reviews.services.transitions.moves import NOT_DRAWN
 
-_ENDS = {f"cycle.{state}": state for state in ("verified", "rejected", "superseded")}
+_ENDS = {f"cycle.{state}": state for state in ("verified", "rejected", "superseded", "withdrawn")}
 _HEADS = ("dialogue.imported", "dialogue.revised_by_import", "stage.settled")
 _KINDS = (*_HEADS, *_ENDS, "cycle.begun", "review.submitted")
-#: State of the newest cycle → possible statuses of the dialogue. A superseded cycle is never the newest.
+#: State of the newest cycle → possible statuses of the dialogue. A superseded cycle is never the newest that
+#: counts, and a withdrawn one does not count.
 _POSSIBLE_STATUSES: dict[str, tuple[str, ...]] = {
     "": (DialogueStatus.CANDIDATE,),
     CycleState.ACTIVE: (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED),
     CycleState.VERIFIED: (DialogueStatus.VERIFIED,),
     CycleState.REJECTED: (DialogueStatus.REJECTED,),
     CycleState.SUPERSEDED: (),
+    CycleState.WITHDRAWN: (),
 }
 
 
@@ -51,6 +53,10 @@ class _Recorded:
             self.cycles[self.cycle] = (number, (CycleState.ACTIVE, None))
         elif kind in _ENDS:
             self.cycles[after["cycle"]] = (number, (_ENDS[kind], content))
+            if kind == "cycle.withdrawn":
+                self.cycle = after["back_to"]
+                if after["reopened"]:
+                    self.cycles[self.cycle] = (number, (CycleState.ACTIVE, None))
         elif kind == "review.submitted":
             self.reviews[after["review"]] = (number, (actor, after["stage"], after["round"], after["verdict"], content))
         elif kind == "stage.settled":

@@ -162,7 +162,7 @@ def notify_plan(*, plan: AssignmentPlan, given: Mapping[int, int], missed: Mappi
                     count,
                 )
             notify(
-                actor=plan.actor,
+                actor=plan.confirmed_by,
                 project=plan.project,
                 people=[person],
                 kind=NoticeKind.ASSIGNMENT,

@@ -253,7 +253,11 @@ def end_last_round(*, actor: User | None, project: Project, stage: str) -> Draw 
     The caller has locked the project's row, so this happens once.
     """
     draw = last_round(project.pk, stage)
-    if draw is None or draw.closing or draw.round_ended_at is not None or is_under_way(draw):
+    if draw is None or draw.closing or draw.round_ended_at is not None:
+        return draw
+    # An undo that brings an item of the round back holds the row until it has committed.
+    draw = Draw.objects.select_for_update(no_key=True).get(pk=draw.pk)
+    if is_under_way(draw):
         return draw
     tally = tally_round(draw)
     draw.round_ended_at = timezone.now()

@@ -90,9 +90,8 @@ def simulation_summary(simulation: Simulation) -> dict[str, Any]:
 def _read_histories(simulation: Simulation) -> list[_ItemHistory]:
     histories: dict[int, _ItemHistory] = {}
     over: set[int] = set()
-    cycles = Cycle.objects.filter(project=simulation.project).select_related(
-        "dialogue", "entry_revision", "exit_revision"
-    )
+    cycles = Cycle.objects.in_effect().filter(project=simulation.project)
+    cycles = cycles.select_related("dialogue", "entry_revision", "exit_revision")
     runs: dict[int, list[StageRun]] = defaultdict(list)
     settled = StageRun.objects.filter(project=simulation.project, state=StageRunState.SETTLED)
     for run in settled.select_related("entry_revision", "exit_revision", "escalated_from", "draw_item").order_by("pk"):

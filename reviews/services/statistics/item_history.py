@@ -99,7 +99,8 @@ def _read_records(dialogue_ids: Sequence[int]) -> dict[int, _ItemRecord]:
     dialogues = Dialogue.objects.filter(pk__in=dialogue_ids, published=True).counted()
     records = {key: _ItemRecord(owner or "") for key, owner in dialogues.values_list("pk", "owner__pseudonym")}
     cycles = (
-        Cycle.objects.filter(dialogue__in=records)
+        Cycle.objects.in_effect()
+        .filter(dialogue__in=records)
         .select_related("protocol", "entry_revision", "exit_revision")
         .defer("protocol__definition", "entry_revision__content", "exit_revision__content")
     )

@@ -52,6 +52,16 @@ def unseal_stage(dialogue: Dialogue, fixes: Sequence[Revision] = (), *, only: bo
     notify_unsealed(dialogue, opened)
 
 
+def find_sealed(dialogues: Sequence[int]) -> set[int]:
+    """Return the dialogues (by key) in which ``unseal_stage`` would unseal anything."""
+    found: set[int] = set()
+    for model in (Review, Event, Waiver, SuggestionDecision, Comment):
+        rows = model.objects.filter(dialogue__in=dialogues, sealed=True).order_by()
+        found.update(rows.values_list("dialogue", flat=True).distinct())
+    revisions = Revision.objects.filter(dialogue__in=dialogues, sealed=True, batch=None).order_by()
+    return found | set(revisions.values_list("dialogue", flat=True).distinct())
+
+
 @compiled_update
 def _open_reviews(dialogue_id: int) -> Change:
     return Review.objects.filter(dialogue=dialogue_id, sealed=True), {"sealed": False}

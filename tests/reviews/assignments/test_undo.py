@@ -119,16 +119,6 @@ def test_an_item_does_not_return_to_somebody_who_has_left(team: Team) -> None:
     assert back.refused[0][1] == "Ann2, to whom it would return, is no longer a member of this project."
 
 
-def test_sending_back_is_not_undone(team: Team) -> None:
-    item = make_item(team, "cross_check")
-    made = change(team, "send_back", [item], stage="self_check_single", reason="Dates")
-    back = undo(team, made)
-    assert back.items == []
-    assert "it ended the earlier review" in back.refused[0][1]
-    with pytest.raises(Conflict, match="None of the selected items"):
-        confirm(team, back)
-
-
 def test_a_change_is_undone_once_and_within_a_week(team: Team) -> None:
     item = make_dialogue(team.project)
     preview = make_plan(actor=team.administrator, project=team.project, action="tag", dialogues=[item.pk], tags=["x"])
