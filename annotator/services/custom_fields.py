@@ -31,6 +31,18 @@ def _read(stored: bytes) -> tuple[CustomField, ...]:
     return read_fields(loads(stored))
 
 
+def refresh_fields(project: Project) -> bool:
+    """Read the custom fields again if they have changed since the project was loaded; return whether they have.
+
+    Call it under the lock of a dialogue that is checked with them: the job that follows a change waits for this lock.
+    """
+    version = Project.objects.values_list("fields_version", flat=True).get(pk=project.pk)
+    if version == project.fields_version:
+        return False
+    project.refresh_from_db(fields=["custom_fields", "fields_version"])
+    return True
+
+
 def count_waiting(*, actor: User, project: Project, fields: list[Any]) -> int:
     """Return how many verified dialogues may lack an answer if the project had these fields; 0 if they can't be saved.
 
